@@ -66,11 +66,11 @@ def line(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
 def lines(x: np.ndarray, *ys: np.ndarray, axis: int = -1) -> np.ndarray:
     """Slope and intercept for each y in turn."""
     mean_x = x.mean(axis=axis)
-    centerd = x - np.expand_dims(mean_x, axis)
-    spread = (centerd * centerd).sum(axis=axis)
+    centered = x - np.expand_dims(mean_x, axis)
+    spread = (centered * centered).sum(axis=axis)
     coefficients = []
     for y in ys:
-        slope = (centerd * y).sum(axis=axis) / spread
+        slope = (centered * y).sum(axis=axis) / spread
         coefficients += [slope, y.mean(axis=axis) - slope * mean_x]
     return np.stack(coefficients)
 

@@ -1,4 +1,4 @@
-"""A made-up world for studies of confusion: images more and less hard, an ensemble in training, and models."""
+"""Synthetic data for the confusion study: images of varying hardness, checkpoints of an ensemble, and models."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ SPACE = ClassSpace("eight", tuple(f"class {i}" for i in range(CLASSES)))
 
 @dataclass(frozen=True)
 class World:
-    """Images (n,) with how hard they are; models of more skill than an image is hard are mostly right."""
+    """A test set with a hardness per image (n,); a model is mostly right if its skill exceeds the hardness."""
 
     test_set: TestSet
     hardness: np.ndarray
@@ -25,9 +25,9 @@ class World:
 
     def logits(self, skill: float, rng: np.random.Generator) -> np.ndarray:
         n = len(self.hardness)
-        found = rng.normal(size=(n, CLASSES))
-        found[np.arange(n), self.test_set.labels] += np.maximum(skill - 1.5 * self.hardness, -0.5)
-        return found
+        logits = rng.normal(size=(n, CLASSES))
+        logits[np.arange(n), self.test_set.labels] += np.maximum(skill - 1.5 * self.hardness, -0.5)
+        return logits
 
     def model(self, name: str, skill: float, rng: np.random.Generator, *, scores: bool = False) -> Predictions:
         logits = self.logits(skill, rng)
@@ -47,7 +47,7 @@ class World:
 
 
 def world(images: int, rng: np.random.Generator, *, name: str = "images", shift: float = 0.0) -> World:
-    """Images whose hardness is normal around ``shift``."""
+    """Return images with normally distributed hardness around ``shift``."""
     labels = rng.integers(CLASSES, size=images)
     test_set = TestSet(name, SPACE, tuple(f"{name} {i}" for i in range(images)), labels)
     return World(test_set, rng.normal(shift, 1, images))

@@ -1,4 +1,4 @@
-"""A world whose truth is known: regions of unequal difficulty, households, and models of rising skill."""
+"""Synthetic data with known accuracies: regions of unequal difficulty, households, and models of increasing skill."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ SPACE = ClassSpace("things", tuple(f"c{i}" for i in range(10)), tuple(f"thing {i
 
 @dataclass(frozen=True)
 class World:
-    """Models of these skills in regions of these difficulties; ``gains`` are how much each region makes of skill."""
+    """Models with these skills in regions with these difficulties; ``gains`` is the effect of skill per region."""
 
     sizes: tuple[int, ...] = (400, 380, 350, 420, 300, 310)
     difficulty: tuple[float, ...] = (0.5, 0.1, 0.2, -0.1, 0.15, 0.3)
@@ -46,7 +46,7 @@ class World:
         return TestSet(name, SPACE, ids, np.arange(size) % len(SPACE), columns)
 
     def correct(self, rng: np.random.Generator, *, shared: float = 0.5, home: float = 0.3) -> np.ndarray:
-        """Shape (m, n): what is right; images are hard for all models alike in part, and in part by household."""
+        """Shape (m, n): correctness; hardness is partly shared by all models and partly by households."""
         region = np.repeat(np.arange(len(self.sizes)), self.sizes)
         homes = np.concatenate([np.arange(size) // self.household + 10_000 * i for i, size in enumerate(self.sizes)])
         _, homes = np.unique(homes, return_inverse=True)
@@ -59,18 +59,18 @@ class World:
         return hardness < thresholds[:, region]
 
     def predictions(self, test_set: TestSet, correct: np.ndarray) -> list[tuple[Predictions, Scoring]]:
-        """Answers that are right where they should be; the second best class is right where the best is not."""
+        """Predictions with this correctness; the second class is right where the first is wrong."""
         scoring, labels = Scoring(test_set), test_set.labels
-        found = []
+        scored = []
         for model, right in zip(self.models, correct, strict=True):
             first = np.where(right, labels, (labels + 1) % len(SPACE))
             second = np.where(right, (labels + 1) % len(SPACE), labels)
             classes = np.stack([first, second], axis=1)
-            found.append((Predictions(model, test_set.name, SPACE.name, classes), scoring))
-        return found
+            scored.append((Predictions(model, test_set.name, SPACE.name, classes), scoring))
+        return scored
 
     def counts(self, name: str, slope: float, offset: float, images: int = 50_000) -> SetCounts:
-        """Counts on another set, whose accuracies are a line in those of `original_accuracy`."""
+        """Counts on another set, with accuracies linear in `original_accuracy`."""
         accuracies = offset + slope * self.original_accuracy
         return SetCounts(
             name,

@@ -1,4 +1,4 @@
-"""Twelve images of eight classes, two models and what people said: small enough to count by hand."""
+"""Twelve images of eight classes, two models and two reviews, small enough to count by hand."""
 
 import numpy as np
 
@@ -48,7 +48,11 @@ B = ("cat", "cat", "dog", "car", "cup", "boat", "lynx", "boat", "car", "cup", "c
 
 def label_set(judged=JUDGED, *, covered=COVERED, problematic=(7,), name="judged", version=1, unlisted=Unlisted.NOVEL):
     """Labels of the twelve images from image to class to state."""
-    rows = [(i, CLASSES.index(c), LabelState[state]) for i, said in judged.items() for c, state in said.items()]
+    rows = [
+        (i, CLASSES.index(c), LabelState[state])
+        for i, states_by_class in judged.items()
+        for c, state in states_by_class.items()
+    ]
     examples, classes, states = (np.array(column) for column in zip(*rows, strict=True))
     inside = np.isin(np.arange(12), covered)
     reasons = tuple("painting" if i in problematic else "" for i in range(12))
@@ -58,13 +62,13 @@ def label_set(judged=JUDGED, *, covered=COVERED, problematic=(7,), name="judged"
 
 
 def pair_labels():
-    """Labels of the images that the others leave out: two of the three show a car on a road."""
+    """Labels of the images that the other labels do not cover: two of the three show a car on a road."""
     judged = {8: {"car": "CORRECT", "road": "CORRECT"}, 10: {"road": "CORRECT"}, 11: {"car": "CORRECT"}}
     return label_set(judged, covered=(8, 10, 11), problematic=(), name="real", unlisted=Unlisted.WRONG)
 
 
 def verdicts():
-    """What people said of a's three novel answers: lynx is wrong, wolf is correct, the boat is not judged yet."""
+    """Decisions on the three novel predictions of a: lynx is wrong, wolf is correct, boat is not judged yet."""
     pairs = [(1, "lynx", "WRONG"), (2, "wolf", "CORRECT"), (5, "boat", "UNJUDGED")]
     return ReviewFrame(
         "dozen", "judged@1", 8, np.array([i for i, *_ in pairs]), np.array([CLASSES.index(c) for _, c, _ in pairs]),
@@ -96,9 +100,9 @@ REVIEW_B = review(
 )
 
 
-def predictions(model, answers):
-    """A model's answers, by the names of classes; none for no answer."""
-    best = np.array([[-1 if answer is None else CLASSES.index(answer)] for answer in answers])
+def predictions(model, names):
+    """A model's predictions by class name; None for a missing prediction."""
+    best = np.array([[-1 if name is None else CLASSES.index(name)] for name in names])
     return Predictions(model, "dozen", "eight", best)
 
 
@@ -107,7 +111,7 @@ def reviewed_labels(labels=None, frame=None, collapsed=None):
 
 
 def studied(*models, frame=None, reviews=(REVIEW_A, REVIEW_B), **options) -> Mistakes:
-    """The study of some models, both unless told otherwise, with both reviews."""
+    """The study of some models (default: both), with both reviews."""
     return mistakes(
         TEST_SET,
         models or (predictions("a", A), predictions("b", B)),

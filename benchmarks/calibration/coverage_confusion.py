@@ -15,7 +15,7 @@ from regrade.stats import proportion
 from regrade.stats.intervals import exact_bounds
 from regrade.studies.confusion import agreement_lines
 from regrade.studies.confusion.expected_error import (
-    Sides,
+    SetScores,
     expectation_gap,
     expected_by_confidence,
     expected_by_score,
@@ -91,7 +91,7 @@ def _gap(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
     for _ in range(runs):
         (scores, odds), (unlabeled, unlabeled_odds) = scored(rng, images), scored(rng, images)
         wrong, other_wrong = rng.random(images) < odds, rng.random(images) < unlabeled_odds
-        expected = expected_by_score(wrong, Sides(scores, unlabeled), confidence=0.95)
+        expected = expected_by_score(wrong, SetScores(scores, unlabeled), confidence=0.95)
         estimates.append(expectation_gap(expected, proportion(int(other_wrong.sum()), images), confidence=0.95))
     return _drawn(estimates, 0.0)
 

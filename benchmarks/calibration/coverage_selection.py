@@ -14,7 +14,7 @@ from benchmarks.calibration.null_similarity import independent
 from benchmarks.calibration.worlds import correct_predictions
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.stats import best_share, clopper_pearson, confidence_of_each, named_together, proportions
+from regrade.stats import best_share, bonferroni_confidence, clopper_pearson, mark_simultaneous, proportions
 
 _DIFFICULTIES = special.ndtri((np.arange(20) + 0.5) / 20)
 _Draw = Callable[[np.random.Generator, int], Drawn]
@@ -49,8 +49,8 @@ def slices(count: int, images: int) -> _Draw:
     def draw(rng: np.random.Generator, runs: int) -> Drawn:
         truth = np.linspace(0.5, 0.95, count)
         right = rng.binomial(images, truth, (runs, count))
-        each = confidence_of_each(count)
-        rows = [[named_together(e, count) for e in proportions(row, images, confidence=each)] for row in right]
+        each = bonferroni_confidence(count)
+        rows = [[mark_simultaneous(e, count) for e in proportions(row, images, confidence=each)] for row in right]
         return _together([(row, truth) for row in rows])
 
     return draw
@@ -120,7 +120,7 @@ for _images in (100, 1_000, 10_000):
 for _images in (20, 200):
     coverage_check(
         "accuracies of slices",
-        maker="stats.multiplicity.named_together",
+        maker="stats.multiplicity.mark_simultaneous",
         case="10 slices together",
         n=_images,
         draw=slices(10, _images),

@@ -11,7 +11,7 @@ from regrade.core import ScoreKind
 from regrade.stats import proportion
 from regrade.studies import Confusion
 from regrade.studies.confusion.distribution import ScoreBins, distribution
-from regrade.studies.confusion.expected_error import ExpectedError, Sides, expectation_gap, expected_by_score
+from regrade.studies.confusion.expected_error import ExpectedError, SetScores, expectation_gap, expected_by_score
 from regrade.studies.confusion.result import ScoredEnsemble, UnlabeledSet
 
 _OFF = "confusion: the expected error is off"
@@ -33,7 +33,7 @@ def _study(rng: np.random.Generator, *, models: int, images: int, shift: float) 
     wrong, wrong_unlabeled = (rng.random((models, images)) < each for each in (odds, unlabeled_odds))
     rows = []
     for name, labeled_wrong, unlabeled_wrong in zip(model_names(models), wrong, wrong_unlabeled, strict=True):
-        expected = expected_by_score(labeled_wrong, Sides(scores, unlabeled_scores), confidence=0.95)
+        expected = expected_by_score(labeled_wrong, SetScores(scores, unlabeled_scores), confidence=0.95)
         labeled, actual = (proportion(int(errors.sum()), images) for errors in (labeled_wrong, unlabeled_wrong))
         gap = expectation_gap(expected, actual, confidence=0.95)
         rows.append(ExpectedError(name, labeled, expected, None, None, None, actual, gap))

@@ -15,7 +15,7 @@ from running import assert_one_line, run, run_well, snapshot
 import regrade
 from regrade.classes import imagenet_1k
 from regrade.report import figure, findings, map_figure
-from regrade.stats import clustered_proportion, confidence_of_each
+from regrade.stats import bonferroni_confidence, clustered_proportion
 
 WORLD = World(
     sizes=(160, 150, 140, 170, 120, 130),
@@ -106,7 +106,7 @@ class TestEndToEnd:
         inside = made.scored & (made.region == "Africa")
         for row in told["rows"]:
             right = made.correct[WORLD.models.index(row["model"])]
-            each = confidence_of_each(len(told["groups"]))
+            each = bonferroni_confidence(len(told["groups"]))
             expected = clustered_proportion(right[inside], made.household[inside], confidence=each)[0]
             assert row["groups"][0]["n"] == inside.sum()
             for part in ("value", "low", "high"):
@@ -178,10 +178,10 @@ class TestTrouble:
             (("-t", "homes", "--by", "region", "--show", "progress"), ("name it with --original",)),
             (("-t", "homes", "--by", "region", "--standard", "v2"), ("name it too",)),
             (("-t", "homes", "--by", "region", "--original", "homes"), ("named twice",)),
-            (("-t", "homes", "--by", "region", "--clusters", "region"), ("at once",)),
+            (("-t", "homes", "--by", "region", "--clusters", "region"), ("both the group column",)),
             (("-t", "homes", "--by", "region", "--model", "m"), ("unknown model on homes 'm'",)),
             (("-t", "homes", "--by", "region", "--top", "6"), ("only the best 5 were stored",)),
-            (("-t", "homes", "--by", "region", "--parts", "3"), ("holds no numbers",)),
+            (("-t", "homes", "--by", "region", "--parts", "3"), ("is not numeric",)),
             (("-t", "homes", "--by", "region", "--growth", "model-07", "model-7"), ("did you mean",)),
         ],
     )

@@ -16,7 +16,7 @@ from releases import (
 from running import assert_one_line, run, run_well, snapshot
 
 from regrade.classes import class_space
-from regrade.stats import confidence_of_each, named_together, proportion
+from regrade.stats import bonferroni_confidence, mark_simultaneous, proportion
 from regrade.testsets import entry
 from regrade.workspace import open as open_workspace
 
@@ -53,8 +53,8 @@ def graded(workspace: Path, test_set: str, *options: object) -> tuple[dict, list
         for key in ("top1", "top5"):
             n = row[key]["n"]
             right = round(row[key]["value"] * n)
-            alone = proportion(right, n, confidence=confidence_of_each(together))
-            assert row[key] == named_together(alone, together).as_dict()
+            alone = proportion(right, n, confidence=bonferroni_confidence(together))
+            assert row[key] == mark_simultaneous(alone, together).as_dict()
             rows[row["slice"], key] = (right, n)
     return rows, result["notes"]
 

@@ -7,7 +7,7 @@ import pytest
 from running import run, run_well
 
 import regrade
-from regrade.stats import images_for_half_width, images_per_group, images_to_tell_apart
+from regrade.stats import images_for_difference, images_for_half_width, images_per_group
 from regrade.tables import Columns
 
 IMAGES = 600
@@ -44,10 +44,10 @@ class TestAssumed:
 
     def test_difference(self):
         (row,) = rows("difference", "--difference", "0.5", "--disagreement", "10", "--images", "50000")
-        assert row["needed"] == images_to_tell_apart(0.005, 0.1)
+        assert row["needed"] == images_for_difference(0.005, 0.1)
         assert row["smallest"] == pytest.approx(0.004, abs=0.0001)
         (row,) = rows("difference", "--difference", "0.5", "--disagreement", "10", "--pairs", "10", "--power", "90")
-        assert row["needed"] == images_to_tell_apart(0.005, 0.1, alpha=0.005, power=0.9)
+        assert row["needed"] == images_for_difference(0.005, 0.1, alpha=0.005, power=0.9)
 
     def test_rank(self):
         planned = rows("rank", "--accuracy", "76", "--accuracy", "74", "--accuracy", "75", "--disagreement", "10")

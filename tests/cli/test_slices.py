@@ -9,7 +9,7 @@ from releases import val_name, write_csv, write_imagenet_x
 from running import assert_one_line, run, run_well, snapshot
 
 from regrade.classes import class_space
-from regrade.stats import confidence_of_each, named_together, proportion
+from regrade.stats import bonferroni_confidence, mark_simultaneous, proportion
 from regrade.testsets import entry
 from regrade.workspace import open as open_workspace
 
@@ -50,8 +50,8 @@ def counts(rows: dict[str, dict], key: str = "top1") -> dict[str, tuple[int, int
     for name, row in rows.items():
         found[name] = (round(row[key]["value"] * row[key]["n"]), row[key]["n"])
         together = 1 if name == "all" else slices
-        expected = proportion(*found[name], confidence=confidence_of_each(together))
-        assert row[key] == named_together(expected, together).as_dict()
+        expected = proportion(*found[name], confidence=bonferroni_confidence(together))
+        assert row[key] == mark_simultaneous(expected, together).as_dict()
     return found
 
 

@@ -12,7 +12,7 @@ TO_PETS = ClassMap(BREEDS, PETS, ((0, 1), (2, 4), ()), MapRule.ANY_IN_TOP_K)
 
 
 def struck_out(scores, allowed):
-    """The scores with every class that is not allowed struck out."""
+    """The scores with -inf for every class that is not allowed."""
     left = np.full(scores.shape, -np.inf)
     left[:, allowed] = scores[:, allowed]
     return left
@@ -25,7 +25,7 @@ def test_the_best_of_the_allowed_classes_by_hand():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
-def test_two_hundred_classes_of_a_thousand_are_chosen_as_if_the_others_were_struck_out(dtype):
+def test_top_k_within_equals_top_k_of_the_allowed_columns(dtype):
     rng = np.random.default_rng(11)
     scores = rng.normal(size=(200, 1000)).astype(dtype)
     allowed = rng.permutation(1000)[:200]
@@ -49,7 +49,7 @@ def test_an_allowed_class_named_twice_is_answered_once():
     assert top_k_within(scores, np.array([1, 2, 1]), k=2).tolist() == [[1, 2]]
 
 
-def test_there_are_no_more_answers_than_allowed_classes():
+def test_top_k_within_rejects_k_above_allowed_classes():
     with pytest.raises(InputError, match="top-3 needs"):
         top_k_within(np.zeros((4, 9)), np.array([1, 2]), k=3)
 
@@ -65,7 +65,7 @@ def test_the_first_stored_class_that_is_allowed_is_the_answer():
 
 @given(st.integers(0, 2**32 - 1), st.sets(st.integers(0, 14), min_size=1), st.integers(1, 15))
 @settings(deadline=None, max_examples=80)
-def test_stored_classes_give_the_answer_of_all_scores_or_none(seed, allowed, k):
+def test_best_within_matches_all_scores_or_is_missing(seed, allowed, k):
     scores = np.random.default_rng(seed).integers(0, 9, size=(8, 15)).astype(float)
     inside = np.array(sorted(allowed))
     stored = top_k_classes(scores, k=k)
@@ -88,7 +88,7 @@ def test_any_mapped_class_in_the_top_k_is_right():
     assert mapped_correct(classes[:, :1], labels, TO_PETS).tolist() == [False, False, False, True]
 
 
-def test_a_label_that_no_class_stands_for_is_never_right():
+def test_label_without_source_class_is_never_right():
     classes = np.arange(5)[:, None]
     labels = np.full(5, 2)
     assert not mapped_correct(classes, labels, TO_PETS).any()

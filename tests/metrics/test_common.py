@@ -1,4 +1,4 @@
-"""What holds for every metric, listed once: the order of images and models, bounds, inputs left alone."""
+"""Properties of all metrics: invariance to the order of images and models, bounds, unchanged inputs."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -81,7 +81,7 @@ def graded(draw):
 
 
 def each(function):
-    """A figure of one model, for all models."""
+    """Apply a metric of one model to all models."""
     return lambda g: np.array([function(g, model) for model in range(MODELS)])
 
 
@@ -125,7 +125,7 @@ PER_IMAGE = {
     "log_losses": each(lambda g, m: metrics.log_losses(g.scores[m], g.labels)),
     "confusion_score": each(lambda g, m: metrics.confusion_score(checkpoint(g, m))),
     "confusion_entropies": each(lambda g, m: metrics.confusion_entropies(checkpoint(g, m)).epochs[0]),
-    "last_answers": each(lambda g, m: metrics.last_answers(checkpoint(g, m)).classes),
+    "final_predictions": each(lambda g, m: metrics.final_predictions(checkpoint(g, m)).classes),
 }
 # one value a model: shape (m, ...), with its bounds
 PER_MODEL = {
@@ -205,15 +205,15 @@ def test_the_order_of_the_images_does_not_matter(name, g, random):
 @pytest.mark.parametrize("name", PER_IMAGE)
 @given(graded(), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=15)
-def test_what_is_said_of_an_image_does_not_depend_on_the_others(name, g, random):
-    some = random.sample(range(len(g.labels)), random.randint(1, len(g.labels)))
-    same(PER_IMAGE[name](g.images(some)), PER_IMAGE[name](g)[:, some])
+def test_per_image_metrics_do_not_depend_on_other_images(name, g, random):
+    chosen = random.sample(range(len(g.labels)), random.randint(1, len(g.labels)))
+    same(PER_IMAGE[name](g.images(chosen)), PER_IMAGE[name](g)[:, chosen])
 
 
 @pytest.mark.parametrize("name", PER_IMAGE | PER_MODEL)
 @given(graded(), st.permutations(range(MODELS)))
 @settings(deadline=None, max_examples=15)
-def test_what_is_said_of_a_model_does_not_depend_on_its_place(name, g, order):
+def test_per_model_metrics_do_not_depend_on_the_order_of_models(name, g, order):
     metric = ALL[name]
     same(metric(g.models(order)), metric(g)[order])
 
@@ -221,7 +221,7 @@ def test_what_is_said_of_a_model_does_not_depend_on_its_place(name, g, order):
 @pytest.mark.parametrize("name", PER_PAIR)
 @given(graded(), st.permutations(range(MODELS)))
 @settings(deadline=None, max_examples=15)
-def test_what_is_said_of_two_models_is_said_of_both_and_does_not_depend_on_their_places(name, g, order):
+def test_pairwise_metrics_are_symmetric_and_do_not_depend_on_order(name, g, order):
     metric = ALL[name]
     same(metric(g), metric(g).T)
     same(metric(g.models(order)), metric(g)[np.ix_(order, order)])

@@ -24,7 +24,7 @@ def test_confusions_keep_their_direction_and_the_most_frequent_come_first():
     assert rows(confusions(labels, predictions)) == [(3, 1, 2), (0, 1, 1), (1, 0, 1), (1, 3, 1)]
 
 
-def test_pairs_forget_it():
+def test_confused_pairs_ignore_direction():
     labels = np.array([3, 1, 1, 2, 3, 0])
     predictions = np.array([1, 3, 0, 2, 1, 1])
     assert rows(confused_pairs(labels, predictions)) == [(1, 3, 3), (0, 1, 2)]
@@ -32,7 +32,7 @@ def test_pairs_forget_it():
 
 @given(PAIRS)
 @settings(deadline=None, max_examples=100)
-def test_both_are_counts_of_the_mistakes(pairs):
+def test_confusions_and_pairs_count_all_mistakes(pairs):
     labels, predictions = (np.array([p[side] for p in pairs], dtype=np.int16) for side in (0, 1))
     mistakes = [(a, b) for a, b in pairs if a != b and a >= 0 and b >= 0]
 

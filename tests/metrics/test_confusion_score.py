@@ -1,4 +1,4 @@
-"""The confusion score: by hand, against a slow restatement, its bounds, and scores that are none."""
+"""Tests of the confusion score: by hand, against a slow reference, bounds, and invalid scores."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import special, stats
 
 from regrade.core import InputError, ScoreKind, checkpoints_of
-from regrade.metrics import confusion_entropies, confusion_score, last_answers, mean_softmax
+from regrade.metrics import confusion_entropies, confusion_score, final_predictions, mean_softmax
 
 MODULE = sys.modules["regrade.metrics.confusion_score"]  # the package has the function under this name
 KINDS = {
@@ -28,7 +28,7 @@ LOGITS = hnp.arrays(
 
 
 def slow(logits, base=2.0):
-    """The definition, in double precision and in plain steps."""
+    """Slow reference: the definition in double precision."""
     logits = np.asarray(logits, dtype=np.float64)
     probabilities = special.softmax(logits, axis=-1)
     mean = probabilities.mean(axis=0)
@@ -46,9 +46,9 @@ def test_by_hand():
     seed alone is sure: their own scores are (1 + 0) / 2.
     """
     scores = [[[[0.5, 0.5]], [[1.0, 0.0]]], [[[0.5, 0.5]], [[0.0, 1.0]]]]
-    found = confusion_entropies(checkpoints_of(np.array(scores), kind=ScoreKind.PROBABILITIES))
-    assert found.epochs.tolist() == [[1.0], [1.0]]
-    assert found.members.tolist() == [[0.5], [0.5]]
+    entropies = confusion_entropies(checkpoints_of(np.array(scores), kind=ScoreKind.PROBABILITIES))
+    assert entropies.epochs.tolist() == [[1.0], [1.0]]
+    assert entropies.members.tolist() == [[0.5], [0.5]]
     assert score(scores, ScoreKind.PROBABILITIES) == pytest.approx([1.0])
     assert score(scores, ScoreKind.PROBABILITIES, base=np.e) == pytest.approx([np.log(2)])
 
@@ -56,31 +56,31 @@ def test_by_hand():
 def test_probabilities_are_averaged_before_the_entropy():
     """(3/4, 1/4) and (1/4, 3/4) have 0.811 bits each, and 1 bit together."""
     scores = np.array([[[[0.75, 0.25]]], [[[0.25, 0.75]]]])
-    found = confusion_entropies(checkpoints_of(scores, kind=ScoreKind.PROBABILITIES))
-    assert found.score == pytest.approx([1.0])
-    assert found.members.ravel() == pytest.approx([0.8113, 0.8113], abs=1e-4)
+    entropies = confusion_entropies(checkpoints_of(scores, kind=ScoreKind.PROBABILITIES))
+    assert entropies.score == pytest.approx([1.0])
+    assert entropies.members.ravel() == pytest.approx([0.8113, 0.8113], abs=1e-4)
 
 
 @given(LOGITS, st.sampled_from(list(KINDS)), st.sampled_from([2.0, np.e, 10.0]))
 @settings(deadline=None)
-def test_against_a_slow_restatement(logits, kind, base):
-    found = score(KINDS[kind](logits), kind, base=base)
-    assert found == pytest.approx(slow(logits, base), abs=2e-5)
+def test_confusion_score_matches_slow_reference(logits, kind, base):
+    scores = score(KINDS[kind](logits), kind, base=base)
+    assert scores == pytest.approx(slow(logits, base), abs=2e-5)
 
 
 @given(LOGITS, st.sampled_from(list(KINDS)))
 @settings(deadline=None)
-def test_parts_and_bounds(logits, kind):
+def test_entropies_lie_within_bounds(logits, kind):
     checkpoints = checkpoints_of(KINDS[kind](logits), kind=kind)
-    found = confusion_entropies(checkpoints)
+    entropies = confusion_entropies(checkpoints)
     top = log2(logits.shape[-1])
-    for part in (found.epochs, found.members, found.score):
+    for part in (entropies.epochs, entropies.members, entropies.score):
         assert (part >= 0).all() and (part <= top + 1e-6).all()
-    for member, own in enumerate(found.members):
+    for member, own in enumerate(entropies.members):
         assert own == pytest.approx(slow(logits[member : member + 1]), abs=2e-5)
-    assert found.score == pytest.approx(confusion_score(checkpoints), abs=1e-5)
-    mean = found.members.mean(axis=0)
-    assert (mean <= found.score + 1e-4).all()  # averaging probabilities can only make them less certain
+    assert entropies.score == pytest.approx(confusion_score(checkpoints), abs=1e-5)
+    mean = entropies.members.mean(axis=0)
+    assert (mean <= entropies.score + 1e-4).all()  # averaging probabilities can only make them less certain
 
 
 @given(LOGITS)
@@ -91,17 +91,17 @@ def test_half_precision_is_read_bit_by_bit(logits):
 
 
 def test_every_half_is_widened_exactly():
-    """All 65,536 of them: what numpy makes of them, infinities aside."""
+    """All 65,536 values match numpy's conversion, except infinities."""
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     every = every[np.isfinite(every)][None, :]
     wide = np.empty((1, 1, every.shape[1]), dtype=np.int32)
-    found = mean_softmax._read([every], wide, 1.0, ["half"], 0)
-    assert (found[0] == every.astype(np.float32)).all()
+    values = mean_softmax._read([every], wide, 1.0, ["half"], 0)
+    assert (values[0] == every.astype(np.float32)).all()
 
 
 @pytest.mark.parametrize("kind", [ScoreKind.LOGITS, ScoreKind.LOG_PROBABILITIES])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_no_chance_at_all_is_a_probability_of_0(kind, dtype):
+def test_minus_infinity_is_probability_0(kind, dtype):
     logits = np.array([[[np.log(0.5), np.log(0.5), -np.inf]]], dtype=dtype)
     assert score(logits, kind) == pytest.approx([1.0], abs=1e-3)
     assert confusion_entropies(checkpoints_of(logits, kind=kind)).members == pytest.approx(np.array([[1.0]]), abs=1e-3)
@@ -110,7 +110,7 @@ def test_no_chance_at_all_is_a_probability_of_0(kind, dtype):
 @pytest.mark.parametrize("shift", [-60_000, -500, 88, 500, 60_000])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_logits_of_any_size(shift, dtype):
-    """Softmax does not care where the logits lie; single precision would."""
+    """Softmax is invariant to shifts of the logits, also where single precision overflows."""
     logits = (np.array([[[[3.0, 1.0, 0.0]]], [[[0.0, 2.0, 2.0]]]]) * 32 + shift).astype(dtype)
     expected = slow(logits)
     assert score(logits) == pytest.approx(expected, abs=1e-4)
@@ -129,7 +129,7 @@ def test_many_rows_and_blocks_and_tasks(monkeypatch):
 
 
 def test_many_members_are_averaged_too(monkeypatch):
-    """Beyond some thousands of numbers an image another way of averaging is taken."""
+    """With some thousands of scores per image another averaging path is used."""
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 3, (5, 1, 20, 6))
     expected = score(logits)
@@ -142,27 +142,27 @@ def test_one_image_one_member_one_epoch():
     assert score([[[[0.0, 0.0, 0.0, 0.0]]]]) == pytest.approx([2.0])
 
 
-def test_what_the_ensemble_answers_in_the_end():
+def test_final_predictions_by_hand():
     scores = np.array([[[[0.6, 0.4, 0.0]], [[0.5, 0.3, 0.2]]], [[[0.0, 1.0, 0.0]], [[0.1, 0.7, 0.2]]]])
-    found = last_answers(checkpoints_of(scores, kind=ScoreKind.PROBABILITIES))
-    assert found.classes.tolist() == [1]  # (0.3, 0.5, 0.2) after the last epoch
-    assert found.confidence == pytest.approx([0.5])
-    tied = last_answers(checkpoints_of(np.zeros((1, 1, 1, 3)), kind=ScoreKind.LOGITS))
+    predictions = final_predictions(checkpoints_of(scores, kind=ScoreKind.PROBABILITIES))
+    assert predictions.classes.tolist() == [1]  # (0.3, 0.5, 0.2) after the last epoch
+    assert predictions.confidence == pytest.approx([0.5])
+    tied = final_predictions(checkpoints_of(np.zeros((1, 1, 1, 3)), kind=ScoreKind.LOGITS))
     assert tied.classes.tolist() == [0]
 
 
-class TestNoProbabilities:
+class TestInvalidScores:
     ROWS = np.full((1, 2, 5, 4), 0.25)
 
     def refused(self, scores, kind, dtype):
         checkpoints = checkpoints_of(scores.astype(dtype), kind=kind, ensemble="E")
-        with pytest.raises(InputError) as told:
+        with pytest.raises(InputError) as error:
             confusion_score(checkpoints)
-        return str(told.value)
+        return str(error.value)
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
     @pytest.mark.parametrize("kind", list(ScoreKind))
-    def test_what_is_not_a_number(self, kind, dtype):
+    def test_nan_scores_raise(self, kind, dtype):
         scores = KINDS[kind](self.ROWS.copy())
         for bad in (np.nan, -np.nan):
             scores[0, 1, 3, 2] = bad
@@ -172,8 +172,8 @@ class TestNoProbabilities:
     def test_probabilities_that_are_negative(self, dtype):
         scores = self.ROWS.copy()
         scores[0, 0, 4] = [1.25, -0.25, 0, 0]
-        told = "scores of E, member 0, epoch 0, row 4: a probability is negative; are these logits?"
-        assert self.refused(scores, ScoreKind.PROBABILITIES, dtype) == told
+        message = "scores of E, member 0, epoch 0, row 4: a probability is negative; are these logits?"
+        assert self.refused(scores, ScoreKind.PROBABILITIES, dtype) == message
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float64])
     def test_probabilities_that_do_not_add_up(self, dtype):
@@ -187,7 +187,7 @@ class TestNoProbabilities:
         assert "row 2: the probabilities add up to 1.5" in self.refused(logs, ScoreKind.LOG_PROBABILITIES, dtype)
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float64])
-    def test_logits_without_any_chance(self, dtype):
+    def test_infinite_logits_raise(self, dtype):
         scores = self.ROWS.copy()
         scores[0, 0, 1] = -np.inf
         assert "row 1: the largest logit is -inf" in self.refused(scores, ScoreKind.LOGITS, dtype)
@@ -202,13 +202,13 @@ class TestNoProbabilities:
         assert "row 43:" in self.refused(scores, ScoreKind.PROBABILITIES, np.float32)
 
     @pytest.mark.parametrize("base", [1.0, 0.5, -2.0, np.nan, np.inf])
-    def test_a_base_that_is_none(self, base):
+    def test_invalid_base_raises(self, base):
         with pytest.raises(InputError, match="base of a logarithm must be above 1"):
             score(self.ROWS, ScoreKind.PROBABILITIES, base=base)
 
 
-def test_a_sum_within_a_hundredth_is_rounding():
-    """Half precision moves a sum; it is divided out."""
+def test_sum_within_one_percent_is_accepted():
+    """Half precision changes the sum of probabilities, which is normalized."""
     exact = np.array([[[0.7, 0.2, 0.1]]])
     assert score(exact * 1.005, ScoreKind.PROBABILITIES) == pytest.approx(
         score(exact, ScoreKind.PROBABILITIES), abs=1e-6

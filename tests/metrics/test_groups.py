@@ -87,5 +87,5 @@ def test_every_image_needs_one_group(correct):
 
 
 def test_no_images_have_no_groups():
-    with pytest.raises(UndefinedError, match="no images"):
+    with pytest.raises(UndefinedError, match="at least one image"):
         group_accuracy(np.zeros((2, 0), dtype=bool), [])

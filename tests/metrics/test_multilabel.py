@@ -18,7 +18,7 @@ COLLAPSED = {250: (248,), 249: (248,), 836: (837,), 837: (836,), 356: (357, 358,
 
 
 def label_set(lists, *, covered=None, reasons=None, unlisted=Unlisted.NOVEL, class_count=1000):
-    """A label set from one {class: state} an image."""
+    """A label set from one {class: state} mapping per image."""
     rows = [(image, label, state) for image, states in enumerate(lists) for label, state in states.items()]
     examples, classes, states = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     return LabelSet(
@@ -49,7 +49,7 @@ LABELS = label_set(LISTS, covered=[True] * 6 + [False, True], reasons=["", "", "
 
 
 @pytest.mark.parametrize(("rule", "third"), [(MultilabelRule.IMAGES, False), (MultilabelRule.CLASSES, True)])
-def test_what_each_kind_of_prediction_counts_as(rule, third):
+def test_judge_by_kind_of_prediction(rule, third):
     judged = judge(PREDICTIONS, LABELS, rule=rule, originals=ORIGINALS)
     assert judged.scored.tolist() == [True, True, True, True, True, False, False, True]
     assert judged.right.tolist() == [True, True, third, False, False, False, False, False]
@@ -119,11 +119,11 @@ def test_a_missing_answer_is_wrong_and_not_novel(rule, unlisted):
 )
 def test_collapsed_classes_count_in_their_direction(rule, label, prediction, counts):
     labels = label_set([{label: CORRECT}])
-    asked = {"rule": rule, "originals": np.array([label])}
-    with_collapsed = judge(np.array([prediction]), labels, collapsed=COLLAPSED, **asked)
+    options = {"rule": rule, "originals": np.array([label])}
+    with_collapsed = judge(np.array([prediction]), labels, collapsed=COLLAPSED, **options)
     assert with_collapsed.right.tolist() == [counts]
     assert with_collapsed.novel.tolist() == [not counts]
-    without = judge(np.array([prediction]), labels, **asked)
+    without = judge(np.array([prediction]), labels, **options)
     assert (without.right.tolist(), without.novel.tolist()) == ([False], [True])
 
 
@@ -147,8 +147,8 @@ def test_collapsed_classes_do_not_bring_back_an_image_that_is_not_scored():
 
 def test_a_collapsed_class_beyond_those_at_hand_is_not_taken_for_another():
     labels = label_set([{1: CORRECT}])
-    asked = {"rule": MultilabelRule.IMAGES, "originals": np.array([1]), "collapsed": {0: (5,)}}
-    assert judge(np.array([2]), labels, **asked).right.tolist() == [False]
+    options = {"rule": MultilabelRule.IMAGES, "originals": np.array([1]), "collapsed": {0: (5,)}}
+    assert judge(np.array([2]), labels, **options).right.tolist() == [False]
 
 
 @pytest.mark.parametrize("collapsed", [{}, {5: ()}])
@@ -191,10 +191,10 @@ def test_judging_is_a_plain_loop_over_images(images, also, rule, unlisted):
     judged = judge(np.array(predictions), labels, rule=rule, originals=np.array(originals), collapsed=also)
     accepted = {CORRECT} if rule is MultilabelRule.IMAGES else {CORRECT, UNCLEAR}
     by_class, novel = {}, []
-    for said, prediction, original, is_covered, reason in images:
+    for class_states, prediction, original, is_covered, reason in images:
         counts = is_covered and not reason
-        right = said.get(prediction) in accepted or prediction in also.get(original, ())
-        unheard = prediction >= 0 and prediction not in said and unlisted is Unlisted.NOVEL
+        right = class_states.get(prediction) in accepted or prediction in also.get(original, ())
+        unheard = prediction >= 0 and prediction not in class_states and unlisted is Unlisted.NOVEL
         novel.append(counts and unheard and not right)
         if counts:
             by_class.setdefault(original, []).append(right)
@@ -227,8 +227,8 @@ def test_a_scored_image_without_an_original_label_belongs_to_no_class():
 
 
 @pytest.mark.parametrize(("predictions", "originals"), [(7, 8), (8, 7), (1, 1)])
-def test_predictions_labels_and_judgments_speak_of_the_same_images(predictions, originals):
-    with pytest.raises(MismatchError, match="8 judged images"):
+def test_judge_rejects_different_lengths(predictions, originals):
+    with pytest.raises(MismatchError, match="must cover the same images"):
         judge(PREDICTIONS[:predictions], LABELS, rule=MultilabelRule.IMAGES, originals=ORIGINALS[:originals])
 
 

@@ -20,7 +20,7 @@ def test_relative_robustness_by_hand():
     assert relative_robustness([0.5, 0.4], [0.3, 0.45]) == pytest.approx([0.2, -0.05])
 
 
-def test_models_on_the_logit_line_have_none_and_others_their_distance_from_it():
+def test_effective_robustness_is_the_distance_from_the_logit_line():
     def logit(p):
         return math.log(p / (1 - p))
 

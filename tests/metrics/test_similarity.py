@@ -115,7 +115,7 @@ def test_agreement_on_being_right_is_what_error_consistency_observes(correct):
 
 @pytest.mark.parametrize("metric", [error_consistency, dominance_probability, independent_dominance, agreement])
 def test_no_images_leave_it_undefined(metric):
-    with pytest.raises(UndefinedError, match="over no images"):
+    with pytest.raises(UndefinedError, match="at least one image"):
         metric(np.zeros((2, 0), dtype=bool))
 
 

@@ -8,7 +8,7 @@ from confusion_world import world
 
 from regrade.core import UNLABELED, Estimate
 from regrade.report import figure, findings
-from regrade.studies import Scoring, WithoutLabels, confusion
+from regrade.studies import Scoring, UnlabeledInputs, confusion
 
 SKILLS = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 
@@ -24,9 +24,9 @@ def studied(*, models=6, images=600, with_unlabeled=False, own=True, seed=0, **o
     if with_unlabeled:
         new = world(400, rng, name="new", shift=0.5)
         predictions = [(new.model(f"m{i}", s, rng, scores=True), new.scoring) for i, s in enumerate(SKILLS[:models])]
-        unlabeled = WithoutLabels(new.test_set, new.ensemble(rng), predictions, new.scoring)
+        unlabeled = UnlabeledInputs(new.test_set, new.ensemble(rng), predictions, new.scoring)
     own_scoring = labeled.scoring if own else None
-    return confusion(labeled.test_set, [ensemble], scored, rng=rng, own=own_scoring, other=unlabeled, **options)
+    return confusion(labeled.test_set, [ensemble], scored, rng=rng, own=own_scoring, unlabeled=unlabeled, **options)
 
 
 def panels(drawn):
@@ -135,17 +135,17 @@ class TestFindings:
         study = studied(with_unlabeled=True)
         expected = finding_about(study, "Expected error on new")
         assert "No difference between expected and actual error detected for any of" in expected.text
-        rows = study.other.errors
+        rows = study.unlabeled.errors
         shifts = (-0.2, *[0.01] * (len(rows) - 1))  # only the first is further than corrected intervals reach
         gaps = [replace(row, gap=Estimate(d, d - 0.05, d + 0.05, 400, "")) for row, d in zip(rows, shifts, strict=True)]
-        off = replace(study, other=replace(study.other, errors=tuple(gaps)))
+        off = replace(study, unlabeled=replace(study.unlabeled, errors=tuple(gaps)))
         too_low = finding_about(off, "estimated from the score")
         assert too_low.headline == f"The error estimated from the score on new is too low for 1 of {len(rows)} models"
         assert "−20.0 points (−25.0 to −15.0)" in too_low.text
         assert "half of the models are within 1.0 points" in too_low.text
         assert "Spearman's rank correlation" in too_low.text
-        blind = [replace(row, actual=None, gap=None) for row in study.other.errors]
-        unknown = replace(study, other=replace(study.other, errors=tuple(blind)))
+        blind = [replace(row, actual=None, gap=None) for row in study.unlabeled.errors]
+        unknown = replace(study, unlabeled=replace(study.unlabeled, errors=tuple(blind)))
         assert "actual" not in finding_about(unknown, "Expected error on new").text
 
     def test_at_most_three_findings_by_weight(self):

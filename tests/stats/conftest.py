@@ -1,4 +1,4 @@
-"""What the tests of statistics share."""
+"""Shared fixtures of the statistics tests."""
 
 import gc
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="package", autouse=True)
 def little_to_collect():
-    """Let garbage collection pass over what is there already: statsmodels asks for one at every call."""
+    """Freeze existing objects for the garbage collector, which statsmodels runs on every call."""
     gc.freeze()
     yield
     gc.unfreeze()

@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats import inter_rater
 
 from regrade.core.errors import InputError, UndefinedError
-from regrade.stats import equal_answers, fleiss_kappa, krippendorff_alpha
+from regrade.stats import fleiss_kappa, krippendorff_alpha, pairwise_agreement
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
 complete = arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(2, 30)), elements=st.integers(0, 4))
@@ -25,10 +25,10 @@ PUBLISHED = np.array([
 
 def test_kappa_by_hand():
     # 5 of 6 pairs agree; shares 5/12, 4/12, 3/12 give 50/144 by chance: (120 - 50) / (144 - 50)
-    found = fleiss_kappa(np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]]))
-    assert found.value == pytest.approx(70 / 94)
-    assert found.low < found.value < found.high <= 1
-    assert (found.n, found.method) == (6, "fleiss, adjusted delta 95%")
+    estimate = fleiss_kappa(np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]]))
+    assert estimate.value == pytest.approx(70 / 94)
+    assert estimate.low < estimate.value < estimate.high <= 1
+    assert (estimate.n, estimate.method) == (6, "fleiss, adjusted delta 95%")
 
 
 def test_kappa_interval_by_hand():
@@ -37,28 +37,28 @@ def test_kappa_interval_by_hand():
     ratio = observed / expected
     # 21.25 images move the ratio by -observed / expected, 1.25 by (1 - observed) / expected, over 22.5
     error = np.sqrt(21.25 * observed**2 + 1.25 * (1 - observed) ** 2) / expected / 22.5
-    found = fleiss_kappa(np.array([[0, 1] * 10, [0, 1] * 10]))
-    assert (found.value, found.high) == (1, 1)
-    assert found.low == pytest.approx(1 - ratio - stats.t.ppf(0.975, 19) * error)
+    estimate = fleiss_kappa(np.array([[0, 1] * 10, [0, 1] * 10]))
+    assert (estimate.value, estimate.high) == (1, 1)
+    assert estimate.low == pytest.approx(1 - ratio - stats.t.ppf(0.975, 19) * error)
 
 
 def test_alpha_by_hand():
     # two agree on 0, two on 1, two differ: observed 1/3; by chance 1 - (3 * 2 + 3 * 2) / 30 = 3/5
-    found = krippendorff_alpha(np.array([[0, 1, 0], [0, 1, 1]]))
-    assert found.value == pytest.approx(1 - (1 / 3) / (3 / 5))
+    estimate = krippendorff_alpha(np.array([[0, 1, 0], [0, 1, 1]]))
+    assert estimate.value == pytest.approx(1 - (1 / 3) / (3 / 5))
 
 
-def test_alpha_as_published():
-    found = krippendorff_alpha(PUBLISHED)
-    assert round(found.value, 3) == 0.743
-    assert found.n == 11  # one unit has a single value
+def test_alpha_matches_published_value():
+    estimate = krippendorff_alpha(PUBLISHED)
+    assert round(estimate.value, 3) == 0.743
+    assert estimate.n == 11  # one unit has a single value
 
 
-def test_equal_answers_by_hand():
+def test_pairwise_agreement_by_hand():
     # of the pairs 0-1, 0-2 and 1-2: 2, 1 and 1 of 2, 1 and 2 images with both answers
     answers = np.array([[0, 1, N], [0, 1, 2], [0, N, 3]])
-    found = equal_answers(answers)
-    assert (found.value, found.n) == (pytest.approx(4 / 5), 3)
+    estimate = pairwise_agreement(answers)
+    assert (estimate.value, estimate.n) == (pytest.approx(4 / 5), 3)
 
 
 @given(answers=complete)
@@ -73,27 +73,31 @@ def test_kappa_agrees_with_another_implementation(answers):
 
 
 def slow_alpha(answers):
-    """By the matrix of coincidences, pair by pair."""
+    """Krippendorff's alpha from the coincidence matrix."""
     units = [[int(value) for value in unit if value >= 0] for unit in answers.T]
     units = [unit for unit in units if len(unit) > 1]
     together = {}
     for unit in units:
-        for i, one in enumerate(unit):
-            for j, other in enumerate(unit):
+        for i, first_class in enumerate(unit):
+            for j, second_class in enumerate(unit):
                 if i != j:
-                    together[one, other] = together.get((one, other), 0) + 1 / (len(unit) - 1)
+                    together[first_class, second_class] = together.get((first_class, second_class), 0) + 1 / (
+                        len(unit) - 1
+                    )
     totals = {}
-    for (one, _), weight in together.items():
-        totals[one] = totals.get(one, 0) + weight
+    for (first_class, _), weight in together.items():
+        totals[first_class] = totals.get(first_class, 0) + weight
     n = sum(totals.values())
-    observed = sum(weight for (one, other), weight in together.items() if one != other) / n
+    observed = (
+        sum(weight for (first_class, second_class), weight in together.items() if first_class != second_class) / n
+    )
     expected = sum(totals[a] * totals[b] for a in totals for b in totals if a != b) / (n * (n - 1))
     return 1 - observed / expected
 
 
 @given(answers=partial)
 @quick
-def test_alpha_agrees_with_the_matrix_of_coincidences(answers):
+def test_alpha_matches_coincidence_matrix(answers):
     units = (answers >= 0).sum(axis=0) >= 2
     values = answers[:, units]
     if units.sum() < 2 or len(np.unique(values[values >= 0])) < 2:
@@ -105,34 +109,36 @@ def test_alpha_agrees_with_the_matrix_of_coincidences(answers):
 
 @given(answers=complete, seed=st.integers(0, 1000))
 @quick
-def test_neither_names_of_classes_nor_the_order_of_people_or_images_matter(answers, seed):
+def test_agreement_is_invariant_to_relabeling_and_order(answers, seed):
     if len(np.unique(answers)) < 2:
         return
     rng = np.random.default_rng(seed)
-    other = rng.permutation(5)[answers][rng.permutation(len(answers))][:, rng.permutation(answers.shape[1])]
-    for measure in (fleiss_kappa, krippendorff_alpha, equal_answers):
-        one, two = measure(answers), measure(other)
-        assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high), abs=1e-9)
+    shuffled = rng.permutation(5)[answers][rng.permutation(len(answers))][:, rng.permutation(answers.shape[1])]
+    for measure in (fleiss_kappa, krippendorff_alpha, pairwise_agreement):
+        plain, permuted = measure(answers), measure(shuffled)
+        assert (plain.value, plain.low, plain.high) == pytest.approx(
+            (permuted.value, permuted.low, permuted.high), abs=1e-9
+        )
 
 
-def test_full_agreement_leaves_open_what_the_images_leave_open():
+def test_full_agreement_has_an_interval_of_positive_width():
     answers = np.tile(np.arange(20) % 5, (3, 1))
     for measure in (fleiss_kappa, krippendorff_alpha):
-        found = measure(answers)
-        assert (found.value, found.high) == (1, 1)
+        estimate = measure(answers)
+        assert (estimate.value, estimate.high) == (1, 1)
         # 20 images without a disagreement: up to 16.8% may have one (exactly), where chance has about 80%
-        assert found.low == pytest.approx(1 - 0.168 / 0.8, abs=0.02)
+        assert estimate.low == pytest.approx(1 - 0.168 / 0.8, abs=0.02)
 
 
 def simulated(rng, images, kind):
-    """Images of any difficulty: everyone knows the class as often as it lets them, and guesses else.
+    """Images of varying difficulty: a person knows the class with the image's probability, and guesses otherwise.
 
     ``kind``: how many classes and people, the two numbers of the beta distribution, and the share left out.
     """
     classes, people, skill, missing = kind
     true = rng.integers(classes, size=images)
-    known = rng.random((people, images)) < rng.beta(*skill, size=images)
-    answers = np.where(known, true, rng.integers(classes, size=(people, images)))
+    agreed = rng.random((people, images)) < rng.beta(*skill, size=images)
+    answers = np.where(agreed, true, rng.integers(classes, size=(people, images)))
     return np.where(rng.random((people, images)) < missing, -1, answers)
 
 
@@ -146,35 +152,35 @@ def simulated(rng, images, kind):
         (krippendorff_alpha, 30, (3, 2, (8, 2), 0.2)),
         (krippendorff_alpha, 200, (50, 5, (9, 1), 0.3)),
         (krippendorff_alpha, 500, (1000, 5, (19, 1), 0.2)),
-        (equal_answers, 50, (50, 5, (9, 1), 0.3)),
-        (equal_answers, 500, (1000, 5, (19, 1), 0.2)),
+        (pairwise_agreement, 50, (50, 5, (9, 1), 0.3)),
+        (pairwise_agreement, 500, (1000, 5, (19, 1), 0.2)),
     ],
 )
 def test_intervals_cover(measure, images, kind):
     rng = np.random.default_rng(7)
     truth = measure(simulated(rng, 200_000, kind)).value
-    found = [measure(simulated(rng, images, kind)) for _ in range(600)]
-    assert np.mean([one.low <= truth <= one.high for one in found]) >= 0.925
-    assert np.mean([one.high - one.low for one in found]) < 6 / np.sqrt(images)
+    estimates = [measure(simulated(rng, images, kind)) for _ in range(600)]
+    assert np.mean([estimate.low <= truth <= estimate.high for estimate in estimates]) >= 0.925
+    assert np.mean([estimate.high - estimate.low for estimate in estimates]) < 6 / np.sqrt(images)
 
 
 @pytest.mark.parametrize(("measure", "missing"), [(fleiss_kappa, 0.0), (krippendorff_alpha, 0.3)])
-def test_the_spread_is_that_of_leaving_out_one_image_after_another(measure, missing):
-    """Where one class is far more frequent, so that chance moves with the images too."""
+def test_standard_error_matches_the_jackknife(measure, missing):
+    """One class is far more frequent, so the expected agreement varies with the images too."""
     rng = np.random.default_rng(3)
     true = (rng.random(600) < 0.03).astype(np.int64)
     answers = np.where(rng.random((5, 600)) < 0.99, true, 1 - true)
     answers = np.where(rng.random(answers.shape) < missing, -1, answers)
     answers = answers[:, (answers >= 0).sum(axis=0) >= 2]
-    found, n = measure(answers), answers.shape[1]
+    estimate, n = measure(answers), answers.shape[1]
     left = np.array([measure(np.delete(answers, image, axis=1)).value for image in range(n)])
     jackknife = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
-    spread = (found.high - found.low) / 2 / stats.t.ppf(0.975, n - 1)
+    spread = (estimate.high - estimate.low) / 2 / stats.t.ppf(0.975, n - 1)
     assert spread == pytest.approx(jackknife, rel=0.1)
 
 
 def clustered_answers(rng, runs, *, images, people, shares, kappa):
-    """Answers (runs, people, images) whose kappa is known: every image has class shares of its own (Dirichlet)."""
+    """Answers (runs, people, images) with known kappa: each image has its own class probabilities (Dirichlet)."""
     own = rng.dirichlet(np.asarray(shares) * (1 - kappa) / kappa, size=(runs, images))
     return (rng.random((runs, people, images, 1)) > own.cumsum(axis=-1)[:, None, :, :-1]).sum(axis=-1)
 
@@ -192,29 +198,29 @@ def clustered_answers(rng, runs, *, images, people, shares, kappa):
 def test_intervals_cover_with_ten_images_and_skewed_classes(measure, people, shares, kappa):
     rng = np.random.default_rng(5)
     drawn = clustered_answers(rng, 400, images=10, people=people, shares=shares, kappa=kappa)
-    found = [measure(answers) for answers in drawn if np.ptp(answers)]
-    covered = sum(one.low <= kappa <= one.high for one in found)
-    assert covered >= stats.binom.ppf(1e-4, len(found), 0.93)
+    estimates = [measure(answers) for answers in drawn if np.ptp(answers)]
+    covered = sum(estimate.low <= kappa <= estimate.high for estimate in estimates)
+    assert covered >= stats.binom.ppf(1e-4, len(estimates), 0.93)
 
 
 @given(answers=partial)
 @quick
 def test_intervals_contain_the_value_and_have_a_width(answers):
     try:
-        found = krippendorff_alpha(answers)
+        estimate = krippendorff_alpha(answers)
     except UndefinedError:
         return
-    assert -1 <= found.low <= found.value <= found.high <= 1
-    assert found.high - found.low > 0.05
+    assert -1 <= estimate.low <= estimate.value <= estimate.high <= 1
+    assert estimate.high - estimate.low > 0.05
 
 
 def test_a_higher_confidence_is_wider():
-    one, two = (krippendorff_alpha(PUBLISHED, confidence=level) for level in (0.8, 0.95))
-    assert two.low < one.low < one.high < two.high
+    narrow, wide = (krippendorff_alpha(PUBLISHED, confidence=level) for level in (0.8, 0.95))
+    assert wide.low < narrow.low < narrow.high < wide.high
 
 
-@pytest.mark.parametrize("measure", [fleiss_kappa, krippendorff_alpha, equal_answers])
-def test_what_has_no_value_raises(measure):
+@pytest.mark.parametrize("measure", [fleiss_kappa, krippendorff_alpha, pairwise_agreement])
+def test_agreement_raises_if_undefined(measure):
     with pytest.raises(UndefinedError, match="two people or more"):
         measure(np.array([[1, 2, 3]]))
     with pytest.raises(UndefinedError):
@@ -223,6 +229,6 @@ def test_what_has_no_value_raises(measure):
         measure(np.zeros((2, 0), dtype=np.int64))
 
 
-def test_kappa_needs_every_answer():
-    with pytest.raises(InputError, match="krippendorff_alpha does not"):
+def test_fleiss_kappa_rejects_missing_answers():
+    with pytest.raises(InputError, match="krippendorff_alpha allows gaps"):
         fleiss_kappa(PUBLISHED)

@@ -1,4 +1,4 @@
-"""The correlation over bins: every bin once, empty ones left out, and an interval for what it is on average."""
+"""Tests of binned_correlation."""
 
 import numpy as np
 import pytest
@@ -32,15 +32,15 @@ def test_by_hand():
     assert result.low < result.value < result.high <= 1
 
 
-def test_the_value_is_that_of_scipy():
+def test_binned_correlation_matches_scipy():
     hits, images = draw(np.random.default_rng(1), 5_000)
-    there = images > 0
-    expected = stats.pearsonr(MIDDLES[there], hits[there] / images[there]).statistic
+    occupied = images > 0
+    expected = stats.pearsonr(MIDDLES[occupied], hits[occupied] / images[occupied]).statistic
     assert found(hits, images).value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("images", [1_000, 10_000])
-def test_coverage_of_what_it_is_on_average(images):
+def test_coverage_of_the_mean_correlation(images):
     rng = np.random.default_rng(images)
     many = [np.arctanh(found(*draw(rng, images), draws=20).value) for _ in range(600)]
     target = np.tanh(np.mean(many))
@@ -49,12 +49,12 @@ def test_coverage_of_what_it_is_on_average(images):
     assert held > 0.91  # 0.95 or more, give or take three deviations of 300 draws
 
 
-def test_it_comes_from_the_generator_that_is_given():
+def test_binned_correlation_is_reproducible_from_the_seed():
     hits, images = draw(np.random.default_rng(3), 2_000)
     assert found(hits, images) == found(hits, images)
 
 
-def test_a_perfect_line_is_not_certain():
+def test_perfect_correlation_has_an_interval_of_positive_width():
     result = found([1, 2, 3, 4], [10, 10, 10, 10], [1, 2, 3, 4])
     assert result.value == pytest.approx(1)
     assert result.low < 0.9 < result.high <= 1
@@ -70,6 +70,6 @@ def test_a_perfect_line_is_not_certain():
         ([1, 1, 1], [5, 5, 5, 5], InputError),
     ],
 )
-def test_what_has_none_is_refused(hits, images, error):
+def test_binned_correlation_raises_if_undefined(hits, images, error):
     with pytest.raises(error):
         found(hits, images, [1, 2, 3, 4])

@@ -1,4 +1,4 @@
-"""The calibration error: by hand, against the plain one, and where it has no value."""
+"""Tests of calibration_error."""
 
 import numpy as np
 import pytest
@@ -32,8 +32,8 @@ def test_agrees_with_the_plain_error_of_many_images():
     assert plain == pytest.approx(0.1, rel=0.03)
 
 
-def test_chance_is_taken_off():
-    """The mean of squares without chance is that of the truth, which the plain error exceeds many times."""
+def test_calibration_error_is_debiased():
+    """The debiased mean square is near the truth, while the plain error is many times larger."""
     rng = np.random.default_rng(1)
     plain, squares = [], []
     for _ in range(300):
@@ -69,7 +69,7 @@ def test_coverage(too_sure):
     assert missed <= stats.binom.isf(1e-4, 400, 0.07)
 
 
-def test_what_has_no_value_raises():
+def test_calibration_error_raises_if_undefined():
     with pytest.raises(UndefinedError, match="at least two"):
         calibration_error(np.array([0.5]), np.array([True]))
     with pytest.raises(InputError, match="softmax"):

@@ -22,13 +22,13 @@ def test_the_change_by_hand():
     # 4 of 6 right overall; on class 2 both of 2: the change is 1 - 2/3
     correct = np.array([[1, 0, 1, 0, 1, 1]], dtype=bool)
     labels = np.array([0, 0, 1, 1, 2, 2])
-    found = class_bootstrap(correct, labels, np.array([2]), class_count=3, rng=np.random.default_rng(0), trials=3000)
-    assert found.change.tolist() == pytest.approx([1 / 3])
+    result = class_bootstrap(correct, labels, np.array([2]), class_count=3, rng=np.random.default_rng(0), trials=3000)
+    assert result.change.tolist() == pytest.approx([1 / 3])
     # one class of three is drawn: a third of the draws reach the change, ties included, and all are at most that
-    assert found.p_value[0] == pytest.approx(2 / 3, abs=8 * np.sqrt(2 / 9 / 3000))
-    assert found.p_value[0] * 3001 == pytest.approx(round(found.p_value[0] * 3001))
-    assert (found.low[0], found.high[0]) == pytest.approx((1 / 2 - 2 / 3, 1 - 2 / 3))
-    assert found.trials == 3000
+    assert result.p_value[0] == pytest.approx(2 / 3, abs=8 * np.sqrt(2 / 9 / 3000))
+    assert result.p_value[0] * 3001 == pytest.approx(round(result.p_value[0] * 3001))
+    assert (result.low[0], result.high[0]) == pytest.approx((1 / 2 - 2 / 3, 1 - 2 / 3))
+    assert result.trials == 3000
 
 
 def slow_changes(correct, labels, size):
@@ -42,30 +42,30 @@ def test_agrees_with_all_sets_of_classes():
     correct, labels = grid(classes=8)
     chosen = np.array([1, 4, 6])
     trials = 4000
-    found = class_bootstrap(correct, labels, chosen, class_count=8, rng=np.random.default_rng(0), trials=trials)
+    result = class_bootstrap(correct, labels, chosen, class_count=8, rng=np.random.default_rng(0), trials=trials)
     everything = slow_changes(correct, labels, 3)
     inside = np.isin(labels, chosen)
     change = [row[inside].mean() - row.mean() for row in correct]
-    np.testing.assert_allclose(found.change, change, atol=1e-12)
+    np.testing.assert_allclose(result.change, change, atol=1e-12)
     at_least, at_most = ((sign * (everything - np.array(change)[:, None]) >= -1e-12).mean(axis=1) for sign in (1, -1))
     expected = np.minimum(2 * np.minimum(at_least, at_most), 1)
-    np.testing.assert_allclose(found.p_value, expected, atol=8 * np.sqrt(0.25 / trials))
+    np.testing.assert_allclose(result.p_value, expected, atol=8 * np.sqrt(0.25 / trials))
     low, high = np.quantile(everything, [0.025, 0.975], axis=1)
-    np.testing.assert_allclose(found.low, low, atol=0.03)
-    np.testing.assert_allclose(found.high, high, atol=0.03)
+    np.testing.assert_allclose(result.low, low, atol=0.03)
+    np.testing.assert_allclose(result.high, high, atol=0.03)
 
 
 def test_agrees_with_a_loop_over_the_same_draws():
     correct, labels = grid(classes=8)
     draws = np.argsort(np.random.default_rng(4).random((500, 8)), axis=1)[:, :3]
     drawn = np.array([[row[np.isin(labels, chosen)].mean() - row.mean() for chosen in draws] for row in correct])
-    found = class_bootstrap(
+    result = class_bootstrap(
         correct, labels, np.array([0, 3, 5]), class_count=8, rng=np.random.default_rng(4), trials=500
     )
-    np.testing.assert_allclose([found.low, found.high], np.quantile(drawn, [0.025, 0.975], axis=1))
-    beyond = drawn - found.change[:, None]
+    np.testing.assert_allclose([result.low, result.high], np.quantile(drawn, [0.025, 0.975], axis=1))
+    beyond = drawn - result.change[:, None]
     smaller = np.minimum((beyond >= -1e-12).sum(axis=1), (beyond <= 1e-12).sum(axis=1))
-    np.testing.assert_allclose(found.p_value, np.minimum(2 * (1 + smaller) / 501, 1))
+    np.testing.assert_allclose(result.p_value, np.minimum(2 * (1 + smaller) / 501, 1))
 
 
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 12))
@@ -73,21 +73,21 @@ def test_agrees_with_a_loop_over_the_same_draws():
 def test_bounds_and_probabilities(seed, size):
     correct, labels = grid(seed)
     chosen = np.random.default_rng(seed).permutation(12)[:size]
-    found = class_bootstrap(correct, labels, chosen, class_count=12, rng=np.random.default_rng(seed), trials=99)
-    assert ((found.p_value >= 1 / 100) & (found.p_value <= 1)).all()
-    assert (found.low <= found.high).all()
+    result = class_bootstrap(correct, labels, chosen, class_count=12, rng=np.random.default_rng(seed), trials=99)
+    assert ((result.p_value >= 1 / 100) & (result.p_value <= 1)).all()
+    assert (result.low <= result.high).all()
     flipped = class_bootstrap(~correct, labels, chosen, class_count=12, rng=np.random.default_rng(seed), trials=99)
-    np.testing.assert_allclose(flipped.change, -found.change, atol=1e-12)
-    np.testing.assert_allclose(flipped.low, -found.high, atol=1e-12)
-    np.testing.assert_allclose(flipped.p_value, found.p_value)  # a fall is as rare as a rise
+    np.testing.assert_allclose(flipped.change, -result.change, atol=1e-12)
+    np.testing.assert_allclose(flipped.low, -result.high, atol=1e-12)
+    np.testing.assert_allclose(flipped.p_value, result.p_value)  # a fall is as rare as a rise
 
 
-def test_all_classes_change_nothing_and_are_never_rare():
+def test_choosing_all_classes_has_change_0_and_p_value_1():
     correct, labels = grid()
-    found = class_bootstrap(correct, labels, np.arange(12), class_count=12, rng=np.random.default_rng(0))
-    np.testing.assert_allclose(found.change, 0, atol=1e-12)
-    assert found.p_value.tolist() == [1, 1, 1]
-    np.testing.assert_allclose([found.low, found.high], 0, atol=1e-12)
+    result = class_bootstrap(correct, labels, np.arange(12), class_count=12, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(result.change, 0, atol=1e-12)
+    assert result.p_value.tolist() == [1, 1, 1]
+    np.testing.assert_allclose([result.low, result.high], 0, atol=1e-12)
 
 
 def test_classes_without_images_are_neither_drawn_nor_counted():
@@ -99,7 +99,7 @@ def test_classes_without_images_are_neither_drawn_nor_counted():
         np.testing.assert_allclose(getattr(dense, name), getattr(sparse, name))
 
 
-def test_a_choice_at_random_is_significant_as_often_as_it_should_be():
+def test_random_choices_have_nominal_rejection_rate():
     rng = np.random.default_rng(5)
     correct, labels = grid(models=1, images=600, classes=40)
     p = [
@@ -118,7 +118,7 @@ def test_the_same_generator_gives_the_same_result():
     assert first.p_value.tolist() == second.p_value.tolist()
 
 
-def test_what_has_no_value_raises():
+def test_class_bootstrap_raises_if_undefined():
     correct, labels = grid()
     rng = np.random.default_rng(0)
     with pytest.raises(UndefinedError, match="none of the chosen"):

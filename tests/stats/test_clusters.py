@@ -1,4 +1,4 @@
-"""Clusters by hand, and what must hold for any distances."""
+"""Tests of cluster."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from regrade.stats import cluster
 
 POINTS = st.lists(st.integers(0, 1000), min_size=2, max_size=12, unique=True).map(np.array)
 
-CUTS = st.integers(0, 1000).map(lambda cut: cut + 0.377)  # no mean of whole distances
+THRESHOLDS = st.integers(0, 1000).map(lambda threshold: threshold + 0.377)  # no mean of whole distances
 
 
 def distances(points):
@@ -21,52 +21,52 @@ def distances(points):
 def test_clusters_by_hand():
     """0 and 1 join at 1, 10 and 13 at 3; the two clusters are 11 apart on average."""
     points = np.array([0.0, 10.0, 1.0, 13.0])
-    assert cluster(distances(points), cut=1).members.tolist() in ([0, 1, 0, 2], [2, 1, 2, 0])
-    assert sorted(cluster(distances(points), cut=3).members[[0, 1]]) == [0, 1]
-    assert cluster(distances(points), cut=10.99).members.max() == 1
-    assert cluster(distances(points), cut=11).members.tolist() == [0, 0, 0, 0]
-    order = points[cluster(distances(points), cut=3).order].tolist()
+    assert cluster(distances(points), threshold=1).members.tolist() in ([0, 1, 0, 2], [2, 1, 2, 0])
+    assert sorted(cluster(distances(points), threshold=3).members[[0, 1]]) == [0, 1]
+    assert cluster(distances(points), threshold=10.99).members.max() == 1
+    assert cluster(distances(points), threshold=11).members.tolist() == [0, 0, 0, 0]
+    order = points[cluster(distances(points), threshold=3).order].tolist()
     assert order in ([0, 1, 10, 13], [13, 10, 1, 0])
 
 
 @given(POINTS)
-def test_points_on_a_line_are_put_in_their_order(points):
-    order = points[cluster(distances(points), cut=1).order]
+def test_leaf_order_sorts_points_on_a_line(points):
+    order = points[cluster(distances(points), threshold=1).order]
     assert sorted(order) == sorted(points)
     assert np.abs(np.diff(order)).sum() == pytest.approx(np.ptp(points))
 
 
-@given(POINTS, CUTS)
-def test_clusters_are_those_of_another_implementation(points, cut):
-    found = cluster(distances(points), cut=cut)
-    other = AgglomerativeClustering(
-        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=cut
+@given(POINTS, THRESHOLDS)
+def test_clusters_match_scikit_learn(points, threshold):
+    clusters = cluster(distances(points), threshold=threshold)
+    reference = AgglomerativeClustering(
+        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=threshold
     ).fit_predict(distances(points))
-    same, same_there = (np.equal.outer(members, members) for members in (found.members, other))
+    same, same_in_reference = (np.equal.outer(members, members) for members in (clusters.members, reference))
     if (
         len(np.unique(np.round(distances(points)[np.triu_indices(len(points), 1)], 9)))
         == len(points) * (len(points) - 1) // 2
     ):
-        assert (same == same_there).all()  # without ties there is one tree only
+        assert (same == same_in_reference).all()  # without ties there is one tree only
 
 
-@given(POINTS, CUTS)
-def test_clusters_lie_side_by_side_and_are_numbered_along_the_order(points, cut):
-    found = cluster(distances(points), cut=cut)
-    along = found.members[found.order]
+@given(POINTS, THRESHOLDS)
+def test_clusters_are_contiguous_and_numbered_along_the_order(points, threshold):
+    clusters = cluster(distances(points), threshold=threshold)
+    along = clusters.members[clusters.order]
     assert along[0] == 0
     assert set(np.diff(along)) <= {0, 1}
-    again = cluster(distances(points), cut=cut)
-    assert (again.order == found.order).all() and (again.members == found.members).all()
+    again = cluster(distances(points), threshold=threshold)
+    assert (again.order == clusters.order).all() and (again.members == clusters.members).all()
 
 
-def test_one_thing_is_a_cluster():
-    found = cluster(np.zeros((1, 1)), cut=1)
-    assert (found.order.tolist(), found.members.tolist()) == ([0], [0])
+def test_single_item_is_one_cluster():
+    clusters = cluster(np.zeros((1, 1)), threshold=1)
+    assert (clusters.order.tolist(), clusters.members.tolist()) == ([0], [0])
 
 
-def test_what_cannot_be_clustered():
+def test_cluster_rejects_invalid_distances():
     with pytest.raises(InputError, match="finite distances"):
-        cluster(np.array([[0, np.nan], [np.nan, 0]]), cut=1)
+        cluster(np.array([[0, np.nan], [np.nan, 0]]), threshold=1)
     with pytest.raises(InputError, match="got shape"):
-        cluster(np.zeros((2, 3)), cut=1)
+        cluster(np.zeros((2, 3)), threshold=1)

@@ -1,4 +1,4 @@
-"""Components of a graph, and which member of each is kept."""
+"""Tests of components and keep_one_per_group."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regrade.core import InputError
-from regrade.stats import components, kept_of_each
+from regrade.stats import components, keep_one_per_group
 
 graphs = st.integers(1, 15).flatmap(
     lambda n: st.tuples(st.just(n), st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=20))
@@ -22,7 +22,7 @@ def test_by_hand():
 
 
 @given(graphs)
-def test_as_by_walking_about(graph):
+def test_components_match_a_graph_traversal(graph):
     size, edges = graph
     first, second = (np.array([edge[side] for edge in edges], dtype=np.int64) for side in (0, 1))
     numbers = list(range(size))
@@ -34,17 +34,17 @@ def test_as_by_walking_about(graph):
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=15))
-def test_the_highest_and_then_the_first_is_kept(rows):
+def test_keep_one_per_group_takes_highest_preference_then_first(rows):
     groups, preference = (np.array([row[side] for row in rows], dtype=np.int64) for side in (0, 1))
-    kept = kept_of_each(groups, preference)
+    kept = keep_one_per_group(groups, preference)
     for group in set(groups.tolist()):
         members = [i for i in range(len(rows)) if groups[i] == group]
         best = min(members, key=lambda i: (-preference[i], i))
         assert [i for i in members if kept[i]] == [best]
 
 
-def test_edges_are_checked():
-    with pytest.raises(InputError, match="two of 3 things"):
+def test_components_rejects_invalid_edges():
+    with pytest.raises(InputError, match="two nodes from 0 to 2"):
         components(np.array([0]), np.array([3]), 3)
-    with pytest.raises(InputError, match="two of 3 things"):
+    with pytest.raises(InputError, match="two nodes from 0 to 2"):
         components(np.array([0, 1]), np.array([1]), 3)

@@ -1,4 +1,4 @@
-"""Confidence sequences: a hand-worked one, exact inversion by enumeration, and all looks together in a simulation."""
+"""Tests of confidence sequences: by hand, by exact enumeration, and simultaneous coverage by simulation."""
 
 import itertools
 from fractions import Fraction
@@ -31,23 +31,23 @@ def test_confidence_sequence_by_hand():
 
 
 def rising(count: int) -> Fraction:
-    """1/2 3/2 5/2 ...: so many factors."""
+    """The product 1/2 * 3/2 * 5/2 * ... with this many factors."""
     return prod((Fraction(2 * step + 1, 2) for step in range(count)), start=Fraction(1))
 
 
 def mixture(right: int, wrong: int) -> Fraction:
-    """The probability of verdicts in their order when the share is drawn from Beta(1/2, 1/2)."""
+    """Probability of the sequence of judgments if the share is drawn from Beta(1/2, 1/2)."""
     return rising(right) * rising(wrong) / prod(range(1, right + wrong + 1), start=1)
 
 
 def likelihood(total: int, right: int, seen: int, size: int) -> Fraction:
-    """The probability of verdicts in their order when so many in all are right."""
+    """Probability of the sequence of judgments for a given total of right predictions."""
     ways = comb(total, right) * comb(size - total, seen - right)
     return Fraction(ways, comb(size, seen) * comb(seen, right))
 
 
 def plausible_totals(right, seen, sizes, level) -> set[int]:
-    """Every total that some split over the strata keeps, by enumeration in exact arithmetic."""
+    """All totals that are not rejected for some split over the strata, by exact enumeration."""
     limit = Fraction(level) * prod(mixture(k, n - k) for k, n in zip(right, seen, strict=True))
     splits = itertools.product(*(range(size + 1) for size in sizes))
     return {
@@ -83,11 +83,11 @@ def test_confidence_sequence_is_nested_and_ends_in_a_point(outcomes, confidence)
 
 @pytest.mark.parametrize(("right", "seen"), [(-1, 3), (4, 3), (3, 11)])
 def test_confidence_sequence_rejects_impossible_counts(right, seen):
-    with pytest.raises(InputError, match="at most as many"):
+    with pytest.raises(InputError, match="successes <= judged"):
         confidence_sequence(right, seen, 10)
 
 
-def test_confidence_sequence_covers_at_all_looks_together():
+def test_confidence_sequence_covers_at_all_looks_simultaneously():
     rng = np.random.default_rng(3)
     runs, sizes, totals = 400, np.array([900, 600]), np.array([450, 120])
     looks = np.arange(10, 301, 10)
@@ -119,7 +119,7 @@ def test_anytime_estimate_by_hand():
     assert (estimate.n, estimate.method) == (20, "confidence sequence 95%")
 
 
-def test_anytime_estimate_weighs_what_is_not_judged_at_its_extremes():
+def test_anytime_estimate_bounds_use_extreme_weights_of_unjudged():
     # one verdict tells nothing yet: from none of the three others right to all of them
     order = random_order([1, np.nan, np.nan, np.nan], weights=[0.1, 0.2, 0.3, 0.4])
     estimate = anytime_estimate(order, start=0, images=4)
@@ -133,14 +133,14 @@ def test_anytime_estimate_of_a_complete_review_is_a_point(outcomes):
     assert (estimate.low, estimate.value, estimate.high) == pytest.approx((truth,) * 3, abs=1e-12)
 
 
-def test_anytime_estimate_without_a_judged_beginning_is_the_range_that_is_possible():
+def test_anytime_estimate_without_a_judged_prefix_is_the_possible_range():
     estimate = anytime_estimate(random_order([np.nan, 1, 0, np.nan]), start=0, images=4)
     assert (estimate.low, estimate.high) == pytest.approx((1 / 4, 3 / 4))
 
 
 @given(outcomes=st.lists(st.sampled_from([0, 1, np.nan]), max_size=40), seed=st.integers(0, 9))
 @quick
-def test_anytime_estimate_lies_within_what_is_possible(outcomes, seed):
+def test_anytime_estimate_lies_within_the_possible_range(outcomes, seed):
     rng = np.random.default_rng(seed)
     order = random_order(outcomes, strata=rng.integers(0, 3, len(outcomes)), weights=rng.random(len(outcomes)))
     estimate = anytime_estimate(order, start=0, images=40)
@@ -148,7 +148,7 @@ def test_anytime_estimate_lies_within_what_is_possible(outcomes, seed):
     assert right - 1e-9 <= estimate.low <= estimate.value <= estimate.high <= right + open_ + 1e-9
 
 
-def test_anytime_estimate_holds_where_wrong_predictions_are_decided_late():
+def test_anytime_estimate_covers_if_wrong_predictions_are_decided_late():
     # wrong ones are disputed: only one in four of them is decided so far, which the share of all verdicts mistakes
     rng = np.random.default_rng(4)
     runs, size, share = 200, 200, 0.5
@@ -172,7 +172,7 @@ def problematic_review(truth, novel, bad, judged):
     return partial_review(outcomes, novel, listed=np.ones(len(truth), dtype=bool), problematic=problems)
 
 
-def test_anytime_accuracy_takes_the_order_of_turns():
+def test_anytime_accuracy_uses_the_review_order():
     # judged: turns 0 to 4, all right; read in the order of the rows, the second one would end the beginning
     outcomes = np.array([1, np.nan] * 5)
     review = partial_review(outcomes, np.ones(10), turns=[0, 5, 1, 6, 2, 7, 3, 8, 4, 9])
@@ -180,16 +180,16 @@ def test_anytime_accuracy_takes_the_order_of_turns():
     assert (estimate.low, estimate.high) == pytest.approx((0.6, 1))
 
 
-def test_anytime_accuracy_of_a_complete_review_leaves_problematic_images_out():
+def test_anytime_accuracy_of_a_complete_review_excludes_problematic_images():
     truth, novel, bad = np.array([1, 0, 1, 1, 0]), np.array([1, 1, 0, 0, 0], dtype=bool), np.array([0, 0, 0, 1, 0])
     estimate = anytime_accuracy(problematic_review(truth, novel, bad == 1, 5))
     assert (estimate.low, estimate.value, estimate.high, estimate.n) == pytest.approx((0.5, 0.5, 0.5, 4))
 
 
-def test_anytime_accuracy_is_undefined_where_all_is_problematic_or_weights_are_unknown():
-    with pytest.raises(UndefinedError, match="nothing left"):
+def test_anytime_accuracy_raises_if_all_problematic_or_weights_unequal():
+    with pytest.raises(UndefinedError, match="are problematic"):
         anytime_accuracy(partial_review([0], [1], problematic=[1]))
-    with pytest.raises(UndefinedError, match="unequal weights"):
+    with pytest.raises(UndefinedError, match="needs equal weights"):
         anytime_accuracy(partial_review([0, 1], [1, 1], weights=[0.4, 0.6], problematic=[1, 0]))
 
 

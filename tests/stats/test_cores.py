@@ -1,4 +1,4 @@
-"""Work on all cores gives what one call gives."""
+"""Tests of elementwise."""
 
 import numpy as np
 import pytest
@@ -8,15 +8,15 @@ from regrade.stats.cores import elementwise
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (4096,), (4097,), (30_000,), (3, 5000)])
-def test_the_values_and_the_shape_are_those_of_one_call(shape):
+def test_elementwise_equals_a_single_call(shape):
     successes = np.random.default_rng(0).integers(1, 50_000, size=shape)
-    found = elementwise(special.betaincinv, successes, 50_001 - successes, 0.025)
+    result = elementwise(special.betaincinv, successes, 50_001 - successes, 0.025)
     expected = np.asarray(special.betaincinv(successes, 50_001 - successes, 0.025))
-    assert found.shape == expected.shape
-    assert (found == expected).all()
+    assert result.shape == expected.shape
+    assert (result == expected).all()
 
 
-def test_an_error_in_any_part_is_raised():
+def test_elementwise_raises_errors_of_any_part():
     def refuse(values):
         if (values < 0).any():
             raise ValueError("negative")

@@ -51,12 +51,12 @@ def test_intervals_by_hand():
 
 
 def allowed(value, tau, moments, n, confidence):
-    """Above 0 where ``value`` or more is not too unusual for pairs whose Kendall's tau is ``tau``."""
-    found, grid = moments(n), kendall_moments(n).truth
-    mean, variance = (CubicSpline(grid, part)(tau) for part in (found.mean, found.variance))
-    half = found.step / 2
+    """Above 0 if P(at least ``value``) exceeds the tail probability for pairs with Kendall's tau ``tau``."""
+    moment, grid = moments(n), kendall_moments(n).truth
+    mean, variance = (CubicSpline(grid, part)(tau) for part in (moment.mean, moment.variance))
+    half = moment.step / 2
     width = 2 * (1 + half)
-    share, spread = (mean + 1 + half) / width, (variance + found.step**2 / 12) / width**2
+    share, spread = (mean + 1 + half) / width, (variance + moment.step**2 / 12) / width**2
     size = share * (1 - share) / spread - 1
     chance = stats.beta(share * size, (1 - share) * size, loc=-1 - half, scale=width).sf(value - half)
     return chance - (1 - confidence) / 2
@@ -105,7 +105,7 @@ def test_bounds_enclose_swap_and_mirror(method, pairs, confidence):
 
 
 @pytest.mark.parametrize("method", [spearman, kendall])
-def test_ranks_are_blind_to_any_rising_scale(method):
+def test_rank_correlations_are_invariant_to_monotone_transformations(method):
     x, y = np.random.default_rng(0).normal(size=(2, 25))
     assert method(np.exp(x), y**3) == method(x, y)
 
@@ -116,24 +116,24 @@ def drawn(n, correlation, trials, seed):
     x, noise = rng.normal(size=(2, trials, n))
     x.sort(axis=1)
     y = correlation * x + np.sqrt(1 - correlation**2) * noise
-    ranks, centerd = stats.rankdata(y, axis=1), x - x.mean(axis=1, keepdims=True)
+    ranks, centered = stats.rankdata(y, axis=1), x - x.mean(axis=1, keepdims=True)
     rising = sum((y[:, apart:] > y[:, :-apart]).sum(axis=1) for apart in range(1, n))
     return {
-        pearson: (centerd * y).sum(axis=1) / (n * x.std(axis=1) * y.std(axis=1)),
+        pearson: (centered * y).sum(axis=1) / (n * x.std(axis=1) * y.std(axis=1)),
         spearman: 1 - 6 * ((ranks - np.arange(1, n + 1)) ** 2).sum(axis=1) / (n**3 - n),
         kendall: 4 * rising / (n * (n - 1)) - 1,
     }
 
 
 def intervals(method, values, n, confidence):
-    """As the method gives them; `test_the_simulated_intervals_are_the_methods_own` holds them together."""
+    """Vectorized intervals; `test_vectorized_intervals_match_the_functions` compares them with the functions."""
     if method is pearson:
         return _fisher(values, n, confidence)
     return _score(values, {spearman: spearman_moments, kendall: kendall_moments}[method], n, confidence)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_simulated_intervals_are_the_methods_own(method):
+def test_vectorized_intervals_match_the_functions(method):
     x, noise = np.random.default_rng(0).normal(size=(2, 15))
     estimate = method(x, x + noise, confidence=0.9)
     bounds = intervals(method, np.array(estimate.value), 15, 0.9)
@@ -170,11 +170,11 @@ def test_coverage_on_normal_pairs(correlation, n):
 
 @pytest.mark.parametrize("n", [6, 12, 30])
 @pytest.mark.parametrize("correlation", [0.0, 0.6, 0.9, 0.97])
-def test_rank_intervals_miss_to_neither_side_more_than_promised_at_any_level(correlation, n):
-    found = drawn(n, correlation, TRIALS, seed=2)
+def test_rank_intervals_have_nominal_tail_errors(correlation, n):
+    samples = drawn(n, correlation, TRIALS, seed=2)
     for method in (spearman, kendall):
         for confidence in (0.8, 0.95, 0.99):
-            below, above = misses(method, found[method], TRUTHS[method](correlation), n, confidence)
+            below, above = misses(method, samples[method], TRUTHS[method](correlation), n, confidence)
             side = (1 - confidence) / 2
             assert max(below, above) < side + 3 * np.sqrt(side / TRIALS) + 0.005
 
@@ -199,19 +199,19 @@ def test_perfect_order_has_an_interval_that_shrinks_with_the_sample(method, sign
     assert widths[0] > 2 * widths[1] > 4 * widths[2] > 8 * widths[3] > 0
 
 
-def test_a_perfect_line_is_its_own_interval():
+def test_perfect_pearson_correlation_has_zero_width():
     estimate = pearson([1, 2, 3, 4, 5], [2, 4, 6, 8, 10])
     assert [estimate.value, estimate.low, estimate.high] == pytest.approx([1, 1, 1])
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_has_no_value_raises(method):
+def test_correlation_raises_if_undefined(method):
     with pytest.raises(UndefinedError, match="constant"):
         method([1, 1, 1, 1, 1], [1, 2, 3, 4, 5])
     with pytest.raises(UndefinedError, match="at least"):
         method([1, 2, 3], [1, 2, 3])
     for wrong in (([1, 2, 3, 4, 5], [1, 2, 3, 4]), ([[1, 2]], [[1, 2]]), (1, 2)):
-        with pytest.raises(InputError, match="flat samples"):
+        with pytest.raises(InputError, match="two samples of shape"):
             method(*wrong)
     with pytest.raises(InputError, match="finite"):
         method([1, 2, 3, 4, np.nan], [1, 2, 3, 4, 5])
@@ -220,7 +220,7 @@ def test_what_has_no_value_raises(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_least_sample_that_has_an_interval(method):
+def test_correlation_needs_four_pairs(method):
     assert method([1, 2, 3, 5], [1, 3, 2, 4]).n == 4
     with pytest.raises(UndefinedError, match="at least 4"):
         method([1, 2, 3], [1, 3, 2])
@@ -240,5 +240,5 @@ def test_many_ties_shorten_kendalls_interval():
     # the shortfall that its docstring names
     rng, trials = np.random.default_rng(0), 2000
     x = rng.integers(5, size=(2 * trials, 20)).astype(float)
-    covered = np.mean([found.low <= 0 <= found.high for found in map(kendall, x[::2], x[1::2])])
+    covered = np.mean([estimate.low <= 0 <= estimate.high for estimate in map(kendall, x[::2], x[1::2])])
     assert 0.88 < covered < 0.94

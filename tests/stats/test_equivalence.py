@@ -1,4 +1,4 @@
-"""Equivalence of two models on the same images: by hand, against Tango's interval, and with the margin as the truth."""
+"""Tests of paired_equivalence: by hand, against Tango's interval, and its size at the margin."""
 
 import math
 
@@ -45,7 +45,7 @@ def test_paired_equivalence_is_close_to_the_interval_within_the_margin():
     ],
 )
 @pytest.mark.parametrize("sign", [1, -1])
-def test_models_that_differ_by_the_margin_are_seldom_called_equivalent(images, margin, disagreement, sign):
+def test_paired_equivalence_has_nominal_size_at_the_margin(images, margin, disagreement, sign):
     trials = 40_000
     rates = [(disagreement + sign * margin) / 2, (disagreement - sign * margin) / 2, 1 - disagreement]
     drawn = np.random.default_rng(1).multinomial(images, rates, size=trials)
@@ -55,7 +55,7 @@ def test_models_that_differ_by_the_margin_are_seldom_called_equivalent(images, m
 
 @pytest.mark.parametrize("images", [1, 2, 5, 20, 37, 60, 90])
 @pytest.mark.parametrize("margin", [0.05, 0.1, 0.2])
-def test_few_images_with_the_margin_as_the_truth_over_all_outcomes(images, margin):
+def test_paired_equivalence_size_for_few_images_over_all_outcomes(images, margin):
     b, c = (counts.ravel() for counts in np.meshgrid(np.arange(images + 1), np.arange(images + 1)))
     b, c = b[b + c <= images], c[b + c <= images]
     declared = paired_equivalence(b, c, images, margin=margin) <= 0.05
@@ -82,11 +82,11 @@ def test_paired_equivalence_is_symmetric_and_easier_with_a_wider_margin(b, c, re
         assert p > 0.5
 
 
-def test_paired_equivalence_refuses_what_has_no_meaning():
+def test_paired_equivalence_rejects_invalid_input():
     for margin in (0, -0.1, 0.21, 50, math.nan):
         with pytest.raises(InputError, match="margin"):
             paired_equivalence(1, 2, 10, margin=margin)
-    with pytest.raises(UndefinedError, match="no images"):
+    with pytest.raises(UndefinedError, match="at least one image"):
         paired_equivalence(0, 0, 0, margin=0.1)
-    with pytest.raises(InputError, match="together"):
+    with pytest.raises(InputError, match="sum to at most"):
         paired_equivalence(8, 8, 10, margin=0.1)

@@ -1,4 +1,4 @@
-"""Images per group for a disparity: against all outcomes, statsmodels, and by simulation of the tests of geography."""
+"""Tests of group power: over all outcomes, against statsmodels, and by simulation of the geography tests."""
 
 import math
 
@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import samplesize_proportions_2indep_onetail
 from regrade.core.errors import InputError, UndefinedError
 from regrade.stats import (
     disparity_power,
-    extremes_apart,
+    extremes_differ,
     group_shares,
     images_per_group,
     independent_difference,
@@ -65,7 +65,7 @@ def test_a_disparity_is_shown_as_often_as_planned():
     for _ in range(draws):
         scores = rng.random((groups, images)) < accuracies[:, None]
         members = np.repeat(np.arange(groups), images)
-        picked_shown += extremes_apart(group_shares(scores.ravel(), members))
+        picked_shown += extremes_differ(group_shares(scores.ravel(), members))
         scores = rng.random((2, named)) < np.array([[0.9], [0.7]])
         named_shown += share_difference(group_shares(scores.ravel(), np.repeat([0, 1], named)), 0, 1).low > 0
     tolerance = 4 * math.sqrt(0.16 / draws)
@@ -91,8 +91,8 @@ def test_smallest_disparity_is_where_the_power_is_reached(images, accuracy):
     assert disparity_power(images, images, accuracy, accuracy - 0.99 * result) < 0.8
 
 
-def test_what_has_no_disparity_raises():
-    with pytest.raises(UndefinedError, match="not above"):
+def test_group_power_raises_if_undefined():
+    with pytest.raises(UndefinedError, match="must be above"):
         images_per_group(0.5, 0.5)
     with pytest.raises(InputError, match="between 0 and 1"):
         images_per_group(1.5, 0.5)
@@ -100,9 +100,9 @@ def test_what_has_no_disparity_raises():
         images_per_group(0.5, math.nan)
     with pytest.raises(UndefinedError, match="at least one image"):
         disparity_power(0, 10, 0.9, 0.5)
-    with pytest.raises(UndefinedError, match="no disparity"):
+    with pytest.raises(UndefinedError, match="cannot show any gap"):
         smallest_disparity(2, 2, 0.5)
-    with pytest.raises(UndefinedError, match="no disparity"):
+    with pytest.raises(UndefinedError, match="cannot show any gap"):
         smallest_disparity(200, 200, 0.0)
     with pytest.raises(UndefinedError, match="two groups"):
         ordered_pairs(1)

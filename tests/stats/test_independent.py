@@ -1,4 +1,4 @@
-"""Two proportions on images of their own: by hand, against scipy and statsmodels, and how often intervals cover."""
+"""Tests of two independent proportions: by hand, against scipy and statsmodels, and coverage."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from regrade.core import InputError, UndefinedError
-from regrade.stats import fisher_exact, independent_difference, part_effect, wilson
+from regrade.stats import fisher_exact, independent_difference, subset_effect, wilson
 
 counts = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -28,31 +28,31 @@ def bounds(*arguments, **options):
         ((10, 10, 0, 10), (0.6075, 1.0)),
     ],
 )
-def test_the_examples_of_the_paper(table, expected):
+def test_independent_difference_matches_newcombe_examples(table, expected):
     assert bounds(*table) == pytest.approx(expected, abs=5e-5)
 
 
 @given(first=counts, second=counts)
-def test_as_in_statsmodels(first, second):
+def test_independent_difference_matches_statsmodels(first, second):
     theirs = confint_proportions_2indep(*first, *second, method="newcomb")
     assert bounds(*first, *second) == pytest.approx(theirs, abs=1e-12)
 
 
 @given(first=counts, second=counts)
-def test_it_holds_the_difference_and_turns_round(first, second):
+def test_independent_difference_contains_value_and_is_antisymmetric(first, second):
     low, high = bounds(*first, *second)
     difference = first[0] / first[1] - second[0] / second[1]
     assert -1 <= low <= difference + 1e-12 and difference - 1e-12 <= high <= 1
     assert bounds(*second, *first) == pytest.approx((-high, -low), abs=1e-12)
 
 
-def test_many_at_once():
+def test_independent_difference_broadcasts():
     interval = independent_difference([56, 9], [70, 10], [48, 3], [80, 10])
     assert interval.low == pytest.approx([0.0524, 0.1705], abs=5e-5)
 
 
 @pytest.mark.parametrize(("p", "q", "n", "m"), [(0.83, 0.72, 500, 100), (0.5, 0.5, 60, 40), (0.97, 0.93, 200, 80)])
-def test_how_often_it_covers(p, q, n, m):
+def test_independent_difference_covers(p, q, n, m):
     # exactly: over all outcomes, weighted by how likely they are
     k, j = np.arange(n + 1), np.arange(m + 1)
     interval = independent_difference(k[:, None], n, j, m)
@@ -61,7 +61,7 @@ def test_how_often_it_covers(p, q, n, m):
     assert 0.94 <= (weights * covered).sum() <= 0.965
 
 
-def test_what_has_no_difference():
+def test_independent_difference_rejects_invalid_counts():
     with pytest.raises(UndefinedError):
         independent_difference(0, 0, 1, 2)
     with pytest.raises(InputError):
@@ -69,11 +69,11 @@ def test_what_has_no_difference():
 
 
 def effect(*arguments):
-    interval = part_effect(*arguments)
+    interval = subset_effect(*arguments)
     return float(interval.low), float(interval.high)
 
 
-def test_part_effect_by_hand():
+def test_subset_effect_by_hand():
     # no difference: the product (p + a cos) b sin is largest where 2 a cos² + p cos - a = 0
     share, difference = wilson(10, 200), independent_difference(5, 10, 95, 190)
     p, a, b = 0.05, float(share.high) - 0.05, float(difference.high)
@@ -82,7 +82,7 @@ def test_part_effect_by_hand():
 
 
 def slow_effect(k, n, j, m):
-    """The extreme differences for each of many shares of the part."""
+    """Extreme differences for a grid of shares of the subset."""
     share, difference, p, d = wilson(n, n + m), independent_difference(k, n, j, m), n / (n + m), k / n - j / m
     steps = np.linspace(-1, 1, 20_001)
     shares = p + np.where(steps < 0, p - float(share.low), float(share.high) - p) * steps
@@ -92,12 +92,12 @@ def slow_effect(k, n, j, m):
 
 
 @given(part=counts, rest=counts)
-def test_part_effect_agrees_with_a_slow_search(part, rest):
+def test_subset_effect_matches_brute_force(part, rest):
     assert effect(*part, *rest) == pytest.approx(slow_effect(*part, *rest), abs=2e-5)
 
 
 @given(part=counts, rest=counts)
-def test_part_effect_holds_its_value_and_leaves_out_zero_with_the_difference(part, rest):
+def test_subset_effect_contains_value_and_excludes_zero_with_the_difference(part, rest):
     low, high = effect(*part, *rest)
     value = (part[0] + rest[0]) / (part[1] + rest[1]) - rest[0] / rest[1]
     assert low - 1e-12 <= value <= high + 1e-12 and high > low
@@ -109,18 +109,18 @@ def test_part_effect_holds_its_value_and_leaves_out_zero_with_the_difference(par
     ("expected", "images", "part", "rest"),
     [(3, 1_000, 0.9, 0.9), (3, 1_000, 1.0, 0.5), (10, 1_000, 0.3, 0.8), (10, 200, 1.0, 0.99), (500, 2_000, 0.0, 0.9)],
 )
-def test_part_effect_covers_though_the_share_is_random(expected, images, part, rest):
+def test_subset_effect_covers_with_random_share(expected, images, part, rest):
     rng = np.random.default_rng(4)
     n = rng.binomial(images, expected / images, 4_000)
     n = n[n > 0]
     k, j = rng.binomial(n, part), rng.binomial(images - n, rest)
-    interval = part_effect(k, n, j, images - n)
+    interval = subset_effect(k, n, j, images - n)
     truth = expected / images * (part - rest)
     assert np.mean((interval.low <= truth + 1e-12) & (interval.high >= truth - 1e-12)) >= 0.93
 
 
 @given(first=counts, second=counts)
-def test_fisher_exact_as_in_scipy(first, second):
+def test_fisher_exact_matches_scipy(first, second):
     table = [[first[0], first[1] - first[0]], [second[0], second[1] - second[0]]]
     assert fisher_exact(*first, *second) == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-6)
 

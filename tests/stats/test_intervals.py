@@ -117,13 +117,13 @@ RATES = np.linspace(0.001, 0.999, 999)
 
 @pytest.mark.parametrize("trials", [1, 5, 30, 100, 1000])
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
-def test_clopper_pearson_never_covers_less_than_it_promises(trials, confidence):
+def test_clopper_pearson_coverage_is_at_least_nominal(trials, confidence):
     assert coverage(clopper_pearson, trials, RATES, confidence).min() >= confidence - 1e-9
 
 
 @pytest.mark.parametrize("method", [wilson, jeffreys])
 @pytest.mark.parametrize(("trials", "tolerance"), [(10, 0.015), (50, 0.007), (1000, 0.002)])
-def test_wilson_and_jeffreys_cover_as_promised_on_average(method, trials, tolerance):
+def test_wilson_and_jeffreys_coverage_is_nominal_on_average(method, trials, tolerance):
     assert coverage(method, trials, RATES).mean() == pytest.approx(0.95, abs=tolerance)
 
 
@@ -164,21 +164,21 @@ def test_shapes_broadcast_and_small_integer_types_are_widened(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_has_no_value_raises(method):
-    with pytest.raises(UndefinedError, match="nothing"):
+def test_interval_raises_for_invalid_counts(method):
+    with pytest.raises(UndefinedError, match="at least 1 trial"):
         method([3, 0], [5, 0])
     with pytest.raises(InputError, match="between 0 and trials"):
         method(6, 5)
     with pytest.raises(InputError, match="between 0 and trials"):
         method(-1, 5)
-    with pytest.raises(InputError, match="whole"):
+    with pytest.raises(InputError, match="integers"):
         method(2.5, 5)
     for confidence in (0, 1, 95, -0.1, float("nan")):
         with pytest.raises(InputError, match="confidence"):
             method(2, 5, confidence=confidence)
 
 
-def test_exact_bounds_take_counts_that_are_not_whole():
+def test_exact_bounds_accepts_fractional_counts():
     between = exact_bounds(np.array(2.5), np.array(5.0), confidence=0.95)
     assert clopper_pearson(2, 5).low < between.low < clopper_pearson(3, 5).low
     assert float(between.low + between.high) == pytest.approx(1)
@@ -193,13 +193,13 @@ def test_proportions_name_their_method_and_keep_order():
     assert estimates[3].high == float(wilson(4, 10, confidence=0.9).high)
 
 
-def test_one_proportion_is_exact_unless_told_otherwise():
+def test_proportion_default_is_clopper_pearson():
     estimate = proportion(82_860, 100_000)
     assert str(estimate) == "82.9 [82.6, 83.1]"
     assert estimate.method == "clopper-pearson 95%"
     assert proportion(1, 2, method=jeffreys).method == "jeffreys 95%"
 
 
-def test_levels_are_named_without_noise():
+def test_method_name_formats_confidence():
     assert method_name("wilson", 0.9999) == "wilson 99.99%"
     assert tail_share(0.9) == pytest.approx(0.05)

@@ -1,4 +1,4 @@
-"""Intervals for kappa and covariance: by hand, against statsmodels, and how often they hold the truth."""
+"""Tests of intervals for kappa and covariance: by hand, against statsmodels, and coverage."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ TABLES = st.tuples(*[st.integers(0, 40)] * 4).filter(sum)
 
 
 def added(confidence: float) -> float:
-    """Images that each cell gets in addition."""
+    """Images added to each cell."""
     return ndtri(0.5 + confidence / 2) ** 2 / 4
 
 
@@ -31,14 +31,14 @@ def test_kappa_by_hand():
     alike = (41 * (1 - (first + second) * (1 - kappa)) ** 2 + 46 * (1 - (2 - first - second) * (1 - kappa)) ** 2) / 104
     unlike = (1 - kappa) ** 2 * (11 * (second + 1 - first) ** 2 + 6 * (first + 1 - second) ** 2) / 104
     error = np.sqrt((alike + unlike - (kappa - chance * (1 - kappa)) ** 2) / 104) / (1 - chance)
-    found = kappa_interval(40, 10, 5, 100, confidence=0.9544997361036416)
-    assert (float(found.low), float(found.high)) == pytest.approx((kappa - 2 * error, kappa + 2 * error), abs=1e-9)
+    bounds = kappa_interval(40, 10, 5, 100, confidence=0.9544997361036416)
+    assert (float(bounds.low), float(bounds.high)) == pytest.approx((kappa - 2 * error, kappa + 2 * error), abs=1e-9)
 
 
 def test_covariance_by_hand():
-    """Right on 2 of 4 each, 1 together, 1 not at all: 2 of 8 in each cell, so nothing but chance."""
-    found = covariance_interval(1, 1, 1, 4, confidence=0.9544997361036416)
-    assert (float(found.low), float(found.high)) == pytest.approx((-2 * 0.25 / np.sqrt(8), 2 * 0.25 / np.sqrt(8)))
+    """Each is right on 2 of 4 images, both on 1, neither on 1: 2 of 8 in each cell, so the covariance is 0."""
+    bounds = covariance_interval(1, 1, 1, 4, confidence=0.9544997361036416)
+    assert (float(bounds.low), float(bounds.high)) == pytest.approx((-2 * 0.25 / np.sqrt(8), 2 * 0.25 / np.sqrt(8)))
 
 
 @given(TABLES, st.sampled_from([0.8, 0.95, 0.99]))
@@ -47,12 +47,12 @@ def test_kappa_against_statsmodels(table, confidence):
     more = added(confidence)
     oracle = cohens_kappa(np.array([[both + more, only_first + more], [only_second + more, neither + more]]))
     reach = ndtri(0.5 + confidence / 2) * oracle.std_kappa
-    found = kappa_interval(both, only_first, only_second, sum(table), confidence=confidence)
+    bounds = kappa_interval(both, only_first, only_second, sum(table), confidence=confidence)
     if both == sum(table) or neither == sum(table):
-        assert np.isnan(found.low) and np.isnan(found.high)
+        assert np.isnan(bounds.low) and np.isnan(bounds.high)
         return
-    assert float(found.low) == pytest.approx(max(oracle.kappa - reach, -1), abs=1e-9)
-    assert float(found.high) == pytest.approx(min(oracle.kappa + reach, 1), abs=1e-9)
+    assert float(bounds.low) == pytest.approx(max(oracle.kappa - reach, -1), abs=1e-9)
+    assert float(bounds.high) == pytest.approx(min(oracle.kappa + reach, 1), abs=1e-9)
 
 
 @given(TABLES)
@@ -64,19 +64,19 @@ def test_covariance_against_the_moments_of_the_images(table):
     products = (x - np.average(x, weights=weights)) * (y - np.average(y, weights=weights))
     center = np.average(products, weights=weights)
     error = np.sqrt(np.average((products - center) ** 2, weights=weights) / weights.sum())
-    found = covariance_interval(both, only_first, only_second, sum(table))
+    bounds = covariance_interval(both, only_first, only_second, sum(table))
     reach = ndtri(0.975) * error
-    assert (float(found.low), float(found.high)) == pytest.approx((center - reach, center + reach), abs=1e-12)
+    assert (float(bounds.low), float(bounds.high)) == pytest.approx((center - reach, center + reach), abs=1e-12)
 
 
 @given(TABLES)
-def test_who_is_first_and_what_is_right_do_not_matter(table):
+def test_intervals_are_symmetric_in_models_and_correctness(table):
     both, only_first, only_second, neither = table
     n = sum(table)
     for interval in (kappa_interval, covariance_interval):
         bounds = [
-            (float(found.low), float(found.high))
-            for found in (
+            (float(bounds.low), float(bounds.high))
+            for bounds in (
                 interval(both, only_first, only_second, n),
                 interval(both, only_second, only_first, n),
                 interval(neither, only_first, only_second, n),
@@ -86,42 +86,42 @@ def test_who_is_first_and_what_is_right_do_not_matter(table):
         assert bounds[2] == pytest.approx(bounds[0], nan_ok=True)
 
 
-def test_all_pairs_at_once():
+def test_intervals_broadcast():
     counts = np.array([[40, 30], [10, 2]])
-    found = kappa_interval(counts, 5, 3, 100)
+    bounds = kappa_interval(counts, 5, 3, 100)
     for place in np.ndindex(2, 2):
-        one = kappa_interval(int(counts[place]), 5, 3, 100)
-        assert (found.low[place], found.high[place]) == (one.low, one.high)
+        single = kappa_interval(int(counts[place]), 5, 3, 100)
+        assert (bounds.low[place], bounds.high[place]) == (single.low, single.high)
 
 
 def test_models_that_never_differ_are_not_certain_to_be_the_same():
-    found = kappa_interval(15, 0, 0, 20)
-    assert float(found.high) == 1
-    assert 0.4 < float(found.low) < 0.9
+    bounds = kappa_interval(15, 0, 0, 20)
+    assert float(bounds.high) == 1
+    assert 0.4 < float(bounds.low) < 0.9
     assert float(kappa_interval(1500, 0, 0, 2000).low) > 0.98
 
 
 @pytest.mark.parametrize("images", [1, 2, 7, 20])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
-def test_every_value_lies_in_its_own_interval(images, confidence):
-    """More images in every cell draw the center away from an extreme: the interval still reaches it."""
+def test_intervals_contain_the_value(images, confidence):
+    """Added images move the center away from an extreme value: the interval still contains it."""
     counts = [(a, b, c) for a in range(images + 1) for b in range(images + 1 - a) for c in range(images + 1 - a - b)]
     both, only_first, only_second = np.array(counts).T
     first, second = (both + only_first) / images, (both + only_second) / images
     covariance = both / images - first * second
-    found = covariance_interval(both, only_first, only_second, images, confidence=confidence)
-    assert ((found.low <= covariance) & (covariance <= found.high)).all()
+    bounds = covariance_interval(both, only_first, only_second, images, confidence=confidence)
+    assert ((bounds.low <= covariance) & (covariance <= bounds.high)).all()
     chance = first * (1 - second) + second * (1 - first)
-    found = kappa_interval(both, only_first, only_second, images, confidence=confidence)
+    bounds = kappa_interval(both, only_first, only_second, images, confidence=confidence)
     defined = chance > 0
-    assert (np.isnan(found.low) == ~defined).all()
+    assert (np.isnan(bounds.low) == ~defined).all()
     kappa = 2 * covariance[defined] / chance[defined]
-    assert ((found.low[defined] - 1e-12 <= kappa) & (kappa <= found.high[defined] + 1e-12)).all()
+    assert ((bounds.low[defined] - 1e-12 <= kappa) & (kappa <= bounds.high[defined] + 1e-12)).all()
 
 
 @pytest.mark.parametrize("interval", [kappa_interval, covariance_interval])
-def test_what_has_no_interval(interval):
-    with pytest.raises(UndefinedError, match="no images"):
+def test_intervals_raise_for_invalid_counts(interval):
+    with pytest.raises(UndefinedError, match="at least one image"):
         interval(0, 0, 0, 0)
     for counts in ((5, 3, 3, 10), (-1, 3, 3, 10), (1, 3, -1, 10)):
         with pytest.raises(InputError, match="counts of images"):
@@ -149,9 +149,9 @@ def test_intervals_cover(images, least_kappa, least_covariance):
         if (cells < 0).any():
             continue
         tables = rng.multinomial(images, cells, size=draws).T
-        found = kappa_interval(*tables[:3], images)
-        held = (found.low <= kappa + 1e-12) & (kappa - 1e-12 <= found.high) | np.isnan(found.low)
+        bounds = kappa_interval(*tables[:3], images)
+        held = (bounds.low <= kappa + 1e-12) & (kappa - 1e-12 <= bounds.high) | np.isnan(bounds.low)
         assert held.mean() >= least_kappa - slack, (first, second, kappa)
-        found = covariance_interval(*tables[:3], images)
-        held = (found.low <= covariance + 1e-12) & (covariance - 1e-12 <= found.high)
+        bounds = covariance_interval(*tables[:3], images)
+        held = (bounds.low <= covariance + 1e-12) & (covariance - 1e-12 <= bounds.high)
         assert held.mean() >= least_covariance - slack, (first, second, kappa)

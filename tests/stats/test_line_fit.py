@@ -24,42 +24,42 @@ def models(m=40, seed=0, noise=0.01):
 
 def test_a_line_by_hand():
     # x = 0.1, 0.2, 0.3; y = 0.2, 0.3, 0.7: slope 0.05 / 0.02, through (0.2, 0.4)
-    found = fit_line([0.1, 0.2, 0.3], [0.2, 0.3, 0.7])
-    assert found.slope.value == pytest.approx(2.5)
-    assert found.intercept.value == pytest.approx(-0.1)
+    line = fit_line([0.1, 0.2, 0.3], [0.2, 0.3, 0.7])
+    assert line.slope.value == pytest.approx(2.5)
+    assert line.intercept.value == pytest.approx(-0.1)
     # residuals 0.05, -0.1, 0.05 against deviations -0.2, -0.1, 0.3
-    assert found.r_squared == pytest.approx(1 - 0.015 / 0.14)
-    assert found.predict(0.4) == pytest.approx(0.9)
-    assert (found.slope.n, found.slope.method) == (3, "robust t over models 95%")
+    assert line.r_squared == pytest.approx(1 - 0.015 / 0.14)
+    assert line.predict(0.4) == pytest.approx(0.9)
+    assert (line.slope.n, line.slope.method) == (3, "robust t over models 95%")
 
 
 def test_an_interval_by_hand():
     # as above: leverages 5/6, 1/3, 5/6, weights in the slope -5, 0, 5, and one degree of freedom
-    found = fit_line([0.1, 0.2, 0.3], [0.2, 0.3, 0.7])
+    line = fit_line([0.1, 0.2, 0.3], [0.2, 0.3, 0.7])
     reach = 12.7062047 * np.sqrt(2 * 25 * 0.05**2 / (1 / 6))
-    assert [found.slope.low, found.slope.high] == pytest.approx([2.5 - reach, 2.5 + reach])
+    assert [line.slope.low, line.slope.high] == pytest.approx([2.5 - reach, 2.5 + reach])
 
 
-def test_a_model_that_stands_alone_scatters_as_the_others():
+def test_model_with_full_leverage_uses_variance_of_others():
     # the line goes through the third; the first two scatter by 2 * 0.01^2 on one degree of freedom
-    found = fit_line([0.5, 0.5, 0.7], [0.4, 0.42, 0.6])
-    assert found.slope.value == pytest.approx(0.95)
+    line = fit_line([0.5, 0.5, 0.7], [0.4, 0.42, 0.6])
+    assert line.slope.value == pytest.approx(0.95)
     reach = 12.7062047 * np.sqrt(2 * 2.5**2 * 0.01**2 / 0.5 + 5**2 * 2 * 0.01**2)
-    assert [found.slope.low, found.slope.high] == pytest.approx([0.95 - reach, 0.95 + reach])
+    assert [line.slope.low, line.slope.high] == pytest.approx([0.95 - reach, 0.95 + reach])
     near = fit_line([0.5, 0.5 + 1e-9, 0.7], [0.4, 0.42, 0.6])
-    assert near.slope.low == pytest.approx(found.slope.low, rel=1e-3)
+    assert near.slope.low == pytest.approx(line.slope.low, rel=1e-3)
 
 
 @pytest.mark.parametrize("scale", Scale)
 def test_agrees_with_polyfit_and_linregress(scale):
     x, y = models()
     transform = {Scale.LINEAR: lambda v: v, Scale.PROBIT: stats.norm.ppf, Scale.LOGIT: special.logit}[scale]
-    found = fit_line(x, y, scale=scale)
+    line = fit_line(x, y, scale=scale)
     slope, intercept = np.polyfit(transform(x), transform(y), 1)
-    assert [found.slope.value, found.intercept.value] == pytest.approx([slope, intercept])
+    assert [line.slope.value, line.intercept.value] == pytest.approx([slope, intercept])
     expected = stats.linregress(transform(x), transform(y))
-    assert [found.slope.value, found.r_squared] == pytest.approx([expected.slope, expected.rvalue**2])
-    assert found.scale is scale
+    assert [line.slope.value, line.r_squared] == pytest.approx([expected.slope, expected.rvalue**2])
+    assert line.scale is scale
 
 
 def by_matrices(a, b, weights, confidence):
@@ -76,23 +76,23 @@ def by_matrices(a, b, weights, confidence):
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_intervals_agree_with_matrices(m, confidence):
     x, y = models(m, noise=0.03)
-    found = fit_line(x, y, confidence=confidence, band_points=5)
+    line = fit_line(x, y, confidence=confidence, band_points=5)
     solve = np.linalg.pinv(np.column_stack([np.ones(m), x]))
-    for estimate, weights in ((found.intercept, solve[0]), (found.slope, solve[1])):
+    for estimate, weights in ((line.intercept, solve[0]), (line.slope, solve[1])):
         value, reach, freedom = by_matrices(x, y, weights, confidence)
         assert [estimate.value, estimate.half_width] == pytest.approx([value, reach])
         assert 1 <= freedom < m - 2
-    for place, low, high in zip(found.band.x, found.band.low, found.band.high, strict=True):
+    for place, low, high in zip(line.band.x, line.band.low, line.band.high, strict=True):
         value, reach, _ = by_matrices(x, y, solve[0] + place * solve[1], confidence)
         assert [low, high] == pytest.approx([value - reach, value + reach])
 
 
 def test_intervals_agree_with_statsmodels_where_models_are_many():
     x, y = models(400, noise=0.03)
-    found = fit_line(x, y)
+    line = fit_line(x, y)
     expected = OLS(y, np.column_stack([np.ones(400), x])).fit(cov_type="HC2").conf_int()
-    assert [found.intercept.low, found.intercept.high] == pytest.approx(expected[0], rel=3e-3)
-    assert [found.slope.low, found.slope.high] == pytest.approx(expected[1], rel=3e-3)
+    assert [line.intercept.low, line.intercept.high] == pytest.approx(expected[0], rel=3e-3)
+    assert [line.slope.low, line.slope.high] == pytest.approx(expected[1], rel=3e-3)
 
 
 @pytest.mark.parametrize("scale", Scale)
@@ -104,17 +104,17 @@ def test_scales_undo_themselves(scale, values):
 
 @given(seed=st.integers(0, 10**6), m=st.integers(3, 30))
 @quick
-def test_the_line_goes_through_the_center_and_swaps_with_wrong_answers(seed, m):
+def test_line_goes_through_the_center_and_mirrors_for_errors(seed, m):
     draw = rng(seed)
     x, y = draw.random((2, m))
-    found, mirror = fit_line(x, y), fit_line(1 - x, 1 - y)
-    assert found.predict(x.mean()) == pytest.approx(y.mean())
-    assert mirror.slope.value == pytest.approx(found.slope.value)
-    assert mirror.slope.low == pytest.approx(found.slope.low, rel=1e-6)
-    assert mirror.intercept.value == pytest.approx(1 - found.slope.value - found.intercept.value)
-    assert found.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, abs=1e-9)
-    assert found.slope.low <= found.slope.value <= found.slope.high
-    assert found.intercept.low <= found.intercept.value <= found.intercept.high
+    line, mirror = fit_line(x, y), fit_line(1 - x, 1 - y)
+    assert line.predict(x.mean()) == pytest.approx(y.mean())
+    assert mirror.slope.value == pytest.approx(line.slope.value)
+    assert mirror.slope.low == pytest.approx(line.slope.low, rel=1e-6)
+    assert mirror.intercept.value == pytest.approx(1 - line.slope.value - line.intercept.value)
+    assert line.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, abs=1e-9)
+    assert line.slope.low <= line.slope.value <= line.slope.high
+    assert line.intercept.low <= line.intercept.value <= line.intercept.high
 
 
 PLACES = {
@@ -162,7 +162,7 @@ def test_covers_the_true_line(places, m, scale):
 )
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("scatter", ["four times at one end", "four times at the other"])
-def test_covers_nearly_as_often_where_models_scatter_unalike(places, scatter, m, scale):
+def test_coverage_is_near_nominal_for_heteroscedastic_residuals(places, scatter, m, scale):
     covered, error = simulated_coverage(places, scatter, m, scale)
     assert (covered > 0.95 - error - 0.02).all()
 
@@ -170,33 +170,33 @@ def test_covers_nearly_as_often_where_models_scatter_unalike(places, scatter, m,
 @pytest.mark.parametrize("scale", Scale)
 def test_the_band_holds_the_line(scale):
     x, y = models()
-    found = fit_line(x, y, scale=scale, band_points=50)
-    band = found.band
+    line = fit_line(x, y, scale=scale, band_points=50)
+    band = line.band
     assert band.x.shape == band.line.shape == band.low.shape == band.high.shape == (50,)
     assert [band.x[0], band.x[-1]] == pytest.approx([x.min(), x.max()])
-    np.testing.assert_allclose(band.line, found.predict(band.x))
+    np.testing.assert_allclose(band.line, line.predict(band.x))
     assert (band.low < band.line).all()
     assert (band.line < band.high).all()
     assert (band.high - band.low)[25] < (band.high - band.low)[[0, -1]].min()
     assert fit_line(x, y, band_points=0).band is None
 
 
-def test_several_test_sets_at_once_are_each_as_alone():
+def test_fit_lines_equals_separate_fits():
     x, y = models()
     together = fit_lines(x, [y, 1 - y, y**2])
-    for found, one in zip(together, (y, 1 - y, y**2), strict=True):
-        alone = fit_line(x, one)
-        assert found.slope.as_dict() == pytest.approx(alone.slope.as_dict())
-        np.testing.assert_allclose(found.band.high, alone.band.high)
+    for line, new in zip(together, (y, 1 - y, y**2), strict=True):
+        alone = fit_line(x, new)
+        assert line.slope.as_dict() == pytest.approx(alone.slope.as_dict())
+        np.testing.assert_allclose(line.band.high, alone.band.high)
     assert together[1].slope.value == pytest.approx(-together[0].slope.value)
     assert together[1].intercept.value == pytest.approx(1 - together[0].intercept.value)
 
 
 def test_accuracies_that_differ_by_one_image_still_have_a_slope():
     # with 50,000 images the first two differ by 2e-5, and the line goes through the third, nearly
-    found = fit_line([0.6, 0.60002, 0.9], [0.5, 0.50004, 0.8])
-    assert found.slope.value == pytest.approx(1, abs=1e-3)
-    assert 0 < found.slope.half_width < 0.01
+    line = fit_line([0.6, 0.60002, 0.9], [0.5, 0.50004, 0.8])
+    assert line.slope.value == pytest.approx(1, abs=1e-3)
+    assert 0 < line.slope.half_width < 0.01
 
 
 @pytest.mark.parametrize("scale", [Scale.PROBIT, Scale.LOGIT])
@@ -204,38 +204,38 @@ def test_accuracies_of_zero_and_one_are_moved_in_by_half_an_image(scale):
     x, y = [0.0, 0.4, 0.7, 1.0], [0.1, 0.3, 0.6, 1.0]
     with pytest.raises(UndefinedError, match=f"no {scale.value}"):
         fit_line(x, y, scale=scale)
-    found = fit_line(x, y, scale=scale, images=100)
+    line = fit_line(x, y, scale=scale, images=100)
     inside = fit_line([0.005, 0.4, 0.7, 0.995], [0.1, 0.3, 0.6, 0.995], scale=scale)
-    assert found.slope == inside.slope
+    assert line.slope == inside.slope
     assert fit_line(x, y, images=100).slope == fit_line(x, y).slope  # nothing to move on the plain scale
 
 
-def test_a_flat_line_is_explained_whatever_the_rounding():
+def test_constant_y_has_r_squared_1():
     for level in (0.1, 0.3, 0.7, 1 / 3, 0.123):
-        found = fit_line([0.1, 0.2, 0.35, 0.7, 0.8, 0.85, 0.9], [level] * 7)
-        assert found.slope.value == pytest.approx(0, abs=1e-12)
-        assert found.r_squared == 1
+        line = fit_line([0.1, 0.2, 0.35, 0.7, 0.8, 0.85, 0.9], [level] * 7)
+        assert line.slope.value == pytest.approx(0, abs=1e-12)
+        assert line.r_squared == 1
 
 
 def test_a_perfect_line_is_its_own_interval():
-    found = fit_line([0.2, 0.4, 0.6, 0.9], [0.3, 0.4, 0.5, 0.65])
-    assert [found.slope.low, found.slope.high] == pytest.approx([0.5, 0.5])
+    line = fit_line([0.2, 0.4, 0.6, 0.9], [0.3, 0.4, 0.5, 0.65])
+    assert [line.slope.low, line.slope.high] == pytest.approx([0.5, 0.5])
 
 
-def test_the_theory_of_difficulty_is_recovered():
+def test_probit_line_recovers_the_difficulty_model():
     # Recht et al. 2019, appendix B: right with chance Phi(skill - difficulty), difficulty normal
     mean, spread, new_mean, new_spread = 0.0, 1.0, 0.4, 0.7
     draw = rng(8)
     skills = np.linspace(-0.5, 2.5, 25)[:, None]
     original = (draw.random((25, 40_000)) < special.ndtr(skills - draw.normal(mean, spread, 40_000))).mean(axis=1)
     new = (draw.random((25, 40_000)) < special.ndtr(skills - draw.normal(new_mean, new_spread, 40_000))).mean(axis=1)
-    found = fit_line(original, new, scale=Scale.PROBIT)
-    assert found.slope.value == pytest.approx(np.sqrt((1 + spread**2) / (1 + new_spread**2)), abs=0.02)
-    assert found.intercept.value == pytest.approx((mean - new_mean) / np.sqrt(1 + new_spread**2), abs=0.02)
-    assert found.r_squared > max(0.998, fit_line(original, new).r_squared)
+    line = fit_line(original, new, scale=Scale.PROBIT)
+    assert line.slope.value == pytest.approx(np.sqrt((1 + spread**2) / (1 + new_spread**2)), abs=0.02)
+    assert line.intercept.value == pytest.approx((mean - new_mean) / np.sqrt(1 + new_spread**2), abs=0.02)
+    assert line.r_squared > max(0.998, fit_line(original, new).r_squared)
 
 
-def test_what_has_no_line_raises():
+def test_fit_line_raises_if_undefined():
     with pytest.raises(UndefinedError, match="same accuracy"):
         fit_line([0.5, 0.5, 0.5], [0.1, 0.2, 0.3])
     with pytest.raises(UndefinedError, match="three models"):

@@ -59,7 +59,7 @@ def slow_stratified(values, strata, weights):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_stratified_agrees_with_a_slow_restatement(seed):
+def test_stratified_matches_slow_reference(seed):
     rng = np.random.default_rng(seed)
     strata = np.r_[np.arange(6), rng.integers(6, size=60), 6]  # the last stratum holds one image
     rng.shuffle(strata)
@@ -121,7 +121,7 @@ def test_stratified_mean_covers():
     assert abs(share - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 4000) + 0.005  # Satterthwaite is approximate
 
 
-def test_a_few_images_that_agree_do_not_pass_for_certainty():
+def test_few_agreeing_images_keep_a_positive_variance():
     # half the weight rests on two images, both right: the thousand others cannot make up for them
     right, strata = np.r_[1, 1, np.tile([0, 1], 500)], np.r_[0, 0, np.ones(1000)]
     (estimate,) = stratified_proportion(right, strata)
@@ -176,7 +176,7 @@ def test_clusters_of_one_image_agree_with_the_plain_t_interval():
 
 
 def households(rate, correlation, trials, rng, number=40):
-    """Right answers (trials, n) whose chance varies from household to household."""
+    """Correctness (trials, n) whose probability varies between households."""
     sizes = 1 + np.arange(number) % 9
     clusters = np.repeat(np.arange(number), sizes)
     strength = 1 / correlation - 1
@@ -222,7 +222,7 @@ def test_shares_have_a_width_and_stay_inside(method, groups, confidence):
 
 
 @pytest.mark.parametrize("size", range(2, 40))
-def test_clusters_all_alike_still_have_a_width(size):
+def test_identical_clusters_have_an_interval_of_positive_width(size):
     # rounding in the mean must not pass for a tiny variance, worth a million images
     for right in range(1, size):
         values = np.tile(np.arange(size) < right, 10)
@@ -233,7 +233,7 @@ def test_clusters_all_alike_still_have_a_width(size):
 @pytest.mark.parametrize(
     ("method", "worth", "freedom"), [(clustered_proportion, 10, 9), (stratified_proportion, 100, 90)]
 )
-def test_all_right_is_worth_the_clusters_or_the_images(method, worth, freedom):
+def test_effective_size_without_variance_is_number_of_clusters_or_images(method, worth, freedom):
     (estimate,) = method(np.ones(100), np.repeat(np.arange(10), 10))
     size = worth * (stats.t.ppf(0.975, 99) / stats.t.ppf(0.975, freedom)) ** 2
     assert estimate.value == pytest.approx(1, abs=1e-15)
@@ -243,7 +243,7 @@ def test_all_right_is_worth_the_clusters_or_the_images(method, worth, freedom):
 
 @given(weights=st.lists(st.floats(0.01, 10), min_size=3, max_size=3))
 @quick
-def test_rounding_of_weights_takes_no_share_above_one(weights):
+def test_rounded_weights_keep_shares_at_most_1(weights):
     (estimate,) = stratified_proportion(np.ones(12), np.arange(12) % 3, weights=weights)
     assert 1 - 1e-12 < estimate.value <= estimate.high == 1
     assert 0.3 < estimate.low < 0.85  # four to twelve images' worth
@@ -252,7 +252,7 @@ def test_rounding_of_weights_takes_no_share_above_one(weights):
 @pytest.mark.parametrize("method", [clustered_mean, stratified_mean])
 @given(shift=st.floats(-1e6, 1e6), scale=st.floats(0.01, 100))
 @quick
-def test_means_move_and_stretch_with_the_values(method, shift, scale):
+def test_means_are_equivariant_to_shift_and_scale(method, shift, scale):
     values = np.random.default_rng(0).normal(size=30)
     groups = np.repeat(np.arange(5), 6)
     (before,), (after,) = method(values, groups), method(shift + scale * values, groups)
@@ -271,10 +271,10 @@ def test_rows_are_models_and_groups_may_be_named(method):
 
 
 @pytest.mark.parametrize("method", [clustered_mean, clustered_proportion, stratified_mean, stratified_proportion])
-def test_what_has_no_value_raises(method):
+def test_means_raise_for_invalid_input(method):
     with pytest.raises(InputError, match="3 values but 2"):
         method([0, 1, 1], [0, 1])
-    with pytest.raises(UndefinedError, match="no images"):
+    with pytest.raises(UndefinedError, match="at least one image"):
         method([], [])
     with pytest.raises(InputError):
         method([0, 1, float("nan")], [0, 0, 1])
@@ -296,6 +296,6 @@ def test_wrong_weights_raise(weights):
 
 
 @pytest.mark.parametrize("method", PROPORTIONS)
-def test_shares_need_right_or_wrong(method):
+def test_proportions_reject_values_other_than_0_and_1(method):
     with pytest.raises(InputError, match="right"):
         method([0.5, 1, 0, 1], [0, 0, 1, 1])

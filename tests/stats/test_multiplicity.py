@@ -43,7 +43,7 @@ def test_agrees_with_statsmodels(correction, p_values):
 @pytest.mark.parametrize("correction", CORRECTIONS)
 @given(p_values=p_lists, seed=st.integers(0, 99))
 @quick
-def test_raises_p_values_keeps_their_order_and_ignores_the_listing(correction, p_values, seed):
+def test_adjusted_p_values_are_larger_and_keep_order(correction, p_values, seed):
     p = np.array(p_values)
     adjusted = correction(p)
     assert (p <= adjusted * (1 + 1e-12)).all()
@@ -53,23 +53,23 @@ def test_raises_p_values_keeps_their_order_and_ignores_the_listing(correction, p
     np.testing.assert_array_equal(correction(p[shuffle]), adjusted[shuffle])
 
 
-def test_holm_keeps_the_chance_of_any_false_finding():
+def test_holm_controls_family_wise_error_rate():
     p = np.random.default_rng(0).random((4000, 20))
-    found = np.mean([(holm(row) <= 0.05).any() for row in p])
-    assert found == pytest.approx(1 - (1 - 0.05 / 20) ** 20, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+    any_rejected = np.mean([(holm(row) <= 0.05).any() for row in p])
+    assert any_rejected == pytest.approx(1 - (1 - 0.05 / 20) ** 20, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
 
 
-def test_benjamini_hochberg_keeps_the_share_of_false_findings():
+def test_benjamini_hochberg_controls_false_discovery_rate():
     rng = np.random.default_rng(1)
     p = rng.random((3000, 20))
     p[:, :10] **= 8  # true findings
-    found = np.array([benjamini_hochberg(row) <= 0.2 for row in p])
-    false_share = found[:, 10:].sum(axis=1) / np.maximum(found.sum(axis=1), 1)
+    rejected = np.array([benjamini_hochberg(row) <= 0.2 for row in p])
+    false_share = rejected[:, 10:].sum(axis=1) / np.maximum(rejected.sum(axis=1), 1)
     assert false_share.mean() == pytest.approx(0.2 * 10 / 20, abs=4 * false_share.std() / np.sqrt(3000))
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
-def test_none_is_none_and_what_is_no_probability_raises(correction):
+def test_empty_input_is_empty_and_invalid_p_values_raise(correction):
     assert correction([]).shape == (0,)
     for wrong in ([0.1, 1.1], [-0.1], [float("nan")], [[0.1]], 0.1):
         with pytest.raises(InputError, match="p-values"):

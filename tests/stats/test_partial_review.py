@@ -52,8 +52,8 @@ def test_with_strata_weights_and_a_proxy_by_hand():
     review = partial_review([1, NAN, 1, 0], [0, 1, 1, 1], strata=["b", "a", "a", "b"], weights=[0.4, 0.1, 0.3, 0.2])
     # too few judgments for the proxy; expansion: 0.4 + 2 * 0.3 * 1 + 0
     assert reviewed_accuracy(review).value == pytest.approx(1.0)
-    other = partial_review([1, 1, NAN, 0], [0, 1, 1, 1], strata=["b", "a", "a", "b"], weights=[0.4, 0.1, 0.3, 0.2])
-    assert reviewed_accuracy(other).value == pytest.approx(0.4 + 2 * 0.1)
+    reordered = partial_review([1, 1, NAN, 0], [0, 1, 1, 1], strata=["b", "a", "a", "b"], weights=[0.4, 0.1, 0.3, 0.2])
+    assert reviewed_accuracy(reordered).value == pytest.approx(0.4 + 2 * 0.1)
 
 
 @given(right=st.lists(st.booleans(), min_size=1, max_size=300), confidence=st.floats(0.5, 0.999))
@@ -66,13 +66,13 @@ def test_without_novel_predictions_it_is_the_plain_proportion(right, confidence)
 
 
 @given(
-    known=st.lists(st.booleans(), min_size=1, max_size=50),
+    settled=st.lists(st.booleans(), min_size=1, max_size=50),
     novel=st.lists(st.booleans(), min_size=1, max_size=50),
 )
 @quick
-def test_with_everything_judged_it_is_the_plain_proportion(known, novel):
-    right = known + novel
-    members = np.arange(len(right)) >= len(known)
+def test_with_everything_judged_it_is_the_plain_proportion(settled, novel):
+    right = settled + novel
+    members = np.arange(len(right)) >= len(settled)
     strata = np.arange(len(right)) % 3
     estimate = reviewed_accuracy(partial_review(right, members, strata=strata))
     plain = clopper_pearson(sum(right), len(right))
@@ -101,7 +101,7 @@ def test_the_interval_lies_inside_and_holds_the_value(seed, n, judged, rate):
     assert estimate.high - estimate.low > 0.01
 
 
-def test_all_right_so_far_is_nearly_certain_and_not_wholly():
+def test_all_judged_right_has_an_interval_of_positive_width():
     # 9,900 known right and 50 of 100 novel ones judged right: about 1 - 3.7/5000, not [0, 1]
     outcomes = np.r_[np.ones(9950), np.full(50, NAN)]
     estimate = reviewed_accuracy(partial_review(outcomes, np.arange(10_000) >= 9900))
@@ -114,12 +114,12 @@ def test_all_right_so_far_is_nearly_certain_and_not_wholly():
 
 def test_one_judgment_is_taken_and_leaves_a_wide_interval():
     outcomes = np.r_[np.ones(60), 1, np.full(39, NAN)]
-    one = reviewed_accuracy(partial_review(outcomes, np.arange(100) >= 60))
-    assert one.value == pytest.approx(1)
-    assert one.low < 0.75
+    single = reviewed_accuracy(partial_review(outcomes, np.arange(100) >= 60))
+    assert single.value == pytest.approx(1)
+    assert single.low < 0.75
     outcomes[61:80] = 1
     twenty = reviewed_accuracy(partial_review(outcomes, np.arange(100) >= 60))
-    assert twenty.low > one.low + 0.1
+    assert twenty.low > single.low + 0.1
 
 
 def test_a_stratum_without_judgments_enters_with_its_whole_range():
@@ -167,14 +167,14 @@ def test_is_unbiased_over_the_choice_of_judgments(population, with_strata, with_
     rng = np.random.default_rng(0)
     target = (truth * weights).sum() if with_weights else truth.mean()
     judged = 15 if with_strata else 45
-    found = [
+    estimates = [
         reviewed_accuracy(partial_review(hide(truth, novel, strata, judged, rng), novel, **parts)).value
         for _ in range(1500)
     ]
     # the proxy's weight comes from the same judgments: a bias of the second order, a thousandth here
-    tolerance = four_standard_errors(found) + (0.001 if with_proxy else 0)
-    assert np.mean(found) == pytest.approx(target, abs=tolerance)
-    assert four_standard_errors(found) < 0.005
+    tolerance = four_standard_errors(estimates) + (0.001 if with_proxy else 0)
+    assert np.mean(estimates) == pytest.approx(target, abs=tolerance)
+    assert four_standard_errors(estimates) < 0.005
 
 
 TRIALS = 1000
@@ -185,7 +185,7 @@ def simulate(
     *,
     n=500,
     novel_share=0.2,
-    known=0.9,
+    settled_rate=0.9,
     chances=(0.5,),
     judged=20,
     proxy_strength=None,
@@ -195,7 +195,7 @@ def simulate(
 ):
     """How often the interval covers the accuracy of the whole population, and its mean half-width."""
     rng = np.random.default_rng(seed)
-    truth_of_all = (1 - novel_share) * known + novel_share * np.mean(chances)
+    truth_of_all = (1 - novel_share) * settled_rate + novel_share * np.mean(chances)
     covered, widths, values = [], [], []
     for _ in range(trials):
         novel = rng.random(n) < novel_share
@@ -204,7 +204,7 @@ def simulate(
         proxy = None
         if proxy_strength is not None:
             proxy = chance = rng.beta(proxy_strength * chance, proxy_strength * (1 - chance))
-        truth = (rng.random(n) < np.where(novel, chance, known)).astype(float)
+        truth = (rng.random(n) < np.where(novel, chance, settled_rate)).astype(float)
         classes = np.minimum(rng.integers(10, size=n), rng.integers(10, size=n))
         weights = 1 / np.bincount(classes, minlength=10)[classes] if macro else np.ones(n)
         estimate = reviewed_accuracy(
@@ -228,12 +228,12 @@ DESIGNS = {
     "proxy": {"proxy_strength": 0.5, "judged": 30, "novel_share": 0.4},
     "proxy of strata": {"proxy_strength": 1.0, "chances": (0.3, 0.8), "judged": 15, "novel_share": 0.4},
     "useless proxy": {"proxy_strength": 1000.0, "judged": 30, "novel_share": 0.4},
-    "near one": {"known": 0.99, "chances": (0.97,), "novel_share": 0.05, "judged": 8},
-    "known all right": {"known": 1.0, "chances": (0.98,), "novel_share": 0.1, "judged": 10},
+    "near one": {"settled_rate": 0.99, "chances": (0.97,), "novel_share": 0.05, "judged": 8},
+    "known all right": {"settled_rate": 1.0, "chances": (0.98,), "novel_share": 0.1, "judged": 10},
     "mostly novel": {"novel_share": 0.9, "chances": (0.9,), "judged": 40},
     "one judged": {"judged": 1},
-    "five judged that carry much": {"novel_share": 0.3, "chances": (0.3,), "known": 0.8, "judged": 5, "n": 300},
-    "ten judged of many": {"novel_share": 0.6, "chances": (0.8,), "known": 0.8, "judged": 10, "n": 2000},
+    "five judged that carry much": {"novel_share": 0.3, "chances": (0.3,), "settled_rate": 0.8, "judged": 5, "n": 300},
+    "ten judged of many": {"novel_share": 0.6, "chances": (0.8,), "settled_rate": 0.8, "judged": 10, "n": 2000},
 }
 
 
@@ -301,7 +301,7 @@ def test_an_informative_proxy_narrows_and_a_useless_one_does_not_widen_much():
     assert useless < 1.03 * plain
 
 
-def test_a_proxy_that_is_wrong_way_round_is_not_followed(population):
+def test_negatively_correlated_proxy_is_ignored(population):
     truth, novel, strata, _, proxy = population
     outcomes = hide(truth, novel, strata, 20, np.random.default_rng(0))
     assert reviewed_accuracy(partial_review(outcomes, novel, proxy=1 - proxy)) == reviewed_accuracy(
@@ -309,7 +309,7 @@ def test_a_proxy_that_is_wrong_way_round_is_not_followed(population):
     )
 
 
-def test_a_proxy_is_followed_from_twenty_judgments_on(population):
+def test_proxy_is_used_from_twenty_judgments(population):
     truth, novel, _, _, proxy = population
     strata = np.zeros(len(truth))
     for judged, followed in ((19, False), (20, True)):
@@ -338,7 +338,7 @@ def test_more_judgments_for_a_narrower_interval():
     assert judgments_needed(review, 0.04, confidence=0.99) > needed[2]
 
 
-def test_none_where_the_images_are_too_few():
+def test_judgments_needed_is_none_with_too_few_images():
     _, review = one_review()
     assert judgments_needed(review, 0.01) is None
     # without anything to judge the interval is what it is
@@ -349,7 +349,7 @@ def test_none_where_the_images_are_too_few():
     assert judgments_needed(settled, width - 1e-9) is None
 
 
-def test_the_limit_is_what_judging_everything_gives():
+def test_judgments_needed_limit_is_the_complete_review():
     truth, review = one_review()
     value = reviewed_accuracy(review).value
     right = round(value * 1000)
@@ -367,15 +367,15 @@ def judge_as_planned(review, truth, more, rng):
     return partial_review(outcomes, review.novel, strata=review.strata)
 
 
-@pytest.mark.parametrize("wanted", [0.033, 0.031, 0.029])
-def test_the_judgments_reach_the_wanted_width(wanted):
+@pytest.mark.parametrize("target", [0.033, 0.031, 0.029])
+def test_judgments_needed_reach_the_half_width(target):
     ratios, planned = [], []
     for seed in range(80):
         truth, review = one_review(judged=80, seed=seed)
-        more = judgments_needed(review, wanted)
+        more = judgments_needed(review, target)
         after = judge_as_planned(review, truth, more, np.random.default_rng(seed))
         if more:
-            ratios.append(reviewed_accuracy(after).half_width / wanted)
+            ratios.append(reviewed_accuracy(after).half_width / target)
             planned.append(more)
     assert len(planned) > 50
     assert np.mean(planned) > 10  # something is left to plan
@@ -393,12 +393,12 @@ def test_planning_before_the_first_judgment():
     assert judgments_needed(review, 0.02) is None
 
 
-def test_a_stratum_that_weighs_nothing_asks_for_nothing():
+def test_stratum_without_weight_needs_no_judgments():
     review = partial_review([1, 0, 1, 0, NAN, NAN], [0, 0, 0, 0, 1, 1], weights=[0.25] * 4 + [0, 0])
     assert judgments_needed(review, 0.45) == 0
 
 
-def test_an_interval_that_is_short_enough_asks_for_nothing_though_a_stratum_has_no_judgment():
+def test_short_enough_interval_needs_no_judgments():
     for left in (2, 10):
         outcomes = np.r_[np.tile([1.0, 0.0], 45), np.full(left, NAN)]
         places = np.arange(len(outcomes))
@@ -408,10 +408,10 @@ def test_an_interval_that_is_short_enough_asks_for_nothing_though_a_stratum_has_
         assert judgments_needed(review, width - 1e-9) > 0
 
 
-def test_wanted_width_must_be_above_zero():
+def test_judgments_needed_rejects_half_width_0():
     _, review = one_review()
     for wrong in (0, -0.1):
-        with pytest.raises(InputError, match="half-width"):
+        with pytest.raises(InputError, match="half_width"):
             judgments_needed(review, wrong)
     with pytest.raises(InputError, match="confidence"):
         judgments_needed(review, 0.1, confidence=95)
@@ -422,26 +422,26 @@ def test_wanted_width_must_be_above_zero():
 @pytest.mark.parametrize(
     ("outcomes", "novel", "parts", "message"),
     [
-        ([1, 0, 1], [0, 0], {}, "3 images"),
-        ([1, 0], [0, 0], {"strata": [1]}, "2 images"),
-        ([1, 0], [0, 0], {"weights": [1.0]}, "2 images"),
-        ([1, 0], [0, 0], {"proxy": [1.0, 0.5, 0.2]}, "2 images"),
+        ([1, 0, 1], [0, 0], {}, "length 3"),
+        ([1, 0], [0, 0], {"strata": [1]}, "length 2"),
+        ([1, 0], [0, 0], {"weights": [1.0]}, "length 2"),
+        ([1, 0], [0, 0], {"proxy": [1.0, 0.5, 0.2]}, "length 2"),
         ([1, NAN], [0, 0], {}, "not novel"),
         ([1, 0.5], [0, 0], {}, "right"),
         ([NAN, 2], [1, 1], {}, "right"),
         ([float("inf")], [0], {}, "right"),
-        ([1, 0], [0, 0], {"weights": [1, 1]}, "1 together"),
+        ([1, 0], [0, 0], {"weights": [1, 1]}, "sum to 1"),
         ([1, 0], [0, 0], {"weights": [1.5, -0.5]}, "at least 0"),
         ([1, 0], [0, 0], {"weights": [NAN, 0.5]}, "at least 0"),
         ([1, 0], [0, 0], {"proxy": [0.5, 1.5]}, "proxy"),
         ([1, 0], [0, 0], {"proxy": [0.5, NAN]}, "proxy"),
     ],
 )
-def test_parts_that_do_not_fit_raise(outcomes, novel, parts, message):
+def test_partial_review_rejects_invalid_parts(outcomes, novel, parts, message):
     with pytest.raises(InputError, match=message):
         partial_review(outcomes, novel, **parts)
 
 
 def test_no_images_have_no_accuracy():
-    with pytest.raises(UndefinedError, match="no images"):
+    with pytest.raises(UndefinedError, match="at least one image"):
         partial_review([], [])

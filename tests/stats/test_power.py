@@ -8,7 +8,7 @@ from scipy import stats
 
 from regrade.core.errors import InputError, UndefinedError
 from regrade.stats import (
-    images_to_tell_apart,
+    images_for_difference,
     independent_disagreement,
     mcnemar,
     mcnemar_power,
@@ -27,7 +27,7 @@ def test_independent_disagreement_by_hand():
 
 @given(first=st.floats(0, 1), second=st.floats(0, 1))
 @quick
-def test_independent_disagreement_holds_the_difference(first, second):
+def test_independent_disagreement_is_at_least_the_difference(first, second):
     assert independent_disagreement(first, second) == pytest.approx(independent_disagreement(second, first))
     assert abs(first - second) - 1e-12 <= independent_disagreement(first, second) <= 1
 
@@ -37,9 +37,9 @@ def test_images_by_hand():
     reach = 1.959964 * math.sqrt(0.1) + 0.841621 * math.sqrt(0.0999)
     connor = reach**2 / 0.0001
     corrected = connor / 4 * (1 + math.sqrt(1 + 4 / (connor * 0.01))) ** 2
-    assert images_to_tell_apart(0.01, 0.1) == math.ceil(corrected) == 8046
-    assert images_to_tell_apart(-0.01, 0.1) == 8046
-    assert images_to_tell_apart(1, 1) == 6  # six of six: p = 1/32; five of five: 1/16
+    assert images_for_difference(0.01, 0.1) == math.ceil(corrected) == 8046
+    assert images_for_difference(-0.01, 0.1) == 8046
+    assert images_for_difference(1, 1) == 6  # six of six: p = 1/32; five of five: 1/16
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_images_by_hand():
 )
 @pytest.mark.parametrize(("power", "alpha"), [(0.8, 0.05), (0.95, 0.01)])
 def test_the_images_reach_the_power(difference, disagreement, power, alpha):
-    images = images_to_tell_apart(difference, disagreement, power=power, alpha=alpha)
+    images = images_for_difference(difference, disagreement, power=power, alpha=alpha)
     # the formula is an approximation to the test that is then made
     assert power - 0.001 < mcnemar_power(images, difference, disagreement, alpha=alpha) < power + 0.02
     assert mcnemar_power(images // 2, difference, disagreement, alpha=alpha) < power - 0.1
@@ -125,10 +125,10 @@ def test_smallest_difference_inverts_the_images(images, disagreement, power, alp
     try:
         difference = smallest_difference(images, disagreement, power=power, alpha=alpha)
     except UndefinedError:
-        assert images_to_tell_apart(disagreement, disagreement, power=power, alpha=alpha) > images
+        assert images_for_difference(disagreement, disagreement, power=power, alpha=alpha) > images
         return
     assert 0 < difference <= disagreement
-    needed = images_to_tell_apart(difference, disagreement, power=power, alpha=alpha)
+    needed = images_for_difference(difference, disagreement, power=power, alpha=alpha)
     assert needed == pytest.approx(images, rel=1e-4, abs=1)
 
 
@@ -165,18 +165,18 @@ def test_more_images_detect_smaller_differences(disagreement, images):
 @quick
 def test_more_power_less_alpha_or_a_smaller_difference_need_more_images(disagreement, part):
     difference = part * disagreement
-    images = images_to_tell_apart(difference, disagreement)
-    assert images_to_tell_apart(difference, disagreement, power=0.9) > images
-    assert images_to_tell_apart(difference, disagreement, alpha=0.01) > images
-    assert images_to_tell_apart(difference / 2, disagreement) > images
+    images = images_for_difference(difference, disagreement)
+    assert images_for_difference(difference, disagreement, power=0.9) > images
+    assert images_for_difference(difference, disagreement, alpha=0.01) > images
+    assert images_for_difference(difference / 2, disagreement) > images
 
 
-def test_what_has_no_value_raises():
-    with pytest.raises(UndefinedError, match="equally good"):
-        images_to_tell_apart(0, 0.1)
-    with pytest.raises(UndefinedError, match="equally good"):
+def test_power_raises_if_undefined():
+    with pytest.raises(UndefinedError, match="difference of 0"):
+        images_for_difference(0, 0.1)
+    with pytest.raises(UndefinedError, match="difference of 0"):
         mcnemar_power(100, 0, 0.1)
-    with pytest.raises(UndefinedError, match="cannot tell apart"):
+    with pytest.raises(UndefinedError, match="too few to detect"):
         smallest_difference(5, 0.1)
     for images in (0, -3):
         with pytest.raises(UndefinedError, match="at least one image"):
@@ -185,16 +185,16 @@ def test_what_has_no_value_raises():
             smallest_difference(images, 0.1)
     for difference, disagreement in ((0.2, 0.1), (-0.2, 0.1), (0.1, 1.2)):
         with pytest.raises(InputError, match="disagreement"):
-            images_to_tell_apart(difference, disagreement)
+            images_for_difference(difference, disagreement)
         with pytest.raises(InputError, match="disagreement"):
             mcnemar_power(100, difference, disagreement)
     with pytest.raises(InputError, match="disagreement"):
         smallest_difference(100, 1.2)
     for share in (0, 1, 5, -0.1):
         with pytest.raises(InputError, match="alpha"):
-            images_to_tell_apart(0.01, 0.1, alpha=share)
+            images_for_difference(0.01, 0.1, alpha=share)
         with pytest.raises(InputError, match="power"):
-            images_to_tell_apart(0.01, 0.1, power=share)
+            images_for_difference(0.01, 0.1, power=share)
         with pytest.raises(InputError, match="alpha"):
             mcnemar_power(100, 0.01, 0.1, alpha=share)
         with pytest.raises(InputError, match="power"):

@@ -1,4 +1,4 @@
-"""Images for a half-width: against all outcomes, other implementations, and by simulation."""
+"""Tests of images for a half-width: over all outcomes, against other implementations, and by simulation."""
 
 import math
 
@@ -54,7 +54,7 @@ def test_half_width_is_reached_as_often_as_planned(accuracy, half_width):
 
 @given(accuracy=st.floats(0, 1), half_width=st.floats(0.005, 0.2))
 @quick
-def test_less_to_reach_needs_fewer_images(accuracy, half_width):
+def test_wider_target_needs_fewer_images(accuracy, half_width):
     images = images_for_half_width(accuracy, half_width)
     assert images_for_half_width(accuracy, half_width * 1.2) <= images
     assert images_for_half_width(accuracy, half_width, power=0.5) <= images
@@ -69,7 +69,7 @@ def test_fewest_images_is_the_first_that_is_enough():
         fewest_images(lambda n: n < 0)
 
 
-def test_what_has_no_half_width_raises():
+def test_precision_raises_for_invalid_input():
     with pytest.raises(UndefinedError, match="at least one image"):
         half_width_power(0, 0.5, 0.1)
     for accuracy in (-0.1, 1.1, math.nan):

@@ -1,4 +1,4 @@
-"""A review that finds problematic images: they leave the accuracy, and more of them are reckoned with."""
+"""Tests of partial reviews with problematic images."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_by_hand():
     assert estimate.low < 7 / 8 < estimate.high
 
 
-def test_images_whose_prediction_is_settled_may_be_problematic_too_by_hand():
+def test_problematic_images_with_settled_predictions_by_hand():
     # closed: 2 right. Listed and settled: right, right, wrong, right; the first is problematic, the second not.
     # Novel: right, wrong, two not judged. Right: 2 + (3 - 4 * 1/2) + 4 * 1/2 = 5; problematic: 4 * 1/2 = 2; 5 of 8
     outcomes = [1, 1, 1, 1, 0, 1, 1, 0, NAN, NAN]
@@ -49,7 +49,7 @@ def test_weights_and_strata_by_hand():
     macro=st.booleans(),
 )
 @quick
-def test_with_everything_judged_it_is_the_accuracy_of_the_others(right, bad, split, macro):
+def test_complete_review_is_the_accuracy_without_problematic_images(right, bad, split, macro):
     right, bad = np.array(right), np.array(bad[: len(right)])
     if bad.all():
         return
@@ -73,7 +73,7 @@ def test_with_everything_judged_it_is_the_accuracy_of_the_others(right, bad, spl
     assert estimate.low <= estimate.value + 1e-9 and estimate.value <= estimate.high + 1e-9
 
 
-def test_until_one_is_found_nothing_changes():
+def test_without_problematic_images_nothing_changes():
     rng = np.random.default_rng(0)
     novel, listed = np.arange(200) >= 150, np.arange(200) >= 50
     outcomes = (rng.random(200) < 0.8).astype(float)
@@ -85,7 +85,7 @@ def test_until_one_is_found_nothing_changes():
     assert (same.left, judgments_needed(same, 0.06)) == (plain.left, judgments_needed(plain, 0.06))
 
 
-def test_where_all_are_problematic_there_is_no_accuracy():
+def test_all_problematic_raises():
     with pytest.raises(UndefinedError, match="problematic"):
         reviewed_accuracy(partial_review([0, 0, NAN], [1, 1, 1], problematic=[1, 1, NAN]))
 
@@ -93,14 +93,14 @@ def test_where_all_are_problematic_there_is_no_accuracy():
 @pytest.mark.parametrize(
     ("problematic", "listed", "message"),
     [
-        ([1, 0.5, NAN], None, "1, 0 or not a number"),
+        ([1, 0.5, NAN], None, "1, 0 or NaN"),
         ([1, 1, NAN], None, "only a listed image"),
         ([0, 1, NAN], [1, 1, 0], "only a listed image"),
         ([NAN, 1, NAN], None, "only a listed image"),
-        ([0, 1, 1], None, "judged together"),
+        ([0, 1, 1], None, "the same novel predictions"),
     ],
 )
-def test_parts_that_do_not_fit_raise(problematic, listed, message):
+def test_partial_review_rejects_invalid_problematic(problematic, listed, message):
     with pytest.raises(InputError, match=message):
         partial_review([1, 0, NAN], [0, 1, 1], problematic=problematic, listed=listed)
 
@@ -112,8 +112,8 @@ def simulate(
     *,
     n=600,
     novel_share=0.2,
-    others=0.3,
-    known=0.85,
+    listed_share=0.3,
+    settled_rate=0.85,
     chances=(0.6,),
     bad=(0.1,),
     bad_settled=0.1,
@@ -125,22 +125,22 @@ def simulate(
 ):
     """How often the interval covers the accuracy of the population without its problematic images, and the bias.
 
-    Of the settled images ``others`` are listed, ``bad_settled`` of these problematic, and ``bad_right`` of those
+    Of the settled images ``listed_share`` are listed, ``bad_settled`` of these problematic, and ``bad_right`` of those
     predicted rightly. The first ``judged`` of each stratum's listed images are judged, novel or not; where none of the
     novel ones is among them there is no estimate. With ``only_found`` no more than the problematic images that were
     found are left out.
     """
     rng = np.random.default_rng(seed)
     fair, chances = 1 - np.array(bad), np.array(chances)
-    settled = (1 - novel_share) * (1 - others * bad_settled)
-    truth = (novel_share * np.mean(fair * chances) + settled * known) / (novel_share * fair.mean() + settled)
+    settled = (1 - novel_share) * (1 - listed_share * bad_settled)
+    truth = (novel_share * np.mean(fair * chances) + settled * settled_rate) / (novel_share * fair.mean() + settled)
     covered, errors = [], []
     for _ in range(TRIALS):
         novel = rng.random(n) < novel_share
-        listed = novel | (rng.random(n) < others)
+        listed = novel | (rng.random(n) < listed_share)
         strata = rng.integers(len(chances), size=n)
         problem = rng.random(n) < np.where(novel, 1 - fair[strata], np.where(listed, bad_settled, 0))
-        chance = np.where(novel, chances[strata], np.where(problem, bad_right, known))
+        chance = np.where(novel, chances[strata], np.where(problem, bad_right, settled_rate))
         right = (rng.random(n) < chance).astype(float)
         order = np.argsort(np.where(listed, rng.random(n), 2))
         seen = np.zeros(n, dtype=bool)
@@ -173,30 +173,30 @@ DESIGNS = {
     "over classes": {"macro": True},
     "over classes, many problematic": {"macro": True, "bad": (0.3,), "bad_settled": 0.3, "judged": 60},
     "rare": {"bad": (0.03,), "bad_settled": 0.02, "judged": 40},
-    "mostly listed": {"others": 0.8, "novel_share": 0.1, "judged": 60},
+    "mostly listed": {"listed_share": 0.8, "novel_share": 0.1, "judged": 60},
     "mostly listed, all problematic ones were wrong": {
-        "others": 0.8, "novel_share": 0.05, "judged": 60, "bad_right": 0.0, "known": 0.95,
+        "listed_share": 0.8, "novel_share": 0.05, "judged": 60, "bad_right": 0.0, "settled_rate": 0.95,
     },
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_covers_and_is_right_on_average(design):
+def test_reviewed_accuracy_covers_and_is_unbiased(design):
     covered, bias, error = simulate(**DESIGNS[design])
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / TRIALS) - 0.005
     assert abs(bias) < error
 
 
-def test_leaving_out_only_what_was_found_would_be_biased():
-    """What the estimate is for: images that no one looked at yet may be problematic too, and were mostly wrong."""
-    design = {"others": 0.8, "bad_right": 0.0, "bad_settled": 0.2, "known": 0.95}
+def test_excluding_only_judged_problems_is_biased():
+    """Unjudged images may be problematic too, and these are mostly predicted wrong."""
+    design = {"listed_share": 0.8, "bad_right": 0.0, "bad_settled": 0.2, "settled_rate": 0.95}
     covered, bias, error = simulate(**design, only_found=True)
     assert bias < -0.05 - error and covered < 0.5
     _, bias, error = simulate(**design)
     assert abs(bias) < error < 0.01
 
 
-def test_judgments_reach_the_wanted_width():
+def test_judgments_needed_reach_the_half_width():
     rng = np.random.default_rng(3)
     n = 3000
     novel, listed = np.arange(n) >= 2400, np.arange(n) >= 1500
@@ -210,7 +210,7 @@ def test_judgments_reach_the_wanted_width():
         return partial_review(outcomes, novel, listed=listed, problematic=np.where(listed & ~seen, np.nan, problem))
 
     pilot = review(200)
-    wanted = 0.8 * reviewed_accuracy(pilot).half_width
-    more = judgments_needed(pilot, wanted)
+    target = 0.8 * reviewed_accuracy(pilot).half_width
+    more = judgments_needed(pilot, target)
     assert 0 < more < pilot.left == 1300
-    assert reviewed_accuracy(review(200 + more)).half_width == pytest.approx(wanted, rel=0.1)
+    assert reviewed_accuracy(review(200 + more)).half_width == pytest.approx(target, rel=0.1)

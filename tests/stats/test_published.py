@@ -1,4 +1,4 @@
-"""Published figures, recomputed: each cell with its tolerance and its outcome."""
+"""Published statistics, recomputed."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -58,7 +58,7 @@ def test_the_cifar_intervals_need_the_2021_images_of_version_4():
 
 
 def imagenet_counts(path):
-    """Right top-1 answers of each model; fv_16k is stored with its five columns reversed in the new sets."""
+    """Right top-1 predictions of each model; fv_16k is stored with its five columns reversed in the new sets."""
     table = pq.read_table(path)
     labels = np.unique(np.array(table["wnid"].cast("string").to_pylist()), return_inverse=True)[1]
     counts = {}
@@ -118,24 +118,24 @@ def accuracies(imagenet, keep):
 def test_the_line_of_the_paper(imagenet):
     # 1.11 [1.07, 1.19] and -20.2 [-26.0, -17.8]; the paper does not say which models it fitted
     x, y = accuracies(imagenet, lambda model: not model.startswith("fv_"))
-    found = bootstrap_line(x, y, rng=np.random.default_rng(0), band_points=0)
-    assert (found.slope.n, found.degenerate) == (64, 0)
-    assert found.slope.value == pytest.approx(1.110, abs=5e-4)
-    assert 100 * found.intercept.value == pytest.approx(-20.3, abs=0.05)
-    assert [found.slope.low, found.slope.high] == pytest.approx([1.07, 1.19], abs=0.01)
-    assert [100 * found.intercept.low, 100 * found.intercept.high] == pytest.approx([-26.0, -17.8], abs=0.4)
+    line = bootstrap_line(x, y, rng=np.random.default_rng(0), band_points=0)
+    assert (line.slope.n, line.degenerate) == (64, 0)
+    assert line.slope.value == pytest.approx(1.110, abs=5e-4)
+    assert 100 * line.intercept.value == pytest.approx(-20.3, abs=0.05)
+    assert [line.slope.low, line.slope.high] == pytest.approx([1.07, 1.19], abs=0.01)
+    assert [100 * line.intercept.low, 100 * line.intercept.high] == pytest.approx([-26.0, -17.8], abs=0.4)
 
 
 def test_the_line_over_all_models(imagenet):
     x, y = accuracies(imagenet, lambda model: True)  # noqa: ARG005
-    found = fit_line(x, y, band_points=0)
-    assert found.slope.n == 67
-    assert found.slope.value == pytest.approx(0.968, abs=5e-4)
-    assert 100 * found.intercept.value == pytest.approx(-9.5, abs=0.05)
+    line = fit_line(x, y, band_points=0)
+    assert line.slope.n == 67
+    assert line.slope.value == pytest.approx(0.968, abs=5e-4)
+    assert 100 * line.intercept.value == pytest.approx(-9.5, abs=0.05)
     assert 100 * (y - x).mean() == pytest.approx(-11.83, abs=5e-3)
     # over a range this wide the accuracies lie on a line on the probit scale
     probit = fit_line(x, y, scale=Scale.PROBIT, band_points=0)
-    assert probit.r_squared > found.r_squared
+    assert probit.r_squared > line.r_squared
 
 
 def test_the_cifar_line_is_not_reproduced_without_the_unpublished_models(cifar):
@@ -143,18 +143,18 @@ def test_the_cifar_line_is_not_reproduced_without_the_unpublished_models(cifar):
     original, new = cifar
     x, y = (np.array([counts[m] for m in original]) for counts in cifar)
     assert set(original) == set(new)
-    found = fit_line(x / 10_000, y / 2021, band_points=0)
-    assert (found.slope.n, round(found.slope.value, 3)) == (30, 1.617)
-    assert 100 * found.intercept.value == pytest.approx(-65.5, abs=0.05)
+    line = fit_line(x / 10_000, y / 2021, band_points=0)
+    assert (line.slope.n, round(line.slope.value, 3)) == (30, 1.617)
+    assert 100 * line.intercept.value == pytest.approx(-65.5, abs=0.05)
 
 
 def test_the_line_through_the_seven_printed_cifar_rows():
     columns = ("CIFAR-10, Orig. Accuracy", "CIFAR-10, New Accuracy")
     figures = printed_figures("recht2019").values()
     x, y = (np.array([figure.value for figure in figures if figure.column == column]) / 100 for column in columns)
-    found = fit_line(x, y, band_points=0)
-    assert found.slope.value == pytest.approx(1.733, abs=0.01)
-    assert 100 * found.intercept.value == pytest.approx(-75.9, abs=0.5)
+    line = fit_line(x, y, band_points=0)
+    assert line.slope.value == pytest.approx(1.733, abs=0.01)
+    assert 100 * line.intercept.value == pytest.approx(-75.9, abs=0.5)
 
 
 # Shankar et al. 2020 ------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def test_without_correlation_the_variances_are_the_textbooks(n):
     assert at(spearman_moments(n), 0)[2] == pytest.approx(1 / (n - 1))
 
 
-def test_two_pairs_agree_or_not():
+def test_two_pairs_have_exact_moments():
     moments, tau = spearman_moments(2), kendall_moments(2).truth
     np.testing.assert_allclose(moments.mean, tau, atol=1e-12)
     np.testing.assert_allclose(moments.variance, 1 - tau**2, atol=1e-9)
@@ -79,10 +79,10 @@ def test_agree_with_simulation(n, correlation):
 @pytest.mark.parametrize("moments", MOMENTS)
 @pytest.mark.parametrize("n", [2, 12, 1000, 10**6])
 def test_perfect_order_does_not_vary_and_the_mirror_varies_as_much(moments, n):
-    found = moments(n)
-    assert found.truth[[0, -1]] == pytest.approx([-1, 1])
-    assert found.mean[[0, -1]] == pytest.approx([-1, 1])
-    assert found.variance[[0, -1]] == pytest.approx([0, 0], abs=1e-9)
-    assert (np.diff(found.truth) >= 0).all()
-    np.testing.assert_allclose(found.mean, -found.mean[::-1], atol=1e-12)
-    np.testing.assert_allclose(found.variance, found.variance[::-1], atol=1e-9)
+    moment = moments(n)
+    assert moment.truth[[0, -1]] == pytest.approx([-1, 1])
+    assert moment.mean[[0, -1]] == pytest.approx([-1, 1])
+    assert moment.variance[[0, -1]] == pytest.approx([0, 0], abs=1e-9)
+    assert (np.diff(moment.truth) >= 0).all()
+    np.testing.assert_allclose(moment.mean, -moment.mean[::-1], atol=1e-12)
+    np.testing.assert_allclose(moment.variance, moment.variance[::-1], atol=1e-9)

@@ -19,7 +19,7 @@ def test_ranks_by_hand():
     assert ranks([]).tolist() == []
 
 
-def test_rank_ranges_put_what_is_not_a_number_last():
+def test_rank_ranges_put_nan_last():
     first, last = rank_ranges([np.nan, 0.2, 0.9, np.nan, 0.2])
     assert first.tolist() == [4, 2, 1, 4, 2]
     assert last.tolist() == [5, 3, 1, 5, 3]
@@ -41,7 +41,7 @@ def test_ranks_agree_with_scipy(values):
 
 
 def slow_intervals(correct, confidence):
-    """The same construction, pair by pair, with other libraries."""
+    """Slow reference: the same construction, pair by pair, with scipy and statsmodels."""
     models = len(correct)
     pairs = [(i, j) for i in range(models) for j in range(models) if i != j]
     p_values = []
@@ -64,54 +64,54 @@ def test_two_models_by_hand():
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
-def test_agrees_with_a_slow_restatement(confidence):
+def test_rank_intervals_match_slow_reference(confidence):
     rng = np.random.default_rng(0)
     skills = np.array([0.5, 0.62, 0.65, 0.8, 0.95])
     correct = rng.random((5, 120)) < skills[:, None]
-    found = rank_intervals(correct, confidence=confidence)
+    intervals = rank_intervals(correct, confidence=confidence)
     low, high = slow_intervals(correct, confidence)
-    assert (found.low.tolist(), found.high.tolist()) == (low, high)
+    assert (intervals.low.tolist(), intervals.high.tolist()) == (low, high)
     assert low != [1] * 5  # something is proven, or the comparison says nothing
     again = rank_intervals_from_counts(discordant_counts(correct), correct.mean(axis=1), confidence=confidence)
     assert again.low.tolist() == low
-    assert again.rank.tolist() == found.rank.tolist() == ranks(correct.mean(axis=1)).tolist()
+    assert again.rank.tolist() == intervals.rank.tolist() == ranks(correct.mean(axis=1)).tolist()
 
 
 @given(correct=grids)
 @quick
-def test_intervals_hold_the_observed_ranks_and_the_range(correct):
-    found = rank_intervals(correct)
-    assert (found.low >= 1).all()
-    assert (found.high <= len(correct)).all()
-    assert (found.low <= found.rank).all()
-    assert (found.rank <= found.high).all()
+def test_rank_intervals_contain_observed_ranks(correct):
+    intervals = rank_intervals(correct)
+    assert (intervals.low >= 1).all()
+    assert (intervals.high <= len(correct)).all()
+    assert (intervals.low <= intervals.rank).all()
+    assert (intervals.rank <= intervals.high).all()
 
 
 def all_covered(probabilities, correlation_seed, trials=1500, images=250):
-    """How often every true rank lies in its interval, over test sets drawn anew."""
+    """Simultaneous coverage of the true ranks over simulated test sets."""
     rng = np.random.default_rng(correlation_seed)
     truth = np.array([1 + sum(q > p for q in probabilities) for p in probabilities])
     hits = 0
     for _ in range(trials):
         shared = 0.5 * rng.standard_normal(images)  # images that are hard for one are hard for all
         noise = np.sqrt(0.75) * rng.standard_normal((len(probabilities), images))
-        found = rank_intervals(shared + noise < stats.norm.ppf(probabilities)[:, None])
-        hits += bool(((found.low <= truth) & (truth <= found.high)).all())
+        intervals = rank_intervals(shared + noise < stats.norm.ppf(probabilities)[:, None])
+        hits += bool(((intervals.low <= truth) & (truth <= intervals.high)).all())
     return hits / trials
 
 
 @pytest.mark.parametrize("probabilities", [[0.7] * 6, [0.6, 0.6, 0.7, 0.7, 0.8, 0.8], [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]])
-def test_all_ranks_are_covered_at_once(probabilities):
+def test_rank_intervals_cover_simultaneously(probabilities):
     assert all_covered(np.array(probabilities), 3) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 1500)
 
 
 def test_equal_models_share_every_rank_and_clear_ones_are_told_apart():
     rng = np.random.default_rng(0)
     same = rng.random(2000) < 0.7
-    found = rank_intervals(np.stack([same, same, rng.random(2000) < 0.3]))
-    assert found.rank.tolist() == [1, 1, 3]
-    assert found.low.tolist() == [1, 1, 3]
-    assert found.high.tolist() == [2, 2, 3]
+    intervals = rank_intervals(np.stack([same, same, rng.random(2000) < 0.3]))
+    assert intervals.rank.tolist() == [1, 1, 3]
+    assert intervals.low.tolist() == [1, 1, 3]
+    assert intervals.high.tolist() == [2, 2, 3]
 
 
 def test_one_model_has_rank_one_and_bad_confidence_raises():
@@ -139,7 +139,7 @@ class TestOrderLevels:
 
     @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=10))
     @quick
-    def test_order_levels_are_where_holm_turns(self, counts):
+    def test_order_levels_are_the_holm_thresholds(self, counts):
         wins, losses = np.array(counts).T
         one_sided = stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
         opposite = stats.binom.cdf(np.maximum(wins, losses), wins + losses, 0.5)

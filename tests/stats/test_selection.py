@@ -1,4 +1,4 @@
-"""What was picked by the data: intervals and tests that know it, by hand, against oracles and in simulation."""
+"""Tests of inference after selection: by hand, against scipy, and coverage by simulation."""
 
 import numpy as np
 import pytest
@@ -9,16 +9,16 @@ from scipy import stats
 from regrade.core.errors import InputError, UndefinedError
 from regrade.stats import (
     Intervals,
-    agreeing_with_test,
+    align_with_test,
     below_others_p_values,
     best_share,
+    bonferroni_confidence,
     clopper_pearson,
-    confidence_of_each,
     lower_share_p_values,
-    may_be_lowest,
-    named_together,
+    lowest_candidates,
+    mark_simultaneous,
     proportion,
-    shown_below,
+    significantly_below,
     worst_share,
 )
 
@@ -90,7 +90,7 @@ class TestFisher:
     def test_equal_and_higher_shares_are_not_lower(self):
         assert (lower_share_p_values([5, 5, 5], [10, 10, 10]) == 1).all()
 
-    def test_one_image_proves_nothing(self):
+    def test_one_image_is_not_significant(self):
         assert lower_share_p_values([0, 900], [1, 1000])[0, 1] == pytest.approx(101 / 1001)
 
     def test_no_image_raises(self):
@@ -117,7 +117,7 @@ class TestPaired:
         p_value = below_others_p_values([[0.0] * 3, [1.0] * 3], 0)[1]
         assert 0.01 < p_value < 0.125, "no surer than three tosses"
 
-    def test_one_image_proves_nothing(self):
+    def test_one_image_is_not_significant(self):
         assert below_others_p_values([[0.0], [1.0]], 0)[1] > 0.2
 
     def test_no_images_raise(self):
@@ -126,44 +126,44 @@ class TestPaired:
 
 
 class TestLowest:
-    def test_it_must_be_below_every_other(self):
-        assert shown_below(np.array([1.0, 0.01, 0.016]), level=0.05).tolist() == [False, True, True]
-        assert shown_below(np.array([1.0, 0.01, 0.02]), level=0.05).tolist() == [False, True, False]
+    def test_significantly_below_compares_with_every_group(self):
+        assert significantly_below(np.array([1.0, 0.01, 0.016]), level=0.05).tolist() == [False, True, True]
+        assert significantly_below(np.array([1.0, 0.01, 0.02]), level=0.05).tolist() == [False, True, False]
 
-    def test_candidates_are_those_no_other_is_below(self):
+    def test_lowest_candidates_have_no_group_below(self):
         p_values = np.ones((3, 3))
         p_values[0, 2] = 0.008
-        assert may_be_lowest(p_values, level=0.05).tolist() == [True, True, False]
+        assert lowest_candidates(p_values, level=0.05).tolist() == [True, True, False]
         p_values[0, 2] = 0.009  # of six ordered pairs: 0.009 * 6 > 0.05
-        assert may_be_lowest(p_values, level=0.05).all()
+        assert lowest_candidates(p_values, level=0.05).all()
 
-    def test_one_may_be_the_lowest(self):
-        assert may_be_lowest(np.ones((1, 1)), level=0.05).tolist() == [True]
+    def test_single_group_is_a_candidate(self):
+        assert lowest_candidates(np.ones((1, 1)), level=0.05).tolist() == [True]
 
     def test_equal_shares_are_rarely_told_apart(self):
         rng = np.random.default_rng(3)
         runs = [lower_share_p_values(rng.binomial(100, 0.8, 10), np.full(10, 100)) for _ in range(200)]
-        assert sum(not may_be_lowest(p_values, level=0.05).all() for p_values in runs) <= 18
+        assert sum(not lowest_candidates(p_values, level=0.05).all() for p_values in runs) <= 18
 
     def test_the_lowest_is_found_where_it_is_far_below(self):
         p_values = lower_share_p_values([50, 80, 82, 79], [100] * 4)
-        assert shown_below(p_values[0], level=0.05)[1:].all()
-        assert may_be_lowest(p_values, level=0.05).tolist() == [True, False, False, False]
+        assert significantly_below(p_values[0], level=0.05)[1:].all()
+        assert lowest_candidates(p_values, level=0.05).tolist() == [True, False, False, False]
 
 
-class TestTogether:
-    def test_confidence_of_each_by_hand(self):
-        assert confidence_of_each(10, 0.9) == pytest.approx(0.99)
-        assert confidence_of_each(1, 0.9) == confidence_of_each(0, 0.9) == pytest.approx(0.9)
+class TestSimultaneous:
+    def test_bonferroni_confidence_by_hand(self):
+        assert bonferroni_confidence(10, 0.9) == pytest.approx(0.99)
+        assert bonferroni_confidence(1, 0.9) == bonferroni_confidence(0, 0.9) == pytest.approx(0.9)
 
-    def test_method_says_how_many_hold_together(self):
-        one = proportion(5, 10, confidence=0.99)
-        assert named_together(one, 5).method == "clopper-pearson, 5 together 95%"
-        assert named_together(one, 1) is one
+    def test_mark_simultaneous_names_the_comparisons(self):
+        single = proportion(5, 10, confidence=0.99)
+        assert mark_simultaneous(single, 5).method == "clopper-pearson, 5 together 95%"
+        assert mark_simultaneous(single, 1) is single
 
-    def test_agreeing_intervals_leave_out_zero_where_a_pair_differs(self):
+    def test_align_with_test_excludes_zero_where_a_pair_differs(self):
         bounds = Intervals(np.array([-0.1, -0.1, 0.1, -0.3]), np.array([0.3, 0.1, 0.3, -0.1]))
-        found = agreeing_with_test(bounds, np.array([0.1, -0.01, 0.2, -0.2]), np.array([True, True, False, False]))
-        assert (found.low > 0).tolist() == [True, False, False, False]
-        assert (found.high < 0).tolist() == [False, True, False, False]
-        assert found.low[2] == found.high[3] == 0
+        aligned = align_with_test(bounds, np.array([0.1, -0.01, 0.2, -0.2]), np.array([True, True, False, False]))
+        assert (aligned.low > 0).tolist() == [True, False, False, False]
+        assert (aligned.high < 0).tolist() == [False, True, False, False]
+        assert aligned.low[2] == aligned.high[3] == 0

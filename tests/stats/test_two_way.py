@@ -1,4 +1,4 @@
-"""Means over models and images: by hand, against numpy, and how often the intervals hold the truth."""
+"""Tests of means over models and images: by hand, against numpy, and coverage."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,9 @@ from regrade.stats import accuracy_covariance, largest_covariance, two_way_mean
 
 class TestCovariance:
     def test_by_hand(self):
-        """Right on 2 of 4 each, on one image together: the products of residuals add up to 0."""
-        found = accuracy_covariance([[1, 1, 0, 0], [1, 0, 1, 0]])
-        assert found == pytest.approx(np.array([[1, 0], [0, 1]]) / 12)
+        """Each is right on 2 of 4 images, both on one: the products of residuals sum to 0."""
+        covariance = accuracy_covariance([[1, 1, 0, 0], [1, 0, 1, 0]])
+        assert covariance == pytest.approx(np.array([[1, 0], [0, 1]]) / 12)
 
     def test_against_numpy(self):
         right = correct_predictions(np.random.default_rng(0), [0.4, 0.6, 0.8], images=1000)
@@ -36,12 +36,12 @@ class TestCovariance:
         assert accuracy_covariance(right) == pytest.approx(whole)
 
     def test_all_right_is_not_certain(self):
-        found = accuracy_covariance(np.ones((2, 100), dtype=bool))
-        assert found == pytest.approx(np.full((2, 2), (102 / 104) * (2 / 104) / 104))
+        covariance = accuracy_covariance(np.ones((2, 100), dtype=bool))
+        assert covariance == pytest.approx(np.full((2, 2), (102 / 104) * (2 / 104) / 104))
 
     @given(st.integers(0, 40), st.integers(0, 40), st.integers(2, 40))
-    def test_from_counts_it_is_at_its_largest(self, first, second, images):
-        """No two models with these counts vary more together than the bound says."""
+    def test_largest_covariance_bounds_the_covariance(self, first, second, images):
+        """No two models with these counts have a larger covariance than the bound."""
         first, second = min(first, images), min(second, images)
         right = np.zeros((2, images), dtype=bool)
         right[0, :first] = right[1, :second] = True
@@ -56,7 +56,7 @@ class TestCovariance:
             ([[1, 0, 1]], [[1, 0, 0]], UndefinedError),
         ],
     )
-    def test_what_cannot_be_told(self, right, counted, error):
+    def test_two_way_raises_if_undefined(self, right, counted, error):
         with pytest.raises(error):
             accuracy_covariance(right, counted)
 
@@ -64,19 +64,19 @@ class TestCovariance:
 class TestMean:
     def test_by_hand(self):
         """Over models 1/3 of the sample variance .0001, with t of 2 degrees; all share .0004 over images, with 1.96."""
-        found = two_way_mean([0.01, 0.02, 0.03], np.full((3, 3), 4e-4))
-        assert found.value == pytest.approx(0.02)
-        assert found.half_width == pytest.approx(np.sqrt(4.3027**2 * 1e-4 / 3 + 1.95996**2 * 4e-4), rel=1e-4)
-        assert (found.n, found.method) == (3, "t over models and images 95%")
+        mean = two_way_mean([0.01, 0.02, 0.03], np.full((3, 3), 4e-4))
+        assert mean.value == pytest.approx(0.02)
+        assert mean.half_width == pytest.approx(np.sqrt(4.3027**2 * 1e-4 / 3 + 1.95996**2 * 4e-4), rel=1e-4)
+        assert (mean.n, mean.method) == (3, "t over models and images 95%")
 
     def test_without_noise_it_is_the_t_interval(self):
         values = np.array([0.1, 0.3, 0.2, 0.6])
-        found = two_way_mean(values, np.zeros((4, 4)))
+        mean = two_way_mean(values, np.zeros((4, 4)))
         low, high = t.interval(0.95, 3, values.mean(), values.std(ddof=1) / 2)
-        assert (found.low, found.high) == pytest.approx((low, high))
+        assert (mean.low, mean.high) == pytest.approx((low, high))
 
-    def test_noise_of_each_model_alone_is_counted_once(self):
-        """It is in the variance over models already."""
+    def test_noise_of_single_models_is_counted_once(self):
+        """The noise is already in the variance over models."""
         values = np.array([0.1, 0.3, 0.2, 0.6])
         own = two_way_mean(values, np.diag(np.full(4, 1e-4)))
         assert own.half_width == pytest.approx(two_way_mean(values, np.zeros((4, 4))).half_width, rel=1e-6)
@@ -91,13 +91,13 @@ class TestMean:
             true_accuracies = accuracies, np.clip(accuracies + changes, 0.02, 0.98)
             old, new = (correct_predictions(rng, each, images=images) for each in true_accuracies)
             noise = accuracy_covariance(old) + accuracy_covariance(new)
-            found = two_way_mean(new.mean(axis=1) - old.mean(axis=1), noise)
-            held += found.low <= -0.1 <= found.high
+            mean = two_way_mean(new.mean(axis=1) - old.mean(axis=1), noise)
+            held += mean.low <= -0.1 <= mean.high
         assert 0.92 <= held / 400 <= 0.99
 
     @pytest.mark.parametrize(
         ("values", "noise", "error"), [([1.0], [[0.0]], UndefinedError), ([1.0, 2.0], [[0.0]], InputError)]
     )
-    def test_what_cannot_be_told(self, values, noise, error):
+    def test_two_way_raises_if_undefined(self, values, noise, error):
         with pytest.raises(error):
             two_way_mean(values, noise)

@@ -1,4 +1,4 @@
-"""The study of confusion: its parts by hand and restated, hard sets, transfer, and input that is little or wrong."""
+"""Tests of the confusion study: parts by hand and against references, hard sets, transfer, invalid input."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ from regrade.core import (
     UndefinedError,
     checkpoints_of,
 )
-from regrade.metrics import confusion_score, last_answers
+from regrade.metrics import confusion_score, final_predictions
 from regrade.stats import clopper_pearson, independent_difference, kendall
 from regrade.studies import ConfusionPart, HardRule, Scoring, confusion
 from regrade.studies.confusion import (
@@ -50,7 +50,7 @@ def studied():
     return images, ensembles, models, result
 
 
-class TestWhole:
+class TestConfusion:
     def test_the_scores_are_those_of_the_first_ensemble(self, studied):
         _, ensembles, _, result = studied
         assert result.scores == pytest.approx(confusion_score(ensembles[0]), abs=1e-5)
@@ -70,7 +70,7 @@ class TestWhole:
         by_name = {row.model: row for row in result.models}
         own = by_name["E (after epoch 11)"]
         assert own.inside and [row.model for row in result.models if row.inside] == [own.model]
-        assert own.error.value == (last_answers(ensembles[0]).classes != images.test_set.labels).mean()
+        assert own.error.value == (final_predictions(ensembles[0]).classes != images.test_set.labels).mean()
         for model in models:
             wrong = model.top1 != images.test_set.labels
             assert by_name[model.model].error.value == wrong.mean()
@@ -109,39 +109,39 @@ class TestWhole:
         with pytest.raises(UndefinedError, match="needs a set without labels"):
             result.part(ConfusionPart.EXPECTED)
 
-    def test_it_comes_from_the_generator_that_is_given(self, studied):
+    def test_confusion_is_reproducible_from_the_seed(self, studied):
         images, ensembles, models, _ = studied
         scored = [(model, images.scoring) for model in models]
-        one, two = (
+        first, second = (
             confusion(images.test_set, ensembles, scored, rng=np.random.default_rng(7)).as_dict() for _ in range(2)
         )
-        assert one == two
+        assert first == second
 
 
 class TestDistribution:
     def test_by_hand(self):
         scores = np.array([0.0, 0.05, 0.07, 0.31, 0.32, 0.33, 0.34, 2.99, 3.0])
         bins = ScoreBins(0.1, 3.0)
-        found = distribution(scores, bins, confidence=0.95)
-        assert isinstance(found, Distribution)
-        assert [(place, count) for place, count in enumerate(found.counts) if count] == [(0, 3), (3, 4), (29, 2)]
-        assert found.peak == pytest.approx(0.325)
-        assert found.quantiles[0.5].value == 0.32
-        assert found.quantiles[0.1] is None  # nine images are too few for it
+        summary = distribution(scores, bins, confidence=0.95)
+        assert isinstance(summary, Distribution)
+        assert [(place, count) for place, count in enumerate(summary.counts) if count] == [(0, 3), (3, 4), (29, 2)]
+        assert summary.peak == pytest.approx(0.325)
+        assert summary.quantiles[0.5].value == 0.32
+        assert summary.quantiles[0.1] is None  # nine images are too few for it
 
     @given(hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(0, TOP)), st.floats(0.01, 1.0))
     @settings(deadline=None)
     def test_every_image_is_in_one_bin(self, scores, width):
         bins = ScoreBins(width, TOP)
-        found = distribution(scores, bins, confidence=0.95)
-        assert sum(found.counts) == len(scores) and len(found.counts) == bins.count
+        summary = distribution(scores, bins, confidence=0.95)
+        assert sum(summary.counts) == len(scores) and len(summary.counts) == bins.count
         for score, place in zip(scores, bins.of(scores), strict=True):
             low, high = bins.edges(place)
             assert low - 1e-6 <= score <= high + 1e-6
-        assert scores.min() - 1e-12 <= found.peak <= scores.max() + 1e-12
+        assert scores.min() - 1e-12 <= summary.peak <= scores.max() + 1e-12
 
     @pytest.mark.parametrize("width", [0, -1, 10, np.nan])
-    def test_a_width_that_is_none_is_refused(self, width):
+    def test_score_bins_reject_invalid_width(self, width):
         with pytest.raises(InputError, match="the width of a bin"):
             ScoreBins(width, 3.0)
 
@@ -151,39 +151,40 @@ class TestErrorCurve:
     WRONG = np.array([False, False, True, False, False, True])
 
     def test_by_hand(self):
-        found = error_curve(self.SCORES, self.WRONG, ScoreBins(0.1, 3.0), rng=np.random.default_rng(0), confidence=0.95)
-        assert [(one.low, one.high, one.error.value, one.error.n) for one in found.bins] == [
+        curve = error_curve(self.SCORES, self.WRONG, ScoreBins(0.1, 3.0), rng=np.random.default_rng(0), confidence=0.95)
+        rows = [(score_bin.low, score_bin.high, score_bin.error.value, score_bin.error.n) for score_bin in curve.bins]
+        assert rows == [
             (0.0, 0.1, 0.0, 2), (0.1, 0.2, pytest.approx(1 / 3), 3), (0.4, 0.5, 1.0, 1),
         ]  # fmt: skip
         exact = clopper_pearson(1, 3)
-        assert (found.bins[1].error.low, found.bins[1].error.high) == (exact.low, exact.high)
-        assert found.binned is None  # three bins
-        assert found.single.value == pytest.approx(stats.pointbiserialr(self.WRONG, self.SCORES).statistic)
+        assert (curve.bins[1].error.low, curve.bins[1].error.high) == (exact.low, exact.high)
+        assert curve.binned is None  # three bins
+        assert curve.single.value == pytest.approx(stats.pointbiserialr(self.WRONG, self.SCORES).statistic)
 
-    def test_without_mistakes_there_is_nothing_to_correlate(self):
-        found = error_curve(
+    def test_error_curve_without_mistakes_has_no_correlation(self):
+        curve = error_curve(
             self.SCORES, np.zeros(6, dtype=bool), ScoreBins(0.1, 3.0), rng=np.random.default_rng(0), confidence=0.95
         )
-        assert (found.single, found.binned) == (None, None)
-        assert [one.error.value for one in found.bins] == [0, 0, 0]
+        assert (curve.single, curve.binned) == (None, None)
+        assert [score_bin.error.value for score_bin in curve.bins] == [0, 0, 0]
 
 
 class TestFewerCheckpoints:
     def test_the_first_checkpoint_is_among_those_that_are_left(self):
-        """An image that is known from the second epoch on scores log C over the number of epochs."""
+        """An image classified with certainty from the second epoch on has the score log(C) / epochs."""
         rng = np.random.default_rng(1)
         labels = np.arange(20) % CLASSES
-        known = np.full((20, CLASSES), -50.0)
-        known[np.arange(20), labels] = 50.0
-        scores = np.stack([np.zeros((20, CLASSES)), *[known] * 40])
+        certain = np.full((20, CLASSES), -50.0)
+        certain[np.arange(20), labels] = 50.0
+        scores = np.stack([np.zeros((20, CLASSES)), *[certain] * 40])
         test_set = TestSet("known", SPACE, tuple(map(str, range(20))), labels)
         result = confusion(test_set, [checkpoints_of(scores, kind=ScoreKind.LOGITS)], rng=rng)
         assert result.scores == pytest.approx(np.full(20, TOP / 41), abs=1e-6)
-        assert [(one.what, one.epochs) for one in result.fewer] == [
+        assert [(row.what, row.epochs) for row in result.fewer] == [
             ("every 3rd epoch", 14), ("every 5th epoch", 9), ("every 10th epoch", 5), ("every 20th epoch", 3),
         ]  # fmt: skip
-        assert [one.peak for one in result.fewer] == pytest.approx([TOP / 14, TOP / 9, TOP / 5, TOP / 3], abs=1e-6)
-        assert all(one.correlation is None for one in result.fewer)  # all images are alike
+        assert [row.peak for row in result.fewer] == pytest.approx([TOP / 14, TOP / 9, TOP / 5, TOP / 3], abs=1e-6)
+        assert all(row.correlation is None for row in result.fewer)  # all images are alike
 
     def test_correlations_are_with_the_full_score(self, studied):
         _, ensembles, _, result = studied
@@ -192,12 +193,12 @@ class TestFewerCheckpoints:
                 [[ensembles[0].scores(m, t) for t in range(0, 12, 3)] for m in range(2)], kind=ScoreKind.LOGITS
             )
         )
-        found = {one.what: one for one in result.fewer}
-        assert found["every 3rd epoch"].correlation.value == pytest.approx(
+        by_name = {row.what: row for row in result.fewer}
+        assert by_name["every 3rd epoch"].correlation.value == pytest.approx(
             np.corrcoef(third, result.scores)[0, 1], abs=1e-4
         )
-        assert (found["member 1 alone"].epochs, found["member 1 alone"].members) == (12, 1)
-        assert set(found) == {
+        assert (by_name["member 1 alone"].epochs, by_name["member 1 alone"].members) == (12, 1)
+        assert set(by_name) == {
             "every 3rd epoch", "every 5th epoch", "every 10th epoch", "member 0 alone", "member 1 alone",
         }  # fmt: skip
 
@@ -215,24 +216,24 @@ class TestHardSet:
     def test_above_a_score(self):
         assert self.hard(above=0.8).inside.tolist() == [False, True, True, False, False, True]
 
-    def test_the_hardest_and_of_equal_ones_the_earlier(self):
+    def test_hardest_breaks_ties_by_position(self):
         assert self.hard(hardest=1).inside.tolist() == [False, True, False, False, False, False]
         assert self.hard(hardest=3).inside.tolist() == [False, True, True, False, False, True]
 
-    def test_of_each_class_by_label_or_else_by_the_ensembles_answer(self):
-        found = self.hard(hardest=1, per_class=True)
-        assert found.inside.tolist() == [False, True, False, False, False, True]
+    def test_per_class_uses_label_or_final_prediction(self):
+        hard = self.hard(hardest=1, per_class=True)
+        assert hard.inside.tolist() == [False, True, False, False, False, True]
         assert self.hard(hardest=2, per_class=True).inside.tolist() == [False, True, True, False, True, True]
-        assert found.rule == "the hardest 1 image of each class"
+        assert hard.rule == "the hardest 1 image of each class"
 
     def test_as_a_test_set_and_as_a_slice(self):
-        found = self.hard(above=0.8)
-        own = found.as_test_set(self.TEST_SET, "hard six")
+        hard = self.hard(above=0.8)
+        own = hard.as_test_set(self.TEST_SET, "hard six")
         assert (own.name, tuple(own.ids), own.labels.tolist()) == ("hard six", ("b", "c", "f"), [0, 0, UNLABELED])
         assert own.groups == {"place": ("y", "x", "y")}
-        slices = found.as_slices("hard")
+        slices = hard.as_slices("hard")
         within = replace(self.TEST_SET, slice_sets=(slices,))
-        assert (within.slice("hard") == found.inside).all()
+        assert (within.slice("hard") == hard.inside).all()
         assert within.hard_slices == {"hard"}
 
     @pytest.mark.parametrize(
@@ -244,39 +245,39 @@ class TestHardSet:
             ({"hardest": 3, "per_class": True}, "that is every image"),
         ],
     )
-    def test_no_image_or_every_one_is_refused(self, rule, message):
+    def test_hard_set_rejects_no_image_or_all_images(self, rule, message):
         with pytest.raises(UndefinedError, match=message):
             self.hard(**rule)
 
     @pytest.mark.parametrize("rule", [{"above": 1.0, "hardest": 2}, {"per_class": True}, {"hardest": 0}])
-    def test_rules_that_make_no_sense(self, rule):
+    def test_hard_rule_rejects_invalid_options(self, rule):
         with pytest.raises(InputError):
             HardRule(**rule)
 
     @given(hnp.arrays(np.float64, 30, elements=st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0])), st.integers(1, 4))
     @settings(deadline=None)
-    def test_per_class_against_a_slow_restatement(self, scores, most):
+    def test_per_class_matches_slow_reference(self, scores, most):
         labels = np.arange(30) % 5
         test_set = TestSet("thirty", SPACE, tuple(map(str, range(30))), labels)
-        found = hard_set(test_set, scores, labels, HardRule(hardest=most, per_class=True), unit="bits")
+        hard = hard_set(test_set, scores, labels, HardRule(hardest=most, per_class=True), unit="bits")
         for label in range(5):
             own = sorted(np.flatnonzero(labels == label), key=lambda i: (-scores[i], i))
-            assert set(np.flatnonzero(found.inside & (labels == label))) == set(own[:most])
+            assert set(np.flatnonzero(hard.inside & (labels == label))) == set(own[:most])
 
 
 class TestTransfer:
     def test_by_hand(self):
         wrong = np.array([1, 1, 0, 1, 0, 0, 0, 0], dtype=bool)
         inside = np.array([1, 1, 1, 0, 0, 0, 0, 0], dtype=bool)
-        found = transfer(wrong, inside, confidence=0.95)
-        assert (found.hard.value, found.rest.value) == (pytest.approx(2 / 3), 0.2)
+        errors = transfer(wrong, inside, confidence=0.95)
+        assert (errors.hard.value, errors.rest.value) == (pytest.approx(2 / 3), 0.2)
         bounds = independent_difference(2, 3, 1, 5)
-        assert found.difference.value == pytest.approx(2 / 3 - 0.2)
-        assert (found.difference.low, found.difference.high) == (bounds.low, bounds.high)
+        assert errors.difference.value == pytest.approx(2 / 3 - 0.2)
+        assert (errors.difference.low, errors.difference.high) == (bounds.low, bounds.high)
 
-    def test_a_side_without_images_has_no_error(self):
-        found = transfer(np.array([True, False]), np.array([False, False]), confidence=0.95)
-        assert (found.hard, found.difference) == (None, None) and found.rest.value == 0.5
+    def test_transfer_without_images_is_none(self):
+        errors = transfer(np.array([True, False]), np.array([False, False]), confidence=0.95)
+        assert (errors.hard, errors.difference) == (None, None) and errors.rest.value == 0.5
 
     def test_whether_models_keep_their_order(self):
         inside = np.arange(40) < 20
@@ -297,8 +298,8 @@ class TestTransfer:
         assert tau(same, hard=np.zeros(40, dtype=bool)) is None
         assert tau([]) is None
 
-    def test_noise_of_images_is_taken_out_of_the_upper_end(self):
-        """Models in one order everywhere, but so close that few hard images do not show it."""
+    def test_ranking_upper_bound_is_corrected_for_noise(self):
+        """Models with the same order everywhere, but too close for few hard images to show it."""
         rng = np.random.default_rng(1)
         difficulty = rng.standard_normal(3000)
         inside = difficulty > 1.3
@@ -314,7 +315,7 @@ class TestTransfer:
         assert too_low <= stats.binom.isf(1e-4, 60, 0.05)
 
 
-class TestLittleOrWrong:
+class TestEdgeCases:
     RNG = np.random.default_rng(5)
 
     def test_one_image(self):
@@ -355,18 +356,18 @@ class TestLittleOrWrong:
 
     def test_only_images_whose_label_counts(self):
         images = world(200, self.RNG)
-        some = images.test_set.labels.copy()
-        some[::2] = UNLABELED
-        half = replace(images.test_set, labels=some)
+        labels = images.test_set.labels.copy()
+        labels[::2] = UNLABELED
+        half = replace(images.test_set, labels=labels)
         model = images.model("m", 2.0, self.RNG)
         result = confusion(half, [images.ensemble(self.RNG)], [(model, Scoring(half))], rng=self.RNG)
         assert result.models[0].error.n == 100 and len(result.scores) == 200
-        assert sum(one.error.n for one in result.models[0].curve.bins) == 100
+        assert sum(score_bin.error.n for score_bin in result.models[0].curve.bins) == 100
 
     def test_an_ensemble_of_other_images(self):
-        images, others = world(30, self.RNG), world(20, self.RNG)
+        images, fewer_images = world(30, self.RNG), world(20, self.RNG)
         with pytest.raises(MismatchError, match="'E' has scores of 20 images, test set images has 30"):
-            confusion(images.test_set, [others.ensemble(self.RNG)], rng=self.RNG)
+            confusion(images.test_set, [fewer_images.ensemble(self.RNG)], rng=self.RNG)
 
     def test_no_ensemble_or_one_twice(self):
         images = world(30, self.RNG)
@@ -375,30 +376,30 @@ class TestLittleOrWrong:
         with pytest.raises(InputError, match="named twice"):
             confusion(images.test_set, [images.ensemble(self.RNG)] * 2, rng=self.RNG)
 
-    def test_a_rule_that_was_asked_for_is_not_passed_over(self):
+    def test_explicit_hard_rule_raises_if_undefined(self):
         images = world(30, self.RNG)
         with pytest.raises(UndefinedError, match="no image"):
             confusion(images.test_set, [images.ensemble(self.RNG)], rng=self.RNG, hard=HardRule(above=9.0))
 
-    def test_scores_that_are_no_probabilities(self):
+    def test_confusion_rejects_invalid_probabilities(self):
         images = world(30, self.RNG)
         scores = self.RNG.normal(size=(1, 1, 30, CLASSES))
         with pytest.raises(InputError, match="are these logits"):
             confusion(images.test_set, [checkpoints_of(scores, kind=ScoreKind.PROBABILITIES)], rng=self.RNG)
 
 
-def test_bins_too_narrow_to_say_anything_are_refused():
+def test_score_bins_reject_too_narrow_bins():
     rng = np.random.default_rng(3)
     images = world(30, rng)
     with pytest.raises(InputError, match=r"bins of 0\.0001 are more than 1,000 up to 3: make them wider"):
         confusion(images.test_set, [images.ensemble(rng)], rng=rng, bin_width=1e-4)
 
 
-def test_people_or_models_that_were_asked_about_some_images():
+def test_models_with_partial_predictions_count_their_images():
     rng = np.random.default_rng(9)
     images = world(100, rng)
-    asked = np.arange(100) < 40
-    classes = np.where(asked, images.test_set.labels, -1)[:, None]
-    model = Predictions("some", "images", SPACE.name, classes, asked=asked)
+    counted = np.arange(100) < 40
+    classes = np.where(counted, images.test_set.labels, -1)[:, None]
+    model = Predictions("some", "images", SPACE.name, classes, asked=counted)
     result = confusion(images.test_set, [images.ensemble(rng)], [(model, images.scoring)], rng=rng)
     assert (result.models[0].error.n, result.models[0].error.value) == (40, 0)

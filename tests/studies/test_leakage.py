@@ -1,4 +1,4 @@
-"""A study of leakage: by hand, on a simulated population, and where there is little to say."""
+"""Tests of the leakage study: by hand, coverage by simulation, and edge cases."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import ClassSpace, Distance, InputError, MismatchError, NearPairs, Predictions, TestSet
-from regrade.stats import independent_difference, part_effect, proportion
+from regrade.stats import independent_difference, proportion, subset_effect
 from regrade.studies import ANY, LeakagePart, Scoring, leakage
 from regrade.studies.leakage import pairs as pairs_module
 
@@ -30,7 +30,7 @@ def examples(labels, name="test", space=SPACE):
 
 
 def model(test_set, right, name="m"):
-    """Predictions that are right where they should be."""
+    """Predictions with the given correctness."""
     answers = np.where(right, test_set.labels, (test_set.labels + 1) % len(test_set.class_space))
     return Predictions(name, test_set.name, test_set.class_space.name, answers[:, None]), Scoring(test_set)
 
@@ -43,7 +43,7 @@ def test_between_two_sets_by_hand():
     ]
     right = np.array([True, True, True, True, False, False])
     result = leakage(test_set, pairs, [model(test_set, right)], against=train)
-    whole, exact, phash = result.found
+    whole, exact, phash = result.results
     assert (whole.distance, exact.distance, phash.distance) == (ANY, "exact", "phash")
     assert (whole.pairs, whole.images, whole.share) == (4, 4, proportion(4, 6))
     assert (exact.pairs, exact.images) == (2, 2)
@@ -51,16 +51,16 @@ def test_between_two_sets_by_hand():
     assert (whole.labeled, whole.differing) == (3, proportion(2, 3))
     assert (exact.labeled, exact.differing) == (2, proportion(1, 2))
     (on_all,) = result.models_by()
-    assert (on_all.all, on_all.found, on_all.others) == (proportion(4, 6), proportion(4, 4), proportion(0, 2))
+    assert (on_all.all, on_all.leaked, on_all.clean) == (proportion(4, 6), proportion(4, 4), proportion(0, 2))
     bounds = independent_difference(4, 4, 0, 2)
     assert (on_all.difference.value, on_all.difference.low) == (1.0, pytest.approx(float(bounds.low)))
-    assert on_all.change.value == pytest.approx(on_all.all.value - on_all.others.value)
-    effect = part_effect(4, 4, 0, 2)
+    assert on_all.change.value == pytest.approx(on_all.all.value - on_all.clean.value)
+    effect = subset_effect(4, 4, 0, 2)
     assert (on_all.change.low, on_all.change.high) == (float(effect.low), float(effect.high))
     # 4 of the 4 right ones are among 4 of 6 images: 1 of 15 tables, and no other is as unlikely
     assert on_all.p_value == on_all.holm == pytest.approx(1 / 15)
     (by_exact,) = result.models_by("exact")
-    assert (by_exact.found, by_exact.others) == (proportion(2, 2), proportion(2, 4))
+    assert (by_exact.leaked, by_exact.clean) == (proportion(2, 2), proportion(2, 4))
     assert result.groups == () and LeakagePart.GROUPS not in result.parts
 
 
@@ -72,26 +72,26 @@ def test_pairs_come_nearest_first_each_once():
         near(Distance.DSSIM, [(0, 0), (2, 1)], 3, cut=0.2, values=[0.1, 0]),
     ]
     listed = leakage(test_set, pairs, against=train).pairs
-    assert [(one.image, one.reference) for one in listed] == [
+    assert [(pair.image, pair.reference) for pair in listed] == [
         ("test2", "train1"), ("test0", "train0"), ("test1", "train2")
     ]  # fmt: skip
-    assert [one.closeness for one in listed] == [0.0, pytest.approx(0.5), pytest.approx(0.5)]
+    assert [pair.closeness for pair in listed] == [0.0, pytest.approx(0.5), pytest.approx(0.5)]
     assert listed[1].distances == {"phash": 4, "dssim": 0.1}
-    assert [one.mirrored for one in listed] == [False, False, False]  # by dssim it is the image itself
-    assert [one.differs for one in listed] == [True, False, True]
+    assert [pair.mirrored for pair in listed] == [False, False, False]  # by dssim it is the image itself
+    assert [pair.differs for pair in listed] == [True, False, True]
     assert (listed[0].label, listed[0].reference_label) == ("bird", "cat")
 
 
 def test_the_labels_of_a_large_set_are_looked_up_once(monkeypatch):
-    """Not once a pair: there may be thousands of pairs against millions of labels."""
-    asked = []
+    """Not once per pair: there may be thousands of pairs and millions of labels."""
+    calls = []
     usual = pairs_module._in_classes_of
-    monkeypatch.setattr(pairs_module, "_in_classes_of", lambda *sets: asked.append(1) or usual(*sets))
+    monkeypatch.setattr(pairs_module, "_in_classes_of", lambda *sets: calls.append(1) or usual(*sets))
     test_set, train = examples([0, 1, 2] * 20), examples([2, 0, 1] * 20, "train", OTHER)
     every = [(i, i) for i in range(60)]
     result = leakage(test_set, [near(Distance.PHASH, every, 60)], against=train)
     assert [pair.differs for pair in result.pairs[:3]] == [False, True, True]
-    assert len(asked) < 5
+    assert len(calls) < 5
 
 
 def test_within_one_set_the_surplus_counts():
@@ -106,8 +106,8 @@ def test_within_one_set_the_surplus_counts():
     whole = result.by(ANY)
     assert (whole.images, whole.share) == (3, proportion(3, 6))
     assert (whole.labeled, whole.differing) == (5, proportion(4, 5))  # 0-1 agree; 1-4 and 2-3 do not
-    (one,) = result.models_by()
-    assert (one.found, one.others) == (proportion(2, 3), proportion(2, 3))
+    (leaked_model,) = result.models_by()
+    assert (leaked_model.leaked, leaked_model.clean) == (proportion(2, 3), proportion(2, 3))
     assert result.title == "within test"
 
 
@@ -122,8 +122,8 @@ def test_images_that_could_not_be_compared_are_in_neither_part():
     result = leakage(test_set, pairs, [model(test_set, np.ones(4, bool))], against=train, unreadable=unreadable)
     assert result.by("phash").share == proportion(1, 2)
     assert result.by(ANY).share == proportion(2, 3)  # 2 was found by what could see it, 3 by nothing
-    (one,) = result.models_by()
-    assert (one.all.n, one.found.n, one.others.n) == (3, 2, 1)
+    (leaked_model,) = result.models_by()
+    assert (leaked_model.all.n, leaked_model.leaked.n, leaked_model.clean.n) == (3, 2, 1)
     assert [(row.test_set, row.image, row.reason) for row in result.unreadable] == [
         ("test", "test2", "empty"), ("test", "test3", "not a image")
     ]  # fmt: skip
@@ -136,9 +136,9 @@ def test_nothing_found_or_everything(pairs):
     result = leakage(
         test_set, [near(Distance.PHASH, pairs, 2)], [model(test_set, np.array([True, False]))], against=train
     )
-    (one,) = result.models_by()
-    assert one.difference is None and one.change is None
-    assert (one.found is None) == (not pairs) and (one.others is None) == bool(pairs)
+    (leaked_model,) = result.models_by()
+    assert leaked_model.difference is None and leaked_model.change is None
+    assert (leaked_model.leaked is None) == (not pairs) and (leaked_model.clean is None) == bool(pairs)
     assert str(result) and str(result.part(LeakagePart.MODELS))
     json.dumps(result.as_dict(), allow_nan=False)
 
@@ -154,7 +154,7 @@ def test_without_labels_there_is_no_accuracy_and_no_dispute():
         result.part(LeakagePart.MODELS)
 
 
-def test_distances_of_nearest_neighbors_in_units_of_the_cut():
+def test_nearest_bars_are_in_units_of_the_threshold():
     test_set, train = examples([0] * 5), examples([0], "train")
     pairs = near(Distance.PHASH, [], 5, cut=8.0)
     pairs = NearPairs(**{**vars(pairs), "nearest": np.array([0.0, 8.0, 8.1, 900.0, np.nan])})
@@ -163,7 +163,7 @@ def test_distances_of_nearest_neighbors_in_units_of_the_cut():
     assert counts == {(0.0, 0.25): 1, (0.75, 1.0): 1, (1.0, 1.25): 1, (4.0, None): 1}
 
 
-def test_how_often_the_change_covers():
+def test_change_interval_covers():
     # leaked images are recognized, clean ones less often: the change of the total for a population with that share,
     # of which the images are a sample
     rng = np.random.default_rng(11)
@@ -172,20 +172,22 @@ def test_how_often_the_change_covers():
     truth = leaked / images * (p - q)
     covered = 0
     for _ in range(400):
-        found = rng.random(images) < leaked / images
-        pairs = [near(Distance.PHASH, [(i, 0) for i in np.flatnonzero(found)], images)]
-        right = rng.random(images) < np.where(found, p, q)
-        (one,) = leakage(test_set, pairs, [model(test_set, right)], against=train).models_by()
-        covered += one.change.low <= truth <= one.change.high
+        in_train = rng.random(images) < leaked / images
+        pairs = [near(Distance.PHASH, [(i, 0) for i in np.flatnonzero(in_train)], images)]
+        right = rng.random(images) < np.where(in_train, p, q)
+        (leaked_model,) = leakage(test_set, pairs, [model(test_set, right)], against=train).models_by()
+        covered += leaked_model.change.low <= truth <= leaked_model.change.high
     assert covered / 400 == pytest.approx(0.95, abs=0.035)
 
 
 def test_many_models_best_first_and_people_asked_of_some():
     test_set, train = examples([0] * 10), examples([0], "train")
     pairs = [near(Distance.PHASH, [(i, 0) for i in range(4)], 10)]
-    some = [model(test_set, np.arange(10) < count, name) for name, count in (("weak", 3), ("strong", 9), ("other", 9))]
-    result = leakage(test_set, pairs, some, against=train)
-    assert [one.model for one in result.models_by()] == ["other", "strong", "weak"]
+    models = [
+        model(test_set, np.arange(10) < count, name) for name, count in (("weak", 3), ("strong", 9), ("other", 9))
+    ]
+    result = leakage(test_set, pairs, models, against=train)
+    assert [row.model for row in result.models_by()] == ["other", "strong", "weak"]
     assert len(result.models) == 6
 
 
@@ -210,9 +212,9 @@ def test_mismatches():
     test_set, train = examples([0, 1]), examples([0], "train")
     with pytest.raises(InputError, match="at least one distance"):
         leakage(test_set, [], against=train)
-    one = near(Distance.PHASH, [(0, 0)], 2)
+    pairs = near(Distance.PHASH, [(0, 0)], 2)
     with pytest.raises(InputError, match="given twice"):
-        leakage(test_set, [one, one], against=train)
+        leakage(test_set, [pairs, pairs], against=train)
     with pytest.raises(MismatchError, match="are not of test"):
         leakage(test_set, [near(Distance.PHASH, [(0, 3)], 2)], against=train)
     with pytest.raises(MismatchError, match="are not of test"):
@@ -221,7 +223,7 @@ def test_mismatches():
         leakage(test_set, [near(Distance.PHASH, [(1, 0)], 2)])
 
 
-def test_labels_of_the_same_name_in_other_spaces_are_held_by_id():
+def test_labels_are_compared_by_class_id():
     digits = class_space("digits")
     first = TestSet("a", digits, ("x",), np.array([3]))
     second = TestSet("b", ClassSpace("turned", tuple(reversed(digits.ids))), ("y",), np.array([6]))

@@ -1,4 +1,4 @@
-"""The study of mistakes: counted by hand, against plain Python, and what always holds."""
+"""Tests of the mistakes study: by hand, against a plain Python reference, and properties."""
 
 import json
 import random
@@ -25,7 +25,7 @@ def counts(row):
 
 
 class TestFlow:
-    def test_before_anyone_judged(self):
+    def test_flow_before_review(self):
         a = row_of(studied().flows, "a")
         assert (a.images, a.mistakes, a.novel, a.judged, a.overturned, a.remaining, a.open) == (8, 5, 3, 0, 0, 5, 3)
         assert a.before == a.after
@@ -35,15 +35,15 @@ class TestFlow:
             (proportion(2, 8).low, proportion(2, 8).high)
         )
 
-    def test_after_verdicts(self):
+    def test_flow_after_decisions(self):
         a = row_of(studied(frame=world.verdicts()).flows, "a")
         assert (a.mistakes, a.novel, a.judged, a.to_correct, a.to_unclear, a.remaining, a.open) == (5, 3, 2, 1, 0, 4, 1)
         assert a.before.over_images.value == 2 / 8
         assert a.after.over_images.value == 3 / 8
         assert a.after.over_classes.value == pytest.approx((1 / 2 + 1 / 2 + 1 / 2 + 0 + 1) / 5)
 
-    def test_a_problematic_image_is_overturned_and_leaves_for_everyone(self):
-        """The wolf turns out to be painted: image 2 is no mistake of a's, and no longer b's dog."""
+    def test_problematic_image_is_overturned_and_excluded(self):
+        """Image 2 is judged problematic: it no longer counts for either model."""
         frame = world.verdicts()
         states = np.where(frame.states == LabelState.CORRECT, LabelState.PROBLEMATIC, frame.states).astype(np.int8)
         result = studied(frame=replace(frame, states=states, reasons={1: "a painting"}))
@@ -57,7 +57,7 @@ class TestFlow:
         assert "now problematic" in [column.heading for column in result.table().columns]
 
     def test_labels_that_came_later(self):
-        """The boat is unclear now, image 9 is problematic, and a road in image 3 is wrong after all."""
+        """In the later labels the boat is unclear, image 9 is problematic, and the road in image 3 is wrong."""
         later = {**world.JUDGED, 3: {"car": "CORRECT", "road": "WRONG"}, 5: {"cup": "CORRECT", "boat": "UNCLEAR"}}
         relabeled = world.reviewed_labels(world.label_set(later, problematic=(7, 9), version=2))
         result = studied(relabeled=relabeled)
@@ -68,16 +68,16 @@ class TestFlow:
         assert (result.labels, result.relabeled) == ("judged@1", "judged@2")
         assert "now problematic" in str(result)
 
-    def test_collapsed_classes_are_no_mistakes_where_they_count(self):
+    def test_collapsed_classes_are_not_mistakes_if_enabled(self):
         labels = world.reviewed_labels(collapsed=world.SPACE.collapsed)
         assert row_of(studied(labels=labels).flows, "a").mistakes == 4
 
-    def test_a_person_who_was_asked_half(self):
-        asked = np.arange(12) < 5
-        person = predictions("a", [answer if inside else None for answer, inside in zip(A, asked, strict=True)])
-        (flow,) = studied(replace(person, asked=asked)).flows
+    def test_model_with_partial_predictions_counts_its_images(self):
+        counted = np.arange(12) < 5
+        person = predictions("a", [answer if inside else None for answer, inside in zip(A, counted, strict=True)])
+        (flow,) = studied(replace(person, asked=counted)).flows
         assert (flow.images, flow.mistakes) == (5, 3)
-        (triaged,) = studied(replace(person, asked=asked)).triage
+        (triaged,) = studied(replace(person, asked=counted)).triage
         assert (triaged.images, triaged.errors) == (5, 4)
 
     def test_the_best_model_comes_first(self):
@@ -105,24 +105,24 @@ class TestTriage:
         a = row_of(studied(reviews=()).triage, "a")
         assert counts(a)["NON_PROTOTYPICAL"] == 0 and counts(a)["FAILURE"] == 2
 
-    def test_without_labels_of_pairs_none_co_occur_and_that_is_said(self):
+    def test_triage_without_pair_labels_is_noted(self):
         result = studied(triage=TriageSources(superclasses(world.SPACE)))
         assert counts(row_of(result.triage, "a"))["CO_OCCURRENCE"] == 0
         assert any("co-occurring class: left out" in note for note in result.part(MistakePart.TRIAGE).notes)
 
-    def test_what_is_left_out_is_said(self):
+    def test_triage_notes_list_omitted_kinds(self):
         notes = studied().part(MistakePart.TRIAGE).notes
         assert any("embeddings" in note for note in notes)
         assert any("2 groups of eight" in note for note in notes)
         assert any("1 pair of classes that real@1" in note for note in notes)
 
-    def test_classes_of_one_kind_are_no_pair(self):
+    def test_classes_of_one_superclass_do_not_co_occur(self):
         kin = {i: {"cat": "CORRECT", "lynx": "CORRECT"} for i in (8, 10)}
         labels = world.label_set(kin, covered=(8, 10), problematic=(), name="real", unlisted=Unlisted.WRONG)
         notes = studied(triage=TriageSources(superclasses(world.SPACE), labels)).triage_notes
         assert any("2 pairs of classes that real@1" in note for note in notes)  # cat and lynx each with the own label
 
-    def test_a_pair_in_one_image_is_no_pair(self):
+    def test_pair_needs_two_images(self):
         once = world.label_set(
             {8: {"car": "CORRECT", "road": "CORRECT"}}, covered=(8,), problematic=(), name="real",
             unlisted=Unlisted.WRONG,
@@ -130,14 +130,14 @@ class TestTriage:
         result = studied(triage=TriageSources(superclasses(world.SPACE), once))
         assert counts(row_of(result.triage, "a"))["CO_OCCURRENCE"] == 0
 
-    def test_images_that_the_labels_judge_do_not_speak_of_pairs(self):
+    def test_pairs_exclude_images_covered_by_the_labels(self):
         """Image 3 shows a car on a road, but the errors are judged by its own labels."""
         more = {3: {"car": "CORRECT", "road": "CORRECT"}, 8: {"car": "CORRECT", "road": "CORRECT"}}
         inside = world.label_set(more, covered=(3, 8), problematic=(), name="real", unlisted=Unlisted.WRONG)
         result = studied(triage=TriageSources(superclasses(world.SPACE), inside))
         assert counts(row_of(result.triage, "a"))["CO_OCCURRENCE"] == 0
 
-    def test_the_labels_themselves_may_show_pairs_and_no_error_speaks_for_itself(self):
+    def test_pairs_from_the_grading_labels(self):
         both = {"car": "CORRECT", "road": "CORRECT"}
         judged = {3: both, 8: both, 4: {"car": "CORRECT"}, 10: {"road": "CORRECT"}, 11: {"road": "CORRECT"}}
         labels = world.label_set(judged, covered=(3, 4, 8, 10, 11), problematic=(), unlisted=Unlisted.WRONG)
@@ -156,7 +156,7 @@ class TestTriage:
         ).triage  # fmt: skip
         assert counts(row)["CO_OCCURRENCE"] == 0  # 10's own label and its right one are no second witness
 
-    def test_no_answer_is_a_failure(self):
+    def test_missing_prediction_is_a_failure(self):
         nothing = studied(predictions("silent", [None] * 12), reviews=())
         assert counts(nothing.triage[0]) == {
             "COLLAPSED": 0, "MULTILABEL": 0, "FINE_GRAINED": 0, "CO_OCCURRENCE": 0, "NON_PROTOTYPICAL": 0, "FAILURE": 8
@@ -167,17 +167,17 @@ class TestTriage:
 
 
 class TestAgreement:
-    def test_the_reviewed_answers_themselves(self):
+    def test_agreement_of_the_reviewed_predictions(self):
         own = next(row for row in studied().agreement if row.source == row.review == "a")
         assert (own.images, own.same) == (3, 3)
         kinds, categories = list(TriageKind), list(MistakeCategory)
-        found = {
+        rows_by_source = {
             (category.name, kind.name)
             for category in MistakeCategory
             for kind in TriageKind
             if own.counts[categories.index(category)][kinds.index(kind)]
         }
-        assert found == {
+        assert rows_by_source == {
             ("FINE_GRAINED", "FINE_GRAINED"), ("SPURIOUS", "CO_OCCURRENCE"), ("NON_PROTOTYPICAL", "NON_PROTOTYPICAL")
         }  # fmt: skip
         assert [share.value for share in own.people] == pytest.approx([1 / 3, 0, 1 / 3, 1 / 3])
@@ -185,16 +185,16 @@ class TestAgreement:
     def test_images_that_are_not_scored_are_left_out(self):
         """Image 7 is problematic, and image 8 is not judged."""
         rows = [(i, "cup", "SPURIOUS", "MINOR") for i in (4, 7, 8)]
-        found = [row for row in studied(reviews=(world.review("x", rows),)).agreement if row.source == "x"]
-        assert [row.images for row in found] == [1]
+        agreements = [row for row in studied(reviews=(world.review("x", rows),)).agreement if row.source == "x"]
+        assert [row.images for row in agreements] == [1]
 
     def test_another_model_on_the_same_images(self):
-        """Model b errs on images 4 and 9 of a's review; on 9 with the same answer."""
+        """Model b errs on images 4 and 9 of a's review; on 9 with the same prediction."""
         row = next(row for row in studied().agreement if (row.source, row.review) == ("b", "a"))
         assert (row.images, row.same) == (2, 1)
         assert [share.value for share in row.people] == [0, 0, 1 / 2, 1 / 2]
 
-    def test_people_and_triage_stand_side_by_side(self):
+    def test_agreement_table_pairs_categories_and_kinds(self):
         table = studied().part(MistakePart.AGREEMENT)
         assert len(table.rows) == 7 * 4  # both reviews, and each model on the other's
         assert any("of 1 that people call fine-grained, the triage has 1 same superclass" in n for n in table.notes)
@@ -202,13 +202,13 @@ class TestAgreement:
 
 class TestCategories:
     def test_counts_and_severity(self):
-        found = studied().categories.counts
-        a = {count.category: count for count in found if count.review == "a"}
+        counts = studied().categories.counts
+        a = {count.category: count for count in counts if count.review == "a"}
         assert (a[None].mistakes, a[None].major, a[None].minor) == (3, 2, 1)
         fine = a[MistakeCategory.FINE_GRAINED]
         assert (fine.major, fine.minor, fine.share.value, fine.major_share.value) == (1, 0, 1 / 3, 1)
         assert a[MistakeCategory.OUT_OF_VOCABULARY].major_share is None  # a share of nothing
-        b = {count.category: count for count in found if count.review == "b"}
+        b = {count.category: count for count in counts if count.review == "b"}
         assert b[MistakeCategory.FINE_GRAINED].minor == 1  # borderline
 
     def test_chi_square_against_scipy(self):
@@ -234,13 +234,13 @@ class TestCategories:
         result = studied(reviews=(world.REVIEW_A,), other_sets=(elsewhere,)).categories
         assert [test.paired for test in result.tests] == [None, None]
 
-    def test_columns_that_no_one_has_are_left_out_and_one_alone_is_no_test(self):
+    def test_empty_categories_are_dropped_and_one_is_not_tested(self):
         lone = world.review("lone", [(1, "lynx", "FINE_GRAINED", "MAJOR")])
-        twin = world.review("twin", [(2, "lynx", "FINE_GRAINED", "MINOR")])
-        tests = {test.of: test.test for test in studied(reviews=(lone, twin)).categories.tests}
+        same_model = world.review("same", [(2, "lynx", "FINE_GRAINED", "MINOR")])
+        tests = {test.of: test.test for test in studied(reviews=(lone, same_model)).categories.tests}
         assert tests["categories"] is None
         assert tests["severity"].n == 2
-        assert "nothing to test" in str(studied(reviews=(lone, twin)).part(MistakePart.CATEGORIES))
+        assert "nothing to test" in str(studied(reviews=(lone, same_model)).part(MistakePart.CATEGORIES))
 
     def test_categories_that_neither_has_do_not_stop_the_test(self):
         first = world.review("first", [(1, "lynx", "FINE_GRAINED", "MAJOR"), (2, "wolf", "SPURIOUS", "MAJOR")])
@@ -251,32 +251,34 @@ class TestCategories:
 
     def test_other_test_sets_are_compared_too(self):
         elsewhere = world.review("a", [(0, "dog", "SPURIOUS", "MINOR")], test_set="other")
-        found = studied(reviews=(world.REVIEW_A,), other_sets=(elsewhere,)).categories
-        assert {count.review for count in found.counts} == {"a", "a on other"}
-        assert [(test.first, test.second) for test in found.tests] == [("a", "a on other")] * 2
+        categories = studied(reviews=(world.REVIEW_A,), other_sets=(elsewhere,)).categories
+        assert {count.review for count in categories.counts} == {"a", "a on other"}
+        assert [(test.first, test.second) for test in categories.tests] == [("a", "a on other")] * 2
 
 
 class TestDistances:
     def test_of_a_model(self):
-        found = [one for one in studied(frame=world.verdicts()).distances if one.source == "a" and not one.categories]
-        assert [(one.distance, one.mistakes) for one in found] == [(1, 3), (3, 1)]
-        assert found[0].share.value == 3 / 4
+        at_distance = [
+            count for count in studied(frame=world.verdicts()).distances if count.source == "a" and not count.categories
+        ]
+        assert [(count.distance, count.mistakes) for count in at_distance] == [(1, 3), (3, 1)]
+        assert at_distance[0].share.value == 3 / 4
 
     def test_of_a_review_with_its_categories(self):
-        found = [one for one in studied().distances if one.source == "a" and one.categories]
-        assert [(one.distance, one.mistakes) for one in found] == [(1, 2), (3, 1)]
-        assert found[0].categories[MistakeCategory.FINE_GRAINED].value == 1 / 2
-        assert found[1].categories[MistakeCategory.NON_PROTOTYPICAL].value == 1
+        at_distance = [count for count in studied().distances if count.source == "a" and count.categories]
+        assert [(count.distance, count.mistakes) for count in at_distance] == [(1, 2), (3, 1)]
+        assert at_distance[0].categories[MistakeCategory.FINE_GRAINED].value == 1 / 2
+        assert at_distance[1].categories[MistakeCategory.NON_PROTOTYPICAL].value == 1
 
     def test_the_nearest_right_class_counts(self):
         lynx = world.review("x", [(6, "dog", "FINE_GRAINED", "MINOR"), (3, "cup", "SPURIOUS", "MINOR")])
-        found = [one for one in studied(reviews=(lynx,)).distances if one.source == "x"]
-        assert [one.distance for one in found] == [1, 2]  # a thing from a thing; a canine from a feline
+        at_distance = [count for count in studied(reviews=(lynx,)).distances if count.source == "x"]
+        assert [count.distance for count in at_distance] == [1, 2]  # a thing from a thing; a canine from a feline
 
-    def test_what_the_labels_accept_is_at_0_and_said(self):
+    def test_accepted_classes_have_distance_0_with_a_note(self):
         accepted = world.review("x", [(3, "road", "SPURIOUS", "MINOR")])
         result = studied(reviews=(accepted,))
-        assert [one.distance for one in result.distances if one.source == "x"] == [0]
+        assert [count.distance for count in result.distances if count.source == "x"] == [0]
         assert "distance 0: the labels accept" in str(result.part(MistakePart.DISTANCE))
         assert "max steps" in str(result.part(MistakePart.DISTANCE))
 
@@ -295,8 +297,8 @@ class TestDistances:
 class TestPairs:
     def test_each_right_class_is_paired(self):
         tail = studied(predictions("a", A), frame=world.verdicts()).pairs
-        found = {(pair.first, pair.second): pair.count for pair in tail.rows()}
-        assert found == {("cat", "lynx"): 1, ("car", "road"): 1, ("boat", "cup"): 1, ("dog", "cup"): 1}
+        counts = {(pair.first, pair.second): pair.count for pair in tail.rows()}
+        assert counts == {("cat", "lynx"): 1, ("car", "road"): 1, ("boat", "cup"): 1, ("dog", "cup"): 1}
         answers = list(A)
         answers[3] = "boat"  # car and road are both right
         more = studied(predictions("a", answers), frame=world.verdicts()).pairs
@@ -315,13 +317,13 @@ class TestChanges:
     def test_against_another_model(self):
         (change,) = studied(frame=world.verdicts(), against=predictions("b", B)).changes
         assert (change.model, change.against) == ("a", "b")
-        assert (change.fixed, change.new, change.same, change.other, change.common) == (0, 1, 2, 1, 3)
+        assert (change.fixed, change.new, change.same, change.different, change.common) == (0, 1, 2, 1, 3)
         assert (change.fixed_share.value, change.fixed_share.n) == (0, 3)
 
-    def test_a_review_is_held_against_reviews_only(self):
+    def test_reviews_are_compared_with_reviews_only(self):
         result = studied(against=world.REVIEW_B)
         (change,) = result.changes
-        assert (change.model, change.fixed, change.new, change.same, change.other) == ("a", 1, 1, 1, 1)
+        assert (change.model, change.fixed, change.new, change.same, change.different) == ("a", 1, 1, 1, 1)
         assert any("known by its review" in note for note in result.part(MistakePart.COMPARE).notes)
 
     def test_a_model_without_mistakes_leaves_no_share(self):
@@ -351,11 +353,11 @@ class TestMajor:
         assert slices.chosen_hard
 
     @pytest.mark.parametrize(("number", "least"), [(1, 1), (2, 2), (3, 3), (4, 3), (8, 6)])
-    def test_three_of_four_unless_told(self, number, least):
+    def test_major_default_is_three_quarters_of_reviews(self, number, least):
         reviews = [replace(world.REVIEW_A, model=f"m{i}") for i in range(number)]
         assert studied(reviews=reviews).major.least == least
 
-    def test_more_than_there_are_cannot_be(self):
+    def test_major_rejects_more_than_all_reviews(self):
         for least in (0, 3):
             with pytest.raises(InputError, match="2 reviews"):
                 studied(least_major=least)
@@ -364,7 +366,7 @@ class TestMajor:
         mild = world.review("a", [(1, "lynx", "FINE_GRAINED", "MINOR")])
         major = studied(reviews=(mild,)).major
         assert major.images == 0 and all(score.right is None for score in major.scores)
-        with pytest.raises(InputError, match="no slice to keep"):
+        with pytest.raises(InputError, match="slice would be empty"):
             major.as_slices("grave")
 
     def test_without_reviews_there_is_none(self):
@@ -408,7 +410,7 @@ class TestResult:
         assert result.pairs.sources == ("a",)
         assert result.pairs.total == 3
 
-    def test_reviewed_answers_that_are_not_the_stored_ones_are_told(self):
+    def test_reviewed_predictions_that_differ_from_stored_ones_are_noted(self):
         result = studied(predictions("a", B))
         assert any("reviewed answers of a are not those of the stored" in note for note in result.table().notes)
         assert not any("are not those" in note for note in studied(predictions("a", A)).table().notes)
@@ -421,7 +423,7 @@ def replace_reviews():
 
 
 def random_world(seed):
-    """Labels, verdicts and two models on sixty images, and all of it in plain Python."""
+    """Labels, decisions and two models on sixty images, compared with a plain Python reference."""
     rng = random.Random(seed)
     size, classes = 60, list(range(8))
     own = [rng.choice(classes) for _ in range(size)]
@@ -433,12 +435,12 @@ def random_world(seed):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_everything_against_plain_python(seed):
+def test_mistakes_match_plain_python_reference(seed):
     own, judged, problems, answers = random_world(seed)
     size = len(own)
     space = world.SPACE
     test_set = TestSet("many", space, tuple(map(str, range(size))), np.array(own))
-    rows = [(i, c, state) for i, said in judged.items() for c, state in said.items()]
+    rows = [(i, c, state) for i, states in judged.items() for c, state in states.items()]
     labels = world.LabelSet(
         "judged", 1, "many", 8, *(np.array(column) for column in list(zip(*rows, strict=True))[:2]),
         np.array([s for *_, s in rows], dtype=np.int8), np.isin(np.arange(size), list(judged)),
@@ -507,5 +509,5 @@ def test_everything_against_plain_python(seed):
     assert change.fixed + change.common == len(wrong["b"])
     assert change.new + change.common == len(wrong["a"])
     for model in "ab":
-        measured = sum(one.mistakes for one in result.distances if one.source == model)
+        measured = sum(count.mistakes for count in result.distances if count.source == model)
         assert measured == len(wrong[model])

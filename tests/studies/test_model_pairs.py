@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from regrade.stats import holm, images_to_tell_apart, paired_difference, paired_equivalence, smallest_difference
+from regrade.stats import holm, images_for_difference, paired_difference, paired_equivalence, smallest_difference
 from regrade.studies import Basis, Comparison, Pair, compare_correctness
 from regrade.studies.pair import PairResult
 
@@ -168,7 +168,7 @@ class TestImagesNeeded:
             alpha = 0.05 / (undecided + (pair.holm <= 0.05))
             disagreement = (pair.only_first + pair.only_second) / IMAGES
             if pair.difference.value:
-                expected = images_to_tell_apart(pair.difference.value, disagreement, alpha=alpha)
+                expected = images_for_difference(pair.difference.value, disagreement, alpha=alpha)
                 assert pair.images_needed == expected
             assert pair.smallest_difference == pytest.approx(smallest_difference(IMAGES, disagreement, alpha=alpha))
 

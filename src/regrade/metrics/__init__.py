@@ -1,4 +1,4 @@
-"""Metrics of image classifiers: pure functions from predictions and labels to numbers."""
+"""Metrics for image classifiers: pure functions of predictions and labels."""
 
 from regrade.metrics.calibration import (
     SMALLEST_PROBABILITY,
@@ -14,10 +14,10 @@ from regrade.metrics.class_subset import best_within, mapped_correct, top_k_with
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
 from regrade.metrics.confusion_score import (
     ConfusionEntropies,
-    LastAnswers,
+    FinalPredictions,
     confusion_entropies,
     confusion_score,
-    last_answers,
+    final_predictions,
 )
 from regrade.metrics.corruption import (
     ALEXNET_CLEAN_ERROR,
@@ -43,9 +43,9 @@ __all__ = [
     "SMALLEST_PROBABILITY",
     "ConfusedPairs",
     "ConfusionEntropies",
+    "FinalPredictions",
     "GroupAccuracy",
     "Judged",
-    "LastAnswers",
     "MultilabelRule",
     "ReliabilityBins",
     "agreement",
@@ -61,10 +61,10 @@ __all__ = [
     "effective_robustness",
     "equal_size_bins",
     "error_consistency",
+    "final_predictions",
     "group_accuracy",
     "independent_dominance",
     "judge",
-    "last_answers",
     "log_losses",
     "mapped_correct",
     "mean_corruption_error",

@@ -1,4 +1,4 @@
-"""Calibration: does a confidence of 80% mean right in 80% of cases?"""
+"""Calibration metrics: reliability bins, expected calibration error, Brier score, negative log-likelihood."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SMALLEST_PROBABILITY = 2.0**-24
 
 @dataclass(frozen=True)
 class ReliabilityBins:
-    """Images sorted into bins of confidence; empty bins are left out.
+    """Accuracy and mean confidence per confidence bin, without empty bins.
 
-    ``low`` and ``high`` (b,) bound each bin, ``sizes`` (b,) count its images, ``accuracy`` and
-    ``confidence`` (b,) are their means. ``variances`` (b,) are those of accuracy less confidence over samples of
-    images, at least as large as with one more right and one more wrong prediction in the bin.
+    ``low`` and ``high`` (b,) are the bounds of the bins, ``sizes`` (b,) their numbers of images.
+    ``variances`` (b,) are those of accuracy minus confidence over samples of images, at least as large as with one more
+    correct and one more wrong prediction in the bin.
     """
 
     low: FloatArray
@@ -31,25 +31,25 @@ class ReliabilityBins:
 
     @property
     def gaps(self) -> FloatArray:
-        """Shape (b,): how far accuracy and confidence lie apart."""
+        """Shape (b,): absolute difference between accuracy and confidence."""
         return np.abs(self.accuracy - self.confidence)
 
     @property
     def expected_calibration_error(self) -> float:
-        """The gaps' mean over images: ECE, or adaptive ECE for bins of equal size."""
+        """ECE, the mean gap over images (adaptive ECE for bins of equal size)."""
         return float((self.gaps * self.sizes).sum() / self.sizes.sum())
 
     @property
     def maximum_calibration_error(self) -> float:
-        """The largest gap: MCE."""
+        """MCE, the largest gap."""
         return float(self.gaps.max())
 
 
 def reliability_bins(confidences: FloatArray, correct: BoolArray, *, bins: int = 15) -> ReliabilityBins:
-    """Bins of equal width over (0, 1], each open below and closed above; 0 falls into the first.
+    """Return bins of equal width over (0, 1], closed on the right; a confidence of 0 falls into the first bin.
 
-    ``confidences`` (n,) are the scores of the predicted classes, ``correct`` (n,) whether they were right.
-    A confidence on an edge is one that equals the edge as rounded to the precision of the confidences.
+    ``confidences`` (n,) are the probabilities of the predicted classes, ``correct`` (n,) whether they were right. Bin
+    edges are rounded to the precision of the confidences.
     """
     _check(confidences, correct, bins)
     edges = np.arange(bins + 1) / bins
@@ -58,10 +58,10 @@ def reliability_bins(confidences: FloatArray, correct: BoolArray, *, bins: int =
 
 
 def equal_size_bins(confidences: FloatArray, correct: BoolArray, *, bins: int = 15) -> ReliabilityBins:
-    """Bins with the same number of images each (to within one), from the least confident up.
+    """Return bins with equal numbers of images (to within one), in ascending confidence.
 
-    Images of equal confidence may fall into two bins; each then counts with the accuracy of all of
-    them, so that the order of the images does not matter.
+    Images of equal confidence may fall into two bins; each then counts with their mean accuracy, so that the order of
+    the images does not matter.
     """
     _check(confidences, correct, bins)
     _, equals = np.unique(confidences, return_inverse=True)
@@ -76,12 +76,12 @@ def equal_size_bins(confidences: FloatArray, correct: BoolArray, *, bins: int = 
 
 
 def brier_score(probabilities: FloatArray, labels: IntArray) -> float:
-    """The mean squared distance between probabilities (n, c) and the labels (n,) as certainties: 0 to 2."""
+    """Return the Brier score, the mean squared distance of probabilities (n, c) from one-hot labels (n,): 0 to 2."""
     return float(brier_scores(probabilities, labels).mean())
 
 
 def brier_scores(probabilities: FloatArray, labels: IntArray) -> FloatArray:
-    """Shape (n,): the Brier score of each image."""
+    """Return the Brier score of each image, shape (n,)."""
     _check_labels(probabilities, labels)
     at_label = probabilities[np.arange(len(labels)), labels]
     squares = np.einsum("ij,ij->i", probabilities, probabilities, dtype=np.float64)
@@ -91,14 +91,15 @@ def brier_scores(probabilities: FloatArray, labels: IntArray) -> FloatArray:
 def negative_log_likelihood(
     probabilities: FloatArray, labels: IntArray, *, floor: float = SMALLEST_PROBABILITY
 ) -> float:
-    """The mean of minus the natural log of the labels' probabilities, from (n, c) and (n,); see `log_losses`."""
+    """Return the mean negative log-likelihood (in nats) of labels (n,) under probabilities (n, c); see `log_losses`."""
     return float(log_losses(probabilities, labels, floor=floor).mean())
 
 
 def log_losses(probabilities: FloatArray, labels: IntArray, *, floor: float = SMALLEST_PROBABILITY) -> FloatArray:
-    """Shape (n,): minus the natural log of each label's probability.
+    """Return the negative log-likelihood (in nats) of each label, shape (n,).
 
-    Probabilities below ``floor`` count as the floor.
+    Probabilities below ``floor`` are replaced by it (default: the smallest positive float16, the precision of stored
+    scores).
     """
     _check_labels(probabilities, labels)
     at_label = probabilities[np.arange(len(labels)), labels].astype(np.float64)
@@ -130,24 +131,24 @@ def _binned(
 
 def _check(confidences: FloatArray, correct: BoolArray, bins: int) -> None:
     if bins < 1:
-        raise InputError(f"there must be at least one bin, got {bins}")
+        raise InputError(f"bins must be at least 1, got {bins}")
     if confidences.shape != correct.shape or confidences.ndim != 1:
         raise InputError(f"confidences {confidences.shape} and correct {correct.shape} must both be (n,)")
     if not len(confidences):
-        raise UndefinedError("calibration over no images has no value")
+        raise UndefinedError("calibration needs at least one image, got 0")
     _check_probabilities("confidences", confidences)
 
 
 def _check_labels(probabilities: FloatArray, labels: IntArray) -> None:
     if probabilities.ndim != 2 or len(probabilities) != len(labels):
-        raise InputError(f"probabilities {probabilities.shape} do not fit {len(labels)} labels")
+        raise InputError(f"probabilities must have shape ({len(labels)}, classes), got {probabilities.shape}")
     if not len(labels):
-        raise UndefinedError("a score over no images has no value")
+        raise UndefinedError("a score needs at least one image, got 0")
     if (labels < 0).any() or (labels >= probabilities.shape[1]).any():
-        raise InputError("every image needs a label within the classes")
+        raise InputError(f"every image needs a label from 0 to {probabilities.shape[1] - 1}")
     _check_probabilities("scores", probabilities)
 
 
 def _check_probabilities(what: str, values: FloatArray) -> None:
-    if not (values.min() >= 0 and values.max() <= 1):  # not a number fails both
+    if not (values.min() >= 0 and values.max() <= 1):  # NaN fails both
         raise InputError(f"{what} must be probabilities between 0 and 1; take the softmax of logits first")

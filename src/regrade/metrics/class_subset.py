@@ -1,4 +1,4 @@
-"""Scoring across class spaces: among some classes only (ImageNet-A, -R), or through a class map."""
+"""Scoring across class spaces: within a subset of classes (ImageNet-A, -R), or through a class map."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ from regrade.metrics.top_k import top_k_classes
 
 
 def top_k_within(scores: FloatArray, allowed: IntArray, *, k: int) -> IntArray:
-    """Shape (n, k): the best k of the ``allowed`` classes, as indices of all, from all scores (n, c)."""
+    """Shape (n, k): the top k of the ``allowed`` classes, as indices into all classes, from scores (n, c)."""
     ascending = np.unique(allowed)
     return ascending[top_k_classes(scores[:, ascending], k=k)]
 
 
 def best_within(classes: IntArray, allowed: IntArray) -> IntArray:
-    """Shape (n,): the first of the stored best classes (n, k) that is allowed.
+    """Shape (n,): the best allowed class, from the stored top-k classes (n, k).
 
-    It is the best allowed class of all, since the stored ones come best first; where none of them
-    is allowed the answer lies beyond what was stored, and is `NO_ANSWER`.
+    It is `NO_ANSWER` where none of the stored classes is allowed, because the best allowed class is then unknown.
     """
     inside = np.isin(classes, allowed)
     best = np.take_along_axis(classes, inside.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return np.where(inside.any(axis=1), best.astype(np.int32), NO_ANSWER)  # unsigned would hide NO_ANSWER
+    return np.where(inside.any(axis=1), best.astype(np.int32), NO_ANSWER)  # signed, because NO_ANSWER is negative
 
 
 def mapped_correct(classes: IntArray, labels: IntArray, class_map: ClassMap) -> BoolArray:
-    """Shape (n,): whether any of the classes (n, k) of the source stands for the label (n,) of the target.
+    """Shape (n,): whether any of the source classes (n, k) maps to the target label (n,).
 
-    Images without a label, or whose label has no source class, come out wrong: leave them out with
-    `ClassMap.scorable` first.
+    Images without a label, or whose label has no source class, count as wrong: exclude them with `ClassMap.scorable`
+    first.
     """
     if len(classes) != len(labels):
         raise MismatchError(f"{len(classes)} rows of classes but {len(labels)} labels")
-    answered = (classes >= 0) & (labels >= 0)[:, None]
-    return np.logical_or.reduce(class_map.accepts[labels[:, None], classes] & answered, axis=1)
+    present = (classes >= 0) & (labels >= 0)[:, None]
+    return np.logical_or.reduce(class_map.accepts[labels[:, None], classes] & present, axis=1)

@@ -1,4 +1,4 @@
-"""Which classes are taken for which: pairs of classes by how often they are confused."""
+"""Pairs of classes, counted by how often one is mistaken for the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.core.errors import MismatchError
 
 @dataclass(frozen=True)
 class ConfusedPairs:
-    """Pairs of classes and their counts (p,), the most frequent first, then by class index."""
+    """Pairs of classes and their counts (p,), in descending order of counts, then by class index."""
 
     first: IntArray
     second: IntArray
@@ -20,15 +20,15 @@ class ConfusedPairs:
 
 
 def confusions(labels: IntArray, predictions: IntArray) -> ConfusedPairs:
-    """How often label ``first`` is taken for ``second``, from labels and predictions (r,).
+    """Count how often label ``first`` is predicted as ``second``, from labels and predictions (r,).
 
-    An image with several right labels enters once a label.
+    An image with several right labels has one row per label.
     """
     return _counted(*_mistaken(labels, predictions))
 
 
 def confused_pairs(labels: IntArray, predictions: IntArray) -> ConfusedPairs:
-    """As `confusions`, whichever of the two was the label: ``first`` is the lower index."""
+    """Count confused pairs in both directions together; ``first`` is the lower class index."""
     a, b = _mistaken(labels, predictions)
     return _counted(np.minimum(a, b), np.maximum(a, b))
 

@@ -1,4 +1,4 @@
-"""The confusion score: how unsure an ensemble is of an image while it is trained (Simsek 2022; Albiero et al. 2023)."""
+"""The confusion score: an ensemble's entropy on an image over training (Simsek 2022; Albiero et al. 2023)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from regrade.core.cores import on_all_cores
 from regrade.core.errors import InputError
 from regrade.metrics.mean_softmax import Block, blocks
 
-_TASK = 50_000_000  # scores that a thread takes at a time: enough to be worth opening files, few enough to share out
+_TASK = 50_000_000  # scores per task: large enough to amortize opening files, small enough to balance threads
 
 
 @dataclass(frozen=True)
 class ConfusionEntropies:
-    """What a confusion score is made of, in bits.
+    """Entropies behind a confusion score, in bits.
 
     ``epochs`` (t, n) is the entropy of the members' mean probabilities after each epoch, and ``members`` (m, n) the
-    score that each member alone would give.
+    confusion score of each member alone.
     """
 
     epochs: FloatArray
@@ -34,53 +34,53 @@ class ConfusionEntropies:
 
 
 @dataclass(frozen=True)
-class LastAnswers:
-    """What an ensemble answers after its last epoch: the likeliest class (n,) of the mean, and its probability (n,)."""
+class FinalPredictions:
+    """An ensemble's predictions after its last epoch: the most probable class (n,) of the mean, and its probability."""
 
     classes: IntArray
     confidence: FloatArray
 
 
 def confusion_score(checkpoints: Checkpoints, *, base: float = 2.0) -> FloatArray:
-    """Shape (n,): the mean over epochs of the entropy of the members' mean probabilities, to ``base``.
+    """Shape (n,): the confusion score, with logarithms to ``base``.
 
-    After every epoch the members' softmaxes are averaged first, then comes the entropy (0 log 0 = 0), and then its
-    mean over epochs. It lies between 0 and log(classes); single precision leaves an error of about 1e-5. Files are read
-    in parts and let go, so memory does not grow with what is stored.
+    After each epoch the members' softmaxes are averaged and their entropy is taken (0 log 0 = 0); the score is its mean
+    over epochs. It lies between 0 and log(classes); the error of single precision is about 1e-5. Files are read in
+    parts, so memory does not grow with their size.
     """
     unit = bits_in(base)
     total = np.zeros(len(checkpoints))
     tasks = list(_tasks(checkpoints))
-    found = on_all_cores(lambda task: task.ensemble(checkpoints), tasks)
-    for task, entropies in zip(tasks, found, strict=True):
+    results = on_all_cores(lambda task: task.ensemble(checkpoints), tasks)
+    for task, entropies in zip(tasks, results, strict=True):
         total[task.rows] += entropies
     return total / len(checkpoints.epochs) / unit
 
 
 def confusion_entropies(checkpoints: Checkpoints) -> ConfusionEntropies:
-    """The entropies after every epoch, and each member's own score, in one pass over the files."""
+    """Return the entropies after every epoch and each member's score, in one pass over the files."""
     shape = len(checkpoints.epochs), len(checkpoints)
     epochs, members = np.empty(shape, dtype=np.float32), np.zeros((len(checkpoints.members), len(checkpoints)))
     tasks = list(_tasks(checkpoints))
-    found = on_all_cores(lambda task: task.with_members(checkpoints), tasks)
-    for task, (ensemble, own) in zip(tasks, found, strict=True):
+    results = on_all_cores(lambda task: task.with_members(checkpoints), tasks)
+    for task, (ensemble, own) in zip(tasks, results, strict=True):
         epochs[task.epoch, task.rows] = ensemble
         members[:, task.rows] += own
     return ConfusionEntropies(epochs, members / len(checkpoints.epochs))
 
 
-def last_answers(checkpoints: Checkpoints) -> LastAnswers:
-    """What the mean of the members answers after the last epoch; ties go to the lower class index."""
+def final_predictions(checkpoints: Checkpoints) -> FinalPredictions:
+    """Return the predictions of the members' mean after the last epoch; ties go to the lower class index."""
     classes, confidence = np.empty(len(checkpoints), dtype=np.int64), np.empty(len(checkpoints))
     last = _Task(len(checkpoints.epochs) - 1, slice(0, len(checkpoints)))
     for block in last.blocks(checkpoints):
         mean = block.mean()
         classes[block.rows], confidence[block.rows] = mean.argmax(axis=1), mean.max(axis=1)
-    return LastAnswers(classes, confidence)
+    return FinalPredictions(classes, confidence)
 
 
 def bits_in(base: float) -> float:
-    """How many bits one unit of a logarithm's base is; a base that is none raises."""
+    """Return log2(base), the number of bits per unit; raises unless the base is above 1."""
     if not (np.isfinite(base) and base > 1):
         raise InputError(f"the base of a logarithm must be above 1, got {base}")
     return float(np.log2(base))
@@ -88,7 +88,7 @@ def bits_in(base: float) -> float:
 
 @dataclass(frozen=True)
 class _Task:
-    """Some rows after one epoch: what one thread does at a time."""
+    """A range of rows after one epoch, processed by one thread."""
 
     epoch: int
     rows: slice
@@ -103,9 +103,9 @@ class _Task:
         return np.concatenate([block.mean_entropy() for block in self.blocks(checkpoints)])
 
     def with_members(self, checkpoints: Checkpoints) -> tuple[FloatArray, FloatArray]:
-        found = [(block.own_entropies(), block.mean_entropy()) for block in self.blocks(checkpoints, own=True)]
-        own = np.concatenate([each for each, _ in found])
-        return np.concatenate([mean for _, mean in found]), own.T
+        entropies = [(block.own_entropies(), block.mean_entropy()) for block in self.blocks(checkpoints, own=True)]
+        own = np.concatenate([members for members, _ in entropies])
+        return np.concatenate([mean for _, mean in entropies]), own.T
 
 
 def _tasks(checkpoints: Checkpoints) -> Iterator[_Task]:

@@ -29,38 +29,38 @@ ALEXNET_ERRORS: Mapping[str, float] = MappingProxyType(
         "jpeg_compression": 0.606500,
     }
 )
-"""AlexNet's mean error over the five severities of each corruption, as published with the benchmark."""
+"""AlexNet's mean error over the five severities of each corruption, as published with ImageNet-C."""
 
 ALEXNET_CLEAN_ERROR = 0.435
-"""AlexNet's error on the clean images, as published with the benchmark."""
+"""AlexNet's error on the clean images, as published with ImageNet-C."""
 
 
 def corruption_errors(errors: FloatArray, reference: FloatArray) -> FloatArray:
-    """Shape (m, q): each corruption's error over the reference model's.
+    """Shape (m, q): the error under each corruption divided by that of the reference model.
 
-    ``errors`` (m, q, s) of m models, q corruptions, s severities; ``reference`` (q, s), or (q,) as
-    means over severities.
+    ``errors`` is (m, q, s) for m models, q corruptions and s severities; ``reference`` is (q, s), or (q,) for means
+    over severities.
     """
     means, baseline = _means(errors, reference)
     return means / baseline
 
 
 def mean_corruption_error(errors: FloatArray, reference: FloatArray) -> FloatArray:
-    """Shape (m,): mCE, the mean of `corruption_errors` over corruptions; 1 is as robust as the reference."""
+    """Shape (m,): mCE, the mean of `corruption_errors` over corruptions; 1 for the reference model."""
     return corruption_errors(errors, reference).mean(axis=1)
 
 
 def relative_mean_corruption_error(
     errors: FloatArray, reference: FloatArray, *, clean: FloatArray, reference_clean: float
 ) -> FloatArray:
-    """Shape (m,): relative mCE: as mCE, of the errors in excess of the clean ones (m,).
+    """Shape (m,): relative mCE, computed from the errors in excess of the ``clean`` errors (m,).
 
-    A reference that no corruption harms leaves it undefined and raises.
+    Raises if the reference does not get worse under some corruption: relative mCE is then undefined.
     """
     means, baseline = _means(errors, reference)
     excess = baseline - reference_clean
-    if (excess < 1e-12).any():  # a difference of rounding is none
-        raise UndefinedError("the reference loses nothing under some corruption: relative mCE is undefined")
+    if (excess < 1e-12).any():  # 0 up to rounding
+        raise UndefinedError("the reference does not get worse under some corruption: relative mCE is undefined")
     return ((means - clean[:, None]) / excess).mean(axis=1)
 
 
@@ -68,7 +68,7 @@ def _means(errors: FloatArray, reference: FloatArray) -> tuple[FloatArray, Float
     if errors.ndim != 3:
         raise InputError(f"errors must have shape (models, corruptions, severities), got {errors.shape}")
     if not errors.shape[1] or not errors.shape[2]:
-        raise UndefinedError(f"mCE over no corruptions or no severities has no value: errors {errors.shape}")
+        raise UndefinedError(f"mCE needs at least one corruption and one severity, got errors {errors.shape}")
     if reference.shape not in (errors.shape[1:], errors.shape[1:2]):
         raise InputError(f"the reference {reference.shape} does not fit errors {errors.shape}")
     means = reference.mean(axis=1) if reference.ndim == 2 else reference

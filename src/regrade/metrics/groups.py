@@ -1,4 +1,4 @@
-"""Accuracy by group: regions, incomes, classes - and how far apart the groups are."""
+"""Accuracy by group (region, income, class) and the disparity between groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GroupAccuracy:
 
     @property
     def macro(self) -> FloatArray:
-        """Shape (m,): the mean over groups, each counting the same."""
+        """Shape (m,): the unweighted mean over groups."""
         return self.accuracies.mean(axis=1)
 
     @property
@@ -41,22 +41,22 @@ class GroupAccuracy:
 
     @property
     def worst_group(self) -> tuple[str, ...]:
-        """Each model's worst group; of equals the first by name."""
+        """Each model's worst group; the first by name among ties."""
         return tuple(self.names[i] for i in self.accuracies.argmin(axis=1))
 
     @property
     def disparity(self) -> FloatArray:
-        """Shape (m,): the best group's accuracy less the worst's (Richards et al. 2023)."""
+        """Shape (m,): the best group's accuracy minus the worst's (Richards et al. 2023)."""
         return np.ptp(self.accuracies, axis=1)
 
 
 def group_accuracy(correct: BoolArray, groups: ArrayLike) -> GroupAccuracy:
-    """Count right images by group, from ``correct`` (m, n) and ``groups`` (n,); groups come sorted."""
+    """Count right images by group, from ``correct`` (m, n) and ``groups`` (n,); groups are sorted by name."""
     names, members, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
     if correct.ndim != 2 or correct.shape[1] != len(members):
         raise MismatchError(f"correct {correct.shape} does not fit {len(members)} group values")
     if not len(names):
-        raise UndefinedError("there are no images to group")
+        raise UndefinedError("accuracy by group needs at least one image, got 0")
     counts = [np.bincount(members, weights=row, minlength=len(names)) for row in correct]
     right = np.array(counts, dtype=np.int64).reshape(len(correct), len(names))
     return GroupAccuracy(tuple(str(name) for name in names), sizes, right)

@@ -1,8 +1,8 @@
 """Means of softmaxes and their entropies, block by block: the inner loop of the confusion score.
 
-Everything happens in single precision, in blocks that stay in the caches. What is stored in half precision is
-widened by whole-number operations (its 15 bits of size are moved to where single precision has them, then scaled by
-2^112), which is several times faster than numpy's own conversion; infinity becomes 65,536, beyond the largest half.
+Everything is computed in single precision, in blocks that fit in the CPU caches. Half-precision input is converted by
+integer operations (its 15 exponent and mantissa bits are shifted to their place in single precision, then scaled by
+2^112), which is several times faster than numpy's conversion; infinity becomes 65,536, above the largest float16.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError
 from regrade.core.predictions import ScoreKind
 
-_CACHE = 4_000_000  # bytes of the caches that a block may fill: larger ones gain little, smaller ones cost calls
-_ONE_THREAD = 8_192  # numbers up to which a matrix product stays in its thread
+_CACHE = 4_000_000  # bytes per block: larger blocks gain little, smaller ones add calls
+_ONE_THREAD = 8_192  # largest matrix product that runs in a single thread
 _LOG2_E = 1.4426950408889634
-_WIDEN = 2.0**112  # what is between the exponents of half and single precision
-_SIZE_AND_SIGN = np.int32(0x8FFFFFFF - (1 << 32))  # without the copies of the sign that a shift leaves
-_HALF_MINUS_INFINITY = 0xFC00  # as bits; what is above is a negative not-a-number
+_WIDEN = 2.0**112  # difference of the exponent biases of half and single precision
+_SIZE_AND_SIGN = np.int32(0x8FFFFFFF - (1 << 32))  # clears the copies of the sign bit left by the shift
+_HALF_MINUS_INFINITY = 0xFC00  # as bits; anything above is a negative NaN
 _TINY = np.float32(1e-38)  # makes 0 log 0 = 0
-_FLOOR = np.float32(-1e5)  # stands for the logarithm of 0
-_FEWEST, _MOST = 1e-20, 1e30  # sums of exponentials that single precision holds well
-_NEAR_ONE = 0.01  # how far half precision may bring the sum of probabilities from 1
+_FLOOR = np.float32(-1e5)  # used as the logarithm of 0
+_FEWEST, _MOST = 1e-20, 1e30  # sums of exponentials that single precision represents well
+_NEAR_ONE = 0.01  # tolerance for the sum of half-precision probabilities
 
 _Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of all members: ``parts`` (b, m, c), probabilities once they are divided by their ``sums`` (b, m).
+    """A block of rows of all members: ``parts`` / ``sums`` are probabilities, of shapes (b, m, c) and (b, m).
 
-    ``logs`` (b, m, c) are the parts' logarithms to base 2. They are there where they save work, none elsewhere.
+    ``logs`` (b, m, c) are the base-2 logarithms of the parts, or None if they would not save work.
     """
 
     rows: slice
@@ -65,8 +65,8 @@ class Block:
         if self.logs is None:
             own = [_entropy(self._own(member), self._spare) for member in range(self.sums.shape[1])]
             return np.stack(own, axis=1)
-        found = np.log2(self.sums) - _row_products(self.logs, self.parts) / self.sums
-        return np.clip(found, 0.0, np.log2(self.parts.shape[2]))
+        entropies = np.log2(self.sums) - _row_products(self.logs, self.parts) / self.sums
+        return np.clip(entropies, 0.0, np.log2(self.parts.shape[2]))
 
     def _own(self, member: int) -> _Singles:
         weights = (1.0 / self.sums[:, member]).astype(np.float32)
@@ -76,12 +76,11 @@ class Block:
 def blocks(
     scores: Sequence[FloatArray], kind: ScoreKind, names: Sequence[str], *, first: int = 0, own: bool = False
 ) -> Iterator[Block]:
-    """The members' scores, each (n, c), as probabilities, some rows at a time; a block lasts until the next one.
+    """Yield the members' scores, each (n, c), as blocks of probabilities; a block is valid until the next one.
 
-    ``first`` is the number of the first row, and ``own`` says that the members' own entropies will be asked for.
-    Softmax makes probabilities of logits and of log-probabilities, and minus infinity a probability of 0. Rows of
-    probabilities (or of their logarithms) whose sum is not within 1% of 1, negative ones, and what is not a number
-    raise with the member's name and the row.
+    ``first`` is the number of the first row; set ``own`` if the members' own entropies are needed. Logits and
+    log-probabilities are converted by softmax; minus infinity becomes a probability of 0. Probabilities that are
+    negative or do not sum to 1 within 1%, and NaN scores, raise an error that names the member and the row.
     """
     members, (examples, classes) = len(scores), scores[0].shape
     logarithmic = kind is not ScoreKind.PROBABILITIES
@@ -93,29 +92,31 @@ def blocks(
     for start in range(0, examples, size):
         rows = slice(start, min(start + size, examples))
         count = rows.stop - start
-        found = [array[rows] for array in scores]
-        values = _read(found, wide[:count], _LOG2_E if logarithmic else 1.0, names, first + start)
+        member_scores = [array[rows] for array in scores]
+        values = _read(member_scores, wide[:count], _LOG2_E if logarithmic else 1.0, names, first + start)
         parts = values
         if logarithmic:
             with np.errstate(over="ignore", under="ignore"):
                 parts = np.exp2(values, out=powers[:count])
         sums = _row_sums(parts)
-        _Checked(found, kind, names, first + start).check(values if keeps_logs else None, parts, sums)
+        _Checked(member_scores, kind, names, first + start).check(values if keeps_logs else None, parts, sums)
         yield Block(rows, values if keeps_logs else None, parts, sums, mean[:count], spare[:count])
 
 
-def _read(found: list[FloatArray], wide: NDArray[np.int32], scale: float, names: Sequence[str], start: int) -> _Singles:
-    """The scores in single precision, scaled, in the memory of ``wide`` (b, m, c)."""
+def _read(
+    scores: list[FloatArray], wide: NDArray[np.int32], scale: float, names: Sequence[str], start: int
+) -> _Singles:
+    """Scale the scores in single precision, stored in the memory of ``wide`` (b, m, c)."""
     values = wide.view(np.float32)
-    if all(array.dtype == np.float16 for array in found):
-        for member, array in enumerate(found):
+    if all(array.dtype == np.float16 for array in scores):
+        for member, array in enumerate(scores):
             if array.view(np.uint16).max() > _HALF_MINUS_INFINITY:
                 _refuse(names[member], start + int(np.argwhere(np.isnan(array))[0, 0]), "not a number")
             wide[:, member] = array.view(np.int16)
         np.left_shift(wide, 13, out=wide)
         np.bitwise_and(wide, _SIZE_AND_SIGN, out=wide)
         return np.multiply(values, np.float32(_WIDEN * scale), out=values)
-    for member, array in enumerate(found):
+    for member, array in enumerate(scores):
         np.multiply(array, scale, out=values[:, member], casting="same_kind")
     if scale != 1.0:
         np.maximum(values, _FLOOR, out=values)
@@ -124,17 +125,17 @@ def _read(found: list[FloatArray], wide: NDArray[np.int32], scale: float, names:
 
 @dataclass(frozen=True)
 class _Checked:
-    """The rows of a block as they were given: the rare ones that need another look are taken from here."""
+    """The original rows of a block, for validation and for recomputing rare rows in double precision."""
 
-    found: list[FloatArray]
+    scores: list[FloatArray]
     kind: ScoreKind
     names: Sequence[str]
     start: int
 
     def check(self, logs: _Singles | None, parts: _Singles, sums: FloatArray) -> None:
-        """Refuse rows that cannot be probabilities, and redo logits too large or small for single precision."""
+        """Raise for rows that cannot be probabilities; recompute logits too large or small for single precision."""
         if self.kind is ScoreKind.LOGITS:
-            good = (sums >= _FEWEST) & (sums <= _MOST)  # not a number is neither
+            good = (sums >= _FEWEST) & (sums <= _MOST)  # False for NaN
             if not good.all():
                 self._redo(~good, logs, parts, sums)
             return
@@ -145,18 +146,20 @@ class _Checked:
         far = ~(np.abs(sums - 1) <= _NEAR_ONE)
         if far.any():
             row, member = np.argwhere(far)[0]
-            if np.isnan(self.found[member][row]).any():
+            if np.isnan(self.scores[member][row]).any():
                 self._refuse(far, "not a number")
             self._refuse(far, f"the probabilities add up to {sums[row, member]:.4g}, not to 1; are these logits?")
 
     def _redo(self, bad: BoolArray, logs: _Singles | None, parts: _Singles, sums: FloatArray) -> None:
         for row, member in np.argwhere(bad):
-            logits = np.asarray(self.found[member][row], dtype=np.float64)
+            logits = np.asarray(self.scores[member][row], dtype=np.float64)
             top = logits.max()
             if not np.isfinite(top):
-                one = np.zeros_like(bad)
-                one[row, member] = True
-                self._refuse(one, "not a number" if np.isnan(top) else f"the largest logit is {top}")
+                _refuse(
+                    self.names[member],
+                    self.start + int(row),
+                    "not a number" if np.isnan(top) else f"the largest logit is {top}",
+                )
             powers = np.exp(logits - top)
             parts[row, member], sums[row, member] = powers, powers.sum()
             if logs is not None:
@@ -172,7 +175,7 @@ def _refuse(name: str, row: int, why: str) -> NoReturn:
 
 
 def _row_sums(parts: _Singles) -> FloatArray:
-    """Shape (b, m): sums over classes; a product with ones, as that is the fastest sum of many short rows."""
+    """Shape (b, m): sums over classes, as a product with ones, which is the fastest sum of many short rows."""
     ones = np.ones((parts.shape[2], 1), dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.matmul(parts[:, :, None, :], ones)[:, :, 0, 0].astype(np.float64)
@@ -183,11 +186,11 @@ def _row_products(first: _Singles, second: _Singles) -> FloatArray:
 
 
 def _entropy(probabilities: _Singles, spare: _Singles) -> FloatArray:
-    """Shape (b,): -sum p log2 p, within its bounds whatever rounding does; rows with a probability of 0 are redone."""
+    """Shape (b,): -sum p log2 p, clipped to its range; rows with a probability of 0 are recomputed."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = -_row_products(probabilities, np.log2(probabilities, out=spare))
-    zero = np.isnan(found)
+        entropies = -_row_products(probabilities, np.log2(probabilities, out=spare))
+    zero = np.isnan(entropies)
     if zero.any():
         rows = probabilities[zero]
-        found[zero] = -_row_products(rows, np.log2(rows + _TINY))
-    return np.clip(found, 0.0, np.log2(probabilities.shape[1]))
+        entropies[zero] = -_row_products(rows, np.log2(rows + _TINY))
+    return np.clip(entropies, 0.0, np.log2(probabilities.shape[1]))

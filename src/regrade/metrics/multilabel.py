@@ -1,7 +1,6 @@
-"""Multi-label accuracy: a prediction is right if people found its class in the image.
+"""Multi-label accuracy: a prediction is right if reviewers judged its class correct for the image.
 
-Shankar et al. 2020 and the later annotations score it in two ways, here called by what they
-average over: images, or classes.
+Shankar et al. 2020 and the later annotations average in two ways: over images, or over classes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from regrade.core.label_set import LabelSet, LabelState
 
 
 class MultilabelRule(Enum):
-    """Which judged classes count as right, and what the accuracy is a mean over."""
+    """Which judged classes count as right, and whether the accuracy is averaged over images or classes."""
 
     IMAGES = "images"
     """Only *correct* classes count; the mean is over images (human evaluation in Shankar et al. 2020)."""
@@ -37,10 +36,10 @@ class MultilabelRule(Enum):
 
 @dataclass(frozen=True)
 class Judged:
-    """What the labels make of one model's predictions, three flags an image, shape (n,).
+    """One model's predictions graded by judged labels: three flags per image, shape (n,).
 
-    ``scored`` images count at all; of these a ``novel`` prediction has not been judged by anyone, and
-    ``right`` is true only where a judgment says so. A novel prediction is never right.
+    ``scored`` marks the images that count. A ``novel`` prediction has not been judged by anyone and is never
+    ``right``.
     """
 
     right: BoolArray
@@ -56,13 +55,16 @@ def judge(
     originals: IntArray,
     collapsed: Mapping[int, tuple[int, ...]] | None = None,
 ) -> Judged:
-    """Hold each image's predicted class (n,) against its judged labels.
+    """Grade each image's predicted class (n,) by its judged labels.
 
-    ``originals`` (n,) are the test set's own labels. ``collapsed[l]`` are classes that also count for
-    original label l; without it only the judgments decide.
+    ``originals`` (n,) are the original labels of the test set. ``collapsed[l]`` are classes that also count as right
+    for original label l (default: none).
     """
     if not len(predictions) == len(labels) == len(originals):
-        raise MismatchError(f"{len(predictions)} predictions, {len(labels)} judged images, {len(originals)} labels")
+        raise MismatchError(
+            f"predictions, labels and originals must cover the same images, got {len(predictions)}, {len(labels)} "
+            f"and {len(originals)}"
+        )
     states = labels.states_of(predictions)
     right = np.isin(states, rule.accepted)
     if collapsed:
@@ -73,13 +75,13 @@ def judge(
 
 
 def multilabel_accuracy(right: BoolArray, scored: BoolArray, originals: IntArray, *, rule: MultilabelRule) -> float:
-    """The accuracy over the scored images, averaged as the rule says.
+    """Return the accuracy over the scored images, averaged by the rule.
 
-    By classes, those without a scored image are left out, and a scored image without an original label
-    raises: it belongs to no class. No scored image raises.
+    The mean over classes ignores classes without a scored image, and raises if a scored image has no original label.
+    Raises if no image is scored.
     """
     if not scored.any():
-        raise UndefinedError("no image is scored: the labels cover none, or all are problematic")
+        raise UndefinedError("no image is scored: none has judged labels, or all are problematic")
     if rule is MultilabelRule.IMAGES:
         return float(right[scored].mean())
     if (originals[scored] < 0).any():

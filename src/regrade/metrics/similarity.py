@@ -1,4 +1,4 @@
-"""Do two models err on the same images? Error consistency, dominance and agreement, for all pairs."""
+"""Similarity of models on the same images: error consistency, dominance and agreement, for all pairs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import UndefinedError
 from regrade.core.joint_counts import joint_counts
 
-_BLOCK = 1 << 13  # images at a time: they stay in the processor's memory, and counts of them in two bytes
+_BLOCK = 1 << 13  # images at a time: they fit in the CPU cache, and their counts in 16 bits
 
 
 def error_consistency(correct: BoolArray) -> FloatArray:
-    """Shape (m, m): kappa of being right or wrong together, beyond chance, from ``correct`` (m, n).
+    """Shape (m, m): Cohen's kappa of the models' correctness, from ``correct`` (m, n) (Geirhos et al. 2020).
 
-    Geirhos et al. 2020. Not a number where two models are always right or always wrong: chance then
-    explains everything.
+    NaN where both models are always right or both always wrong.
     """
     return consistency_from_counts(_counts(correct), correct.shape[1])
 
 
 def consistency_from_counts(both: IntArray, images: int) -> FloatArray:
-    """As `error_consistency`, from how many images both have right (m, m)."""
+    """Return `error_consistency` from the numbers of images that both models have right (m, m)."""
     accuracy = np.diagonal(both) / images
     observed = 1 - accuracy[:, None] - accuracy[None, :] + 2 * both / images
     expected = accuracy[:, None] * accuracy + (1 - accuracy)[:, None] * (1 - accuracy)
@@ -31,21 +30,21 @@ def consistency_from_counts(both: IntArray, images: int) -> FloatArray:
 
 
 def dominance_probability(correct: BoolArray) -> FloatArray:
-    """Shape (m, m): how often the weaker of two models is right where the stronger is wrong.
+    """Shape (m, m): how often the weaker of two models is right and the stronger wrong (Mania and Sra 2020).
 
-    Mania and Sra 2020. Symmetric; 0 on the diagonal.
+    Symmetric, with 0 on the diagonal.
     """
     return dominance_from_counts(_counts(correct), correct.shape[1])
 
 
 def dominance_from_counts(both: IntArray, images: int) -> FloatArray:
-    """As `dominance_probability`, from how many images both have right (m, m)."""
+    """Return `dominance_probability` from the numbers of images that both models have right (m, m)."""
     right = np.diagonal(both)
     return (np.minimum(right[:, None], right[None, :]) - both) / images
 
 
 def independent_dominance(correct: BoolArray) -> FloatArray:
-    """Shape (m, m): what `dominance_probability` would be if the two erred independently."""
+    """Shape (m, m): the `dominance_probability` expected if the two models erred independently."""
     _check_images(correct)
     accuracy = correct.mean(axis=1)
     weaker = np.minimum(accuracy[:, None], accuracy[None, :])
@@ -55,9 +54,9 @@ def independent_dominance(correct: BoolArray) -> FloatArray:
 
 
 def agreement(predictions: IntArray) -> FloatArray:
-    """Shape (m, m): the share of images to which two models give the same class, from (m, n).
+    """Shape (m, m): the share of images for which two models predict the same class, from (m, n).
 
-    A missing answer (-1) is the same as nothing, except on the diagonal, which is 1.
+    A missing prediction (-1) never agrees, except on the diagonal, which is 1.
     """
     _check_images(predictions)
     models, images = predictions.shape
@@ -81,4 +80,4 @@ def _counts(correct: BoolArray) -> IntArray:
 
 def _check_images(rows: BoolArray | IntArray) -> None:
     if not rows.shape[1]:
-        raise UndefinedError("how alike models are has no value over no images")
+        raise UndefinedError("the similarity of models needs at least one image, got 0")

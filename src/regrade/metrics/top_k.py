@@ -1,4 +1,4 @@
-"""The best k classes of each image, and whether the label is among them."""
+"""Top-k classes per image, and top-k correctness."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, MismatchError
 
-_BLOCK = 1 << 22  # scores at a time
-_FEW = 16  # up to here k passes for the largest beat sorting all classes
+_BLOCK = 1 << 22  # scores processed at a time
+_FEW = 16  # up to this k, k argmax passes are faster than sorting
 
 
 def top_k_classes(scores: FloatArray, *, k: int) -> IntArray:
     """Shape (n, k): the classes with the highest ``scores`` (n, c), best first.
 
-    Ties go to the lower class index, whatever the platform. Not-a-number scores raise.
+    Ties go to the lower class index on every platform. NaN scores raise.
 
     >>> top_k_classes(np.array([[0.2, 0.5, 0.5, 0.1]]), k=3).tolist()
     [[1, 2, 0]]
@@ -29,7 +29,7 @@ def top_k_classes(scores: FloatArray, *, k: int) -> IntArray:
         block = scores[start : start + step]
         if np.isnan(block).any():
             row = start + int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
-            raise InputError(f"row {row} of the scores is not a number: it has no best class")
+            raise InputError(f"row {row} of the scores contains NaN: it has no best class")
         best[start : start + step] = _block_top_k(block, k)
     return best
 
@@ -41,8 +41,8 @@ def _block_top_k(block: FloatArray, k: int) -> IntArray:
     best = np.empty((len(block), k), dtype=np.int32)
     rows = np.arange(len(block))
     for rank in range(k):
-        best[:, rank] = rest.argmax(axis=1)  # the first of equals: the lower class index
-        spent = np.isneginf(rest[rows, best[:, rank]])  # a score of -inf looks like one taken already
+        best[:, rank] = rest.argmax(axis=1)  # ties go to the lower class index
+        spent = np.isneginf(rest[rows, best[:, rank]])  # a score of -inf looks like an already chosen class
         rest[rows, best[:, rank]] = -np.inf
     if spent.any():
         best[spent] = np.argsort(-block[spent], axis=1, kind="stable")[:, :k]
@@ -50,7 +50,7 @@ def _block_top_k(block: FloatArray, k: int) -> IntArray:
 
 
 def top_k_correct(classes: IntArray, labels: IntArray) -> BoolArray:
-    """Shape (n,): whether the label (n,) is among the classes (n, k); never where there is no label (-1)."""
+    """Shape (n,): whether the label (n,) is among the classes (n, k); False without a label (-1)."""
     if len(classes) != len(labels):
         raise MismatchError(f"{len(classes)} rows of classes but {len(labels)} labels")
     return (classes == labels[:, None]).any(axis=1) & (labels >= 0)

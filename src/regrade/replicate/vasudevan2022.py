@@ -193,7 +193,7 @@ def _comparison(reviews: Mapping[str, MistakeReview]) -> Iterator[Cell]:
     for row, count in (
         ("ViT-3B mistakes corrected by Greedy Soups", change.fixed),
         ("Greedy Soups mistakes where ViT-3B was correct", change.new),
-        ("common mistakes with a different prediction", change.other),
+        ("common mistakes with a different prediction", change.different),
     ):
         yield Cell(_printed("Section 4.3 text", row, "number"), count)
 

@@ -49,7 +49,7 @@ def confusion_figure(result: Confusion) -> Figure:
         panels.append(_curves(result))
     if with_difference(result.models):
         panels.append(_transfer(result))
-    if result.other:
+    if result.unlabeled:
         panels.append(_expected(result))
     title = _title(result)
     ensemble = result.ensemble
@@ -284,7 +284,7 @@ def _bounds(estimate: Estimate) -> str:
 
 def _expected(result: Confusion) -> altair.LayerChart:
     """The expected errors of a few models on the unlabeled set by each method, and the actual error if known."""
-    unlabeled = result.other
+    unlabeled = result.unlabeled
     errors = unlabeled.errors if unlabeled else ()
     places = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), 8)).round().astype(int))
     shown = [errors[i] for i in places]

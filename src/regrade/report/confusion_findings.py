@@ -9,7 +9,7 @@ from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import confidence_of, plain, points, share
-from regrade.stats import spearman, widened
+from regrade.stats import spearman, widen_for_comparisons
 from regrade.studies import Confusion
 from regrade.studies.confusion import ConfusedModel, ExpectedError
 
@@ -51,7 +51,9 @@ def with_difference(models: tuple[ConfusedModel, ...]) -> list[ConfusedModel]:
 def shown_harder(models: list[ConfusedModel]) -> int:
     """How many of the models err significantly more on hard images, by simultaneous intervals for all of them."""
     differences = [model.transfer.difference for model in models if model.transfer and model.transfer.difference]
-    return sum(widened(part, len(differences), confidence=confidence_of(part)).low > 0 for part in differences)
+    return sum(
+        widen_for_comparisons(part, len(differences), confidence=confidence_of(part)).low > 0 for part in differences
+    )
 
 
 def harder_for(result: Confusion) -> str | None:
@@ -123,11 +125,11 @@ def _ranking(result: Confusion) -> list[Finding]:
 
 
 def _expected(result: Confusion) -> list[Finding]:
-    if result.other is None:
+    if result.unlabeled is None:
         return []
-    rows = result.other.errors
+    rows = result.unlabeled.errors
     first = min(rows, key=lambda row: row.by_score.value)
-    where = result.other.test_set
+    where = result.unlabeled.test_set
     text = (
         f"Estimated from the score, {first.model} errs on {share(first.by_score)}, compared with "
         f"{share(first.labeled)} on {result.test_set}. This assumes equal error rates at equal scores in both sets."
@@ -135,7 +137,7 @@ def _expected(result: Confusion) -> list[Finding]:
     gaps = {row.model: row.gap for row in rows if row.gap}
     if not gaps:
         return [Finding(_EXPECTED, f"Expected error on {where}, estimated without its labels", text, 0.5)]
-    wider = [widened(gap, len(gaps), confidence=result.confidence) for gap in gaps.values()]
+    wider = [widen_for_comparisons(gap, len(gaps), confidence=result.confidence) for gap in gaps.values()]
     off = [gap for gap in wider if gap.low > 0 or gap.high < 0]
     text += f" The labels of {where} are known: {_gaps_in_words(gaps)}{_order_in_words(rows)} {_CORRECTED}"
     if not off:

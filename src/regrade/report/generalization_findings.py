@@ -9,7 +9,7 @@ from statistics import median
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim, register_verdicts, verdicts
 from regrade.report.wording import listed, plain, points, right_counts, share, signed
-from regrade.stats import best_share, widened
+from regrade.stats import best_share, widen_for_comparisons
 from regrade.studies import AdaptivityVerdict, Generalization, ModelShift, SetShift
 
 _LARGE = 0.05  # a mean change that contradicts a first impression
@@ -64,7 +64,7 @@ def _change(result: Generalization, shift: SetShift) -> Finding:
         f"{rows[0].model}, the best on {result.original}, has an accuracy of {share(highest)} there and "
         f"{share(rows[0].new)} on {shift.new_set}.{also}"
     )
-    together = widened(change, len(result.shifts), confidence=result.confidence)
+    together = widen_for_comparisons(change, len(result.shifts), confidence=result.confidence)
     if together.low <= 0 <= together.high:
         return Finding(
             _NO_CHANGE, f"No change in mean accuracy detected from {result.original} to {shift.new_set}", text, 0.4
@@ -119,7 +119,7 @@ def _far_off(result: Generalization, shift: SetShift) -> Iterator[tuple[ModelShi
     rows = result.of(shift.new_set)
     usual = median(abs(row.robustness.value) for row in rows)
     for row in rows if len(rows) >= _FEW else ():
-        distance = widened(row.robustness, len(result.rows), confidence=result.confidence)
+        distance = widen_for_comparisons(row.robustness, len(result.rows), confidence=result.confidence)
         if (distance.low > 0 or distance.high < 0) and abs(distance.value) >= max(_OFF, _FAR * usual):
             yield row, usual
 

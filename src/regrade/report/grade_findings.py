@@ -11,10 +11,10 @@ from regrade.report.wording import confidence_of, listed, points, right_counts, 
 from regrade.stats import (
     best_share,
     lower_share_p_values,
-    may_be_lowest,
+    lowest_candidates,
     proportion,
-    shown_below,
-    widened,
+    significantly_below,
+    widen_for_comparisons,
     worst_share,
 )
 from regrade.studies import EVERYTHING, Grade, GradeRow
@@ -87,7 +87,7 @@ def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
             f" No one has judged {amount(best.novel, 'prediction')} of {best.model} yet: if all were correct, the "
             f"accuracy would be {100 * (now.value + unjudged):.1f}%."
         )
-    wider = widened(change, len(rows), confidence=confidence_of(change))
+    wider = widen_for_comparisons(change, len(rows), confidence=confidence_of(change))
     if wider.low <= 0 <= wider.high + unjudged:
         headline = f"No difference detected between the best model's top-1 accuracy and its accuracy under {by}"
         return Finding(_SAME_BY_LABELS, headline, text, 0.3)
@@ -145,10 +145,10 @@ def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, E
         f"{model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, and on "
         f"{share(everything)} of all."
     )
-    if shown_below(p_values[0], level=level)[1:].all():
+    if significantly_below(p_values[0], level=level)[1:].all():
         headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"
         return Finding(_WEAKEST_SLICE, headline, text, 0.6)
-    possible = may_be_lowest(p_values, level=level)
+    possible = lowest_candidates(p_values, level=level)
     candidates = [name for name, may_be in zip(names, possible, strict=True) if may_be]
     if len(candidates) < len(names):
         headline = f"{len(candidates):,} of {among} of {result.test_set} may be the hardest for the best model"

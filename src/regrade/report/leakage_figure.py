@@ -49,7 +49,7 @@ def _headings(result: Leakage) -> tuple[str, str]:
     else:
         title = f"{amount(whole.images, 'image')} of {result.test_set} {kind}"
     share = f"{interval_text(whole.share, digits=2)} of {amount(whole.share.n, 'image')}" if whole.share else ""
-    methods = ", ".join(by_distance.distance for by_distance in result.found if by_distance.distance != ANY)
+    methods = ", ".join(by_distance.distance for by_distance in result.results if by_distance.distance != ANY)
     return title, f"{share} (by {methods}; {whole.share.method if whole.share else ''})"
 
 
@@ -117,7 +117,7 @@ def _accuracies(result: Leakage) -> list[Any]:
     rows = [
         point
         for model in models
-        for kind, estimate in ((words[0], model.found), (words[1], model.others))
+        for kind, estimate in ((words[0], model.leaked), (words[1], model.clean))
         for point in _point(model.model, kind, estimate, model.change)
     ]
     if not rows or not any(row["kind"] == words[0] for row in rows):

@@ -33,7 +33,7 @@ def _share(result: Leakage) -> Finding | None:
     if whole.share is None:
         return None
     where = f"in {result.against}" if result.against else "in the set itself"
-    methods = ", ".join(by_distance.distance for by_distance in result.found if by_distance.distance != ANY)
+    methods = ", ".join(by_distance.distance for by_distance in result.results if by_distance.distance != ANY)
     if not whole.images:
         text = (
             f"None of {amount(whole.share.n, 'image')} has a near duplicate {where} (by {methods}); the upper end of "
@@ -87,7 +87,7 @@ _NONE_SHOWN = "The tests are corrected for the number of models."
 
 
 def _exact(result: Leakage) -> DistanceResult | None:
-    return next((by_distance for by_distance in result.found if by_distance.distance == "exact"), None)
+    return next((by_distance for by_distance in result.results if by_distance.distance == "exact"), None)
 
 
 def _only_similar(result: Leakage) -> bool:

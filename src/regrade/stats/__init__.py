@@ -1,14 +1,14 @@
 """Statistics for accuracies: pure functions, vectorized over many models at once."""
 
 from regrade.stats.absolute_mean import absolute_mean
-from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
+from regrade.stats.agreement import fleiss_kappa, krippendorff_alpha, pairwise_agreement
 from regrade.stats.binned_correlation import binned_correlation
 from regrade.stats.bounded_mean import bounded_mean
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster
-from regrade.stats.components import components, kept_of_each
+from regrade.stats.components import components, keep_one_per_group
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
 from regrade.stats.correlation import (
     Correlations,
@@ -23,14 +23,14 @@ from regrade.stats.equivalence import paired_equivalence
 from regrade.stats.group_power import disparity_power, images_per_group, ordered_pairs, smallest_disparity
 from regrade.stats.group_shares import (
     GroupShares,
-    extremes_apart,
+    extremes_differ,
     group_shares,
     share_difference,
     share_noise,
     share_range,
     smallest_share,
 )
-from regrade.stats.independent import fisher_exact, independent_difference, part_effect
+from regrade.stats.independent import fisher_exact, independent_difference, subset_effect
 from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
 from regrade.stats.kappa import covariance_interval, kappa_interval
 from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
@@ -38,13 +38,13 @@ from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
-    confidence_of_each,
+    bonferroni_confidence,
     holm,
     holm_threshold,
-    named_together,
-    widened,
+    mark_simultaneous,
+    widen_for_comparisons,
 )
-from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line, spread_of
+from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, spread_beyond_noise
 from regrade.stats.paired import (
     McNemar,
     PairTests,
@@ -62,7 +62,7 @@ from regrade.stats.partial_review import (
     reviewed_accuracy,
 )
 from regrade.stats.power import (
-    images_to_tell_apart,
+    images_for_difference,
     independent_disagreement,
     mcnemar_power,
     smallest_difference,
@@ -75,19 +75,19 @@ from regrade.stats.ratio import Ratio
 from regrade.stats.reweighted import reweighted_proportion
 from regrade.stats.robust_pearson import robust_pearson
 from regrade.stats.selection import (
-    agreeing_with_test,
+    align_with_test,
     below_others_p_values,
     best_share,
     lower_share_p_values,
-    may_be_lowest,
-    shown_below,
+    lowest_candidates,
+    significantly_below,
     worst_share,
 )
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
 __all__ = [
-    "ENOUGH_SPREAD",
+    "MIN_SPREAD",
     "Band",
     "ChiSquare",
     "ClassBootstrap",
@@ -108,13 +108,14 @@ __all__ = [
     "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",
-    "agreeing_with_test",
+    "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",
     "below_others_p_values",
     "benjamini_hochberg",
     "best_share",
     "binned_correlation",
+    "bonferroni_confidence",
     "bootstrap_line",
     "bootstrap_lines",
     "bounded_mean",
@@ -126,14 +127,12 @@ __all__ = [
     "clustered_mean",
     "clustered_proportion",
     "components",
-    "confidence_of_each",
     "confidence_sequence",
     "covariance_interval",
     "discordant_counts",
     "disparity_power",
-    "equal_answers",
     "exclusive_difference",
-    "extremes_apart",
+    "extremes_differ",
     "fisher_exact",
     "fit_line",
     "fit_lines",
@@ -143,31 +142,31 @@ __all__ = [
     "half_width_power",
     "holm",
     "holm_threshold",
+    "images_for_difference",
     "images_for_half_width",
     "images_per_group",
-    "images_to_tell_apart",
     "independent_difference",
     "independent_disagreement",
     "jeffreys",
     "judgments_needed",
     "kappa_interval",
+    "keep_one_per_group",
     "kendall",
     "kendall_matrix",
-    "kept_of_each",
     "krippendorff_alpha",
     "largest_covariance",
     "lower_share_p_values",
-    "may_be_lowest",
+    "lowest_candidates",
+    "mark_simultaneous",
     "mcnemar",
     "mcnemar_all_pairs",
     "mcnemar_exact",
     "mcnemar_power",
-    "named_together",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",
     "paired_equivalence",
-    "part_effect",
+    "pairwise_agreement",
     "partial_review",
     "pearson",
     "pearson_matrix",
@@ -185,7 +184,7 @@ __all__ = [
     "share_difference",
     "share_noise",
     "share_range",
-    "shown_below",
+    "significantly_below",
     "slope_deviation",
     "slope_difference",
     "slope_noise",
@@ -195,11 +194,12 @@ __all__ = [
     "smallest_share",
     "spearman",
     "spearman_matrix",
-    "spread_of",
+    "spread_beyond_noise",
     "stratified_mean",
     "stratified_proportion",
+    "subset_effect",
     "two_way_mean",
-    "widened",
+    "widen_for_comparisons",
     "wilson",
     "worst_share",
 ]

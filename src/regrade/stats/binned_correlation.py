@@ -1,4 +1,4 @@
-"""The correlation of bins' middles with the shares found in them, as papers draw it."""
+"""Correlation between bin centers and the shares observed in the bins, as plotted in papers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name, tail_share
 
 _DRAWS = 1_000
-_REACH = 5.0  # bins to either side that a bin's share is smoothed over, as the deviation of a normal weight
-_BORROWED = 20  # images' worth of its neighbors that a bin is given
-_LEAST = 4  # bins that have an interval
-_PERFECT = 1 - 1e-12  # beyond this Fisher's scale has no place
+_BANDWIDTH = 5.0  # standard deviation, in bins, of the normal kernel that smooths the shares
+_PRIOR_IMAGES = 20  # weight, in images, of the smoothed share in each bin
+_MIN_BINS = 4  # fewest non-empty bins for an interval
+_PERFECT = 1 - 1e-12  # Fisher's z is infinite beyond this
 
 
 def binned_correlation(
@@ -26,20 +26,20 @@ def binned_correlation(
     confidence: float = 0.95,
     draws: int = _DRAWS,
 ) -> Estimate:
-    """Pearson's r between ``middles`` (b,) and the shares ``hits`` / ``images`` (b,), every bin counted once.
+    """Return Pearson's r between ``middles`` (b,) and the shares ``hits`` / ``images`` (b,), one point per bin.
 
-    Empty bins are left out; at least 4 must be left, and neither middles nor shares may be all the same. Sparse bins
-    are noise, which draws r towards 0: r depends on how many images there are, and the interval is for what it is on
-    average over samples of as many images. It comes from drawing images anew, the shares of sparse bins smoothed over
-    their neighbors, with the draws centerd on r on Fisher's scale. In simulations it covers 0.93 to 0.99.
+    Empty bins are ignored; at least 4 must remain, and neither middles nor shares may be constant. Noise in sparse
+    bins attenuates r, so r depends on the number of images; the interval is for its mean over samples of that size. It
+    is a bootstrap of images, with the shares of sparse bins smoothed over their neighbors and the draws centered on r
+    on Fisher's scale. In simulations its coverage is 0.93 to 0.99.
     """
-    wrong, sizes, x = (np.asarray(each) for each in (hits, images, middles))
+    wrong, sizes, x = (np.asarray(values) for values in (hits, images, middles))
     if not wrong.shape == sizes.shape == x.shape or wrong.ndim != 1:
-        raise InputError(f"one entry a bin is wanted, got {wrong.shape}, {sizes.shape} and {x.shape}")
+        raise InputError(f"hits, images and middles must all be (bins,), got {wrong.shape}, {sizes.shape}, {x.shape}")
     if (wrong < 0).any() or (wrong > sizes).any():
         raise InputError("hits must lie between 0 and the images of their bin")
-    if (bins := int((sizes > 0).sum())) < _LEAST:
-        raise UndefinedError(f"a correlation over bins needs at least {_LEAST} that hold images, got {bins}")
+    if (bins := int((sizes > 0).sum())) < _MIN_BINS:
+        raise UndefinedError(f"a correlation over bins needs at least {_MIN_BINS} non-empty bins, got {bins}")
     value = float(_correlations(wrong, sizes, x))
     if np.isnan(value):
         raise UndefinedError("a correlation with a constant sample has no value")
@@ -52,40 +52,41 @@ def binned_correlation(
 
 
 def _around(value: float, drawn: FloatArray, tail: float) -> tuple[float, float]:
-    """The interval around r from the spread of draws on Fisher's scale; around 1 and -1 the draws themselves."""
+    """Interval around r from the draws on Fisher's scale; for |r| = 1, percentiles of the draws themselves."""
     if abs(value) > _PERFECT:
         low, high = np.quantile(drawn, [tail, 1 - tail])
         return min(float(low), value), max(float(high), value)
     scaled = np.arctanh(np.clip(drawn, -_PERFECT, _PERFECT))
-    low, high = np.arctanh(value) - _own_noise(value) * np.quantile(scaled - scaled.mean(), [1 - tail, tail])
+    low, high = np.arctanh(value) - _inflation(value) * np.quantile(scaled - scaled.mean(), [1 - tail, tail])
     return float(np.tanh(low)), float(np.tanh(high))
 
 
-def _own_noise(value: float) -> float:
-    """How much wider than the draws a new sample's r spreads: they add noise to shares that hold the sample's own.
+def _inflation(value: float) -> float:
+    """Ratio of the standard deviation of r over new samples to that over draws.
 
-    Near 0 the half of a draw's noise that is fixed leaves it half of the variance. Near 1, where r depends on the sum
-    of squared residuals, each term of it varies by 6/4 of its squared mean in a draw, and by 2 in a sample.
+    Draws add noise to shares that already contain the sample's noise. Near r = 0 this leaves a draw half of the
+    variance. Near 1, where r depends on the sum of squared residuals, the variance of each term relative to its
+    squared mean is 6/4 in a draw and 2 in a sample.
     """
     return float(np.sqrt(2 - 2 / 3 * value**2))
 
 
 def _correlations(hits: IntArray, sizes: IntArray, x: FloatArray) -> FloatArray:
-    """Shape (...): r over the last axis, without empty bins; not a number where it is undefined."""
-    there = sizes > 0
-    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
-    shares = np.where(there, hits / np.maximum(sizes, 1), 0.0)
-    across = np.where(there, x, 0.0)
-    dx = np.where(there, across - across.sum(axis=-1, keepdims=True) / count, 0.0)
-    dy = np.where(there, shares - shares.sum(axis=-1, keepdims=True) / count, 0.0)
+    """Shape (...): r over the last axis without empty bins; NaN where undefined."""
+    occupied = sizes > 0
+    count = np.maximum(occupied.sum(axis=-1, keepdims=True), 1)
+    shares = np.where(occupied, hits / np.maximum(sizes, 1), 0.0)
+    across = np.where(occupied, x, 0.0)
+    dx = np.where(occupied, across - across.sum(axis=-1, keepdims=True) / count, 0.0)
+    dy = np.where(occupied, shares - shares.sum(axis=-1, keepdims=True) / count, 0.0)
     spread = np.sqrt((dx**2).sum(axis=-1) * (dy**2).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.clip(np.where(spread > 1e-15, (dx * dy).sum(axis=-1) / spread, np.nan), -1.0, 1.0)
 
 
 def _smoothed(hits: IntArray, sizes: IntArray) -> FloatArray:
-    """Shape (b,): shares of which sparse bins owe most to their neighbors, none of them certain."""
+    """Shape (b,): shares shrunk towards their neighbors, sparse bins most; none is exactly 0 or 1."""
     places = np.arange(len(sizes))
-    near = np.exp(-0.5 * ((places[:, None] - places) / _REACH) ** 2)
-    around = (near @ hits + 0.05) / (near @ sizes + 0.1)
-    return (hits + _BORROWED * around) / (sizes + _BORROWED)
+    kernel = np.exp(-0.5 * ((places[:, None] - places) / _BANDWIDTH) ** 2)
+    around = (kernel @ hits + 0.05) / (kernel @ sizes + 0.1)
+    return (hits + _PRIOR_IMAGES * around) / (sizes + _PRIOR_IMAGES)

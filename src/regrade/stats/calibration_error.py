@@ -1,7 +1,7 @@
-"""How far confidences are from accuracy, without what chance adds to the distance, and with an interval.
+"""Debiased calibration error with an interval.
 
-The plain expected calibration error is never 0: in each bin chance alone moves accuracy away from confidence, more so
-the fewer images a bin has.
+The plain expected calibration error is biased upwards: in each bin chance alone moves accuracy away from confidence,
+the more so the fewer images the bin has.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from regrade.core.estimate import Estimate
 from regrade.stats.intervals import clopper_pearson, method_name, tail_share
 
 BINS = 15
-"""Bins of equally many images, unless these would have fewer than five each."""
+"""Number of equal-mass bins; fewer if a bin would have less than five images."""
 
-_FEWEST = 5  # images per bin
+_MIN_PER_BIN = 5  # images
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-_STEPS = 60  # halvings in the search for a bound
+_STEPS = 60  # bisection steps
 
 
 def calibration_error(confidences: FloatArray, correct: BoolArray, *, confidence: float = 0.95) -> Estimate:
-    """The root mean square over images of accuracy less confidence, in bins of equally many images.
+    """Return the debiased root mean square of accuracy - confidence, over images in equal-mass bins.
 
-    ``confidences`` (n,) are probabilities of the predicted classes, ``correct`` (n,) whether they were right. Images of
-    equal confidence are in one bin. What chance adds to the squared distances is taken off (Kumar et al. 2019), so that
-    the value of a calibrated model is near 0, and 0 where no more than chance is left. The interval holds the errors
-    under which squared distances as small or as large as these are not rare; their distribution is taken as a scaled
-    chi-square with the same mean and variance. It reaches at least as far as the exact interval of all images does
-    from their mean confidence. Fewer than two images raise.
+    ``confidences`` (n,) are the probabilities of the predicted classes, ``correct`` (n,) whether they were right.
+    Images of equal confidence share a bin. The expected contribution of chance is subtracted (Kumar et al. 2019), so
+    that a calibrated model scores near 0, and exactly 0 where nothing beyond chance is left. The interval inverts a
+    test on the mean squared distance, whose distribution is approximated by a scaled chi-square of the same mean and
+    variance. Its upper bound is at least the largest distance between the overall accuracy's exact interval and the
+    mean confidence. Raises if there are fewer than two images.
 
     >>> confidences = np.repeat([0.6, 0.9], 500)
     >>> print(calibration_error(confidences, np.arange(1000) % 10 < 6))
@@ -50,7 +50,7 @@ def calibration_error(confidences: FloatArray, correct: BoolArray, *, confidence
 
 
 def _overall(confidences: FloatArray, correct: BoolArray, confidence: float) -> float:
-    """How far the accuracy of all images may be from their mean confidence: so far at least, though all are right."""
+    """Largest plausible distance between overall accuracy and mean confidence, a floor for the upper bound."""
     bounds = clopper_pearson(int(correct.sum()), len(correct), confidence=confidence)
     mean = float(confidences.mean(dtype=np.float64))
     return max(mean - float(bounds.low), float(bounds.high) - mean)
@@ -58,9 +58,10 @@ def _overall(confidences: FloatArray, correct: BoolArray, confidence: float) -> 
 
 @dataclass(frozen=True)
 class _Bins:
-    """Mean squared distance over images, what chance adds to it, and how much that varies.
+    """Mean squared distance over images and its moments.
 
-    ``spread`` is the variance of the squares of a calibrated model, and ``slope`` how it grows with the true square.
+    ``chance`` is its expectation for a calibrated model, ``spread`` its variance for a calibrated model, and ``slope``
+    the growth of that variance with the true squared error.
     """
 
     squares: float
@@ -70,7 +71,7 @@ class _Bins:
 
 
 def _binned(confidences: FloatArray, correct: BoolArray, *, least: float) -> _Bins:
-    """The bins, each with a variance of at least that of a share with ``least`` right and wrong answers added."""
+    """Bin the images; a bin's variance is at least that of a share with ``least`` right and wrong images added."""
     members = _members(confidences)
     sizes = np.bincount(members)
     distances = correct - confidences
@@ -91,26 +92,26 @@ def _binned(confidences: FloatArray, correct: BoolArray, *, least: float) -> _Bi
 
 
 def _members(confidences: FloatArray) -> IntArray:
-    """Shape (n,): the bin of each image, from the least confident up; equal confidences are never parted."""
+    """Shape (n,): the bin of each image, in ascending confidence; equal confidences share a bin."""
     n = len(confidences)
-    bins = max(1, min(BINS, n // _FEWEST))
+    bins = max(1, min(BINS, n // _MIN_PER_BIN))
     ordered = np.sort(confidences)
     first, end = (np.searchsorted(ordered, confidences, side=side) for side in _SIDES)
     return np.unique((first + end - 1) * bins // (2 * n), return_inverse=True)[1]
 
 
 def _lower(bins: _Bins, tail: float) -> float:
-    """The true square above which so large a mean of squares has more than the chance of the tail."""
+    """The smallest true squared error under which a mean square this large has more than tail probability."""
     return 0.0 if _at_most(bins, 0.0) < 1 - tail else _search(bins, 1 - tail, bins.squares)
 
 
 def _upper(bins: _Bins, tail: float) -> float:
-    """The true square below which so small a mean of squares has more than the chance of the tail."""
+    """The largest true squared error under which a mean square this small has more than tail probability."""
     return _search(bins, tail, 1.0) if bins.chance > 0 else bins.squares
 
 
 def _search(bins: _Bins, chance: float, most: float) -> float:
-    """Where the chance of at most these squares, which falls with the true square, equals ``chance``."""
+    """The true squared error at which the CDF at the observed mean square equals ``chance``, by bisection."""
     low, high = 0.0, most
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -128,5 +129,5 @@ def _check(confidences: FloatArray, correct: BoolArray) -> None:
         raise InputError(f"confidences {confidences.shape} and correct {correct.shape} must both be (n,)")
     if len(confidences) < 2:
         raise UndefinedError("a calibration error needs at least two images")
-    if not (confidences.min() >= 0 and confidences.max() <= 1):  # not a number fails both
+    if not (confidences.min() >= 0 and confidences.max() <= 1):  # NaN fails both
         raise InputError("confidences must be probabilities between 0 and 1; take the softmax of logits first")

@@ -1,4 +1,4 @@
-"""Pearson's chi-square test for tables of counts, and its counterpart for two samples of the same images."""
+"""Pearson's chi-square test for contingency tables, and its counterpart for two samples that share images."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from regrade.core.errors import InputError, UndefinedError
 
 @dataclass(frozen=True, slots=True)
 class ChiSquare:
-    """The statistic, its degrees of freedom, the p-value and how far it can be trusted.
-
-    ``warning`` says so where an expected count is below 5 and is empty otherwise.
-    """
+    """Result of `chi_square`; ``warning`` is set if an expected count is below 5 and empty otherwise."""
 
     statistic: float
     freedom: int
@@ -28,9 +25,9 @@ class ChiSquare:
 
 
 def chi_square(table: ArrayLike) -> ChiSquare:
-    """Pearson's test of independence for a table of counts, without Yates' correction.
+    """Return Pearson's test of independence for a table of counts, without Yates' correction.
 
-    A row or column without any count leaves the test undefined and raises.
+    Raises if a row or column is empty: the test is then undefined.
 
     >>> test = chi_square([[296, 380], [47, 53]])  # Vasudevan et al. 2022, section 4
     >>> round(test.statistic, 4), round(test.p_value, 4)
@@ -53,10 +50,7 @@ def chi_square(table: ArrayLike) -> ChiSquare:
 
 @dataclass(frozen=True, slots=True)
 class PairedChiSquare:
-    """Whether two samples of the same images differ in kinds: the statistic, its degrees of freedom and the p-value.
-
-    ``images`` counts those that are in either sample, and ``shared`` those in both.
-    """
+    """Result of `paired_chi_square`; ``images`` are in either sample and ``shared`` in both."""
 
     statistic: float
     freedom: tuple[int, int]
@@ -66,12 +60,12 @@ class PairedChiSquare:
 
 
 def paired_chi_square(first: IntArray, second: IntArray) -> PairedChiSquare:
-    """Test whether kinds are equally frequent in two samples that may share images.
+    """Test whether categories are equally frequent in two samples that may share images.
 
-    ``first`` and ``second`` (n,) hold the kind of each image, a number from 0, or -1 where the image is not in the
-    sample. Pearson's test takes the samples as independent; here an image that is in both counts once, by the
-    covariance of the difference of the shares over images (a Wald test, for equal samples Bhapkar's 1966), and
-    Hotelling's F allows for few images. Fewer than two kinds, or too few images to tell a covariance, raise.
+    ``first`` and ``second`` (n,) hold the category of each image, numbered from 0, or -1 if the image is not in the
+    sample. Unlike Pearson's test, which assumes independent samples, this Wald test uses the covariance over images of
+    the difference of the shares (Bhapkar 1966 for identical images), with Hotelling's F for few images. Raises for
+    fewer than two categories, or too few images to estimate the covariance.
 
     >>> first, second = np.array([0, 0, 0, 1, 1, 0, -1, 1]), np.array([0, 0, 0, 1, 1, -1, 0, 0])
     >>> test = paired_chi_square(first, second)
@@ -79,11 +73,11 @@ def paired_chi_square(first: IntArray, second: IntArray) -> PairedChiSquare:
     (6, (1, 7))
     """
     if first.shape != second.shape or first.ndim != 1:
-        raise InputError(f"the kinds of two samples must speak of the same images, got {first.shape}, {second.shape}")
+        raise InputError(f"both samples must be arrays (n,) over the same images, got {first.shape}, {second.shape}")
     inside = (first >= 0) | (second >= 0)
     kinds = np.unique(np.concatenate([first[first >= 0], second[second >= 0]]))
     if len(kinds) < 2 or not (first >= 0).any() or not (second >= 0).any():
-        raise UndefinedError("two samples with at least two kinds between them are needed")
+        raise UndefinedError("the test needs two non-empty samples with at least two categories between them")
     shares, parts = zip(*(_shares(sample[inside], kinds[1:]) for sample in (first, second)), strict=True)
     statistic, freedom = _wald(shares[0] - shares[1], parts[0] - parts[1])
     images = int(inside.sum())
@@ -93,7 +87,7 @@ def paired_chi_square(first: IntArray, second: IntArray) -> PairedChiSquare:
 
 
 def _shares(sample: IntArray, kinds: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The share of each kind (k,), and what each image (n,) adds to its error (n, k)."""
+    """The share of each category (k,), and each image's contribution to its error (n, k)."""
     counted = (sample >= 0)[:, None]
     flags = sample[:, None] == kinds
     shares: FloatArray = flags.sum(axis=0) / counted.sum()
@@ -101,9 +95,9 @@ def _shares(sample: IntArray, kinds: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _wald(difference: FloatArray, parts: FloatArray) -> tuple[float, int]:
-    """The squared distance from nothing in the covariance of the parts (n, k), and its rank."""
+    """The Wald statistic of ``difference`` (k,) under the covariance of ``parts`` (n, k), and its rank."""
     covariance = parts.T @ parts
     freedom = int(np.linalg.matrix_rank(covariance))
     if not freedom or freedom >= len(parts):
-        raise UndefinedError("the two samples do not vary over their images: there is nothing to test")
+        raise UndefinedError("the two samples do not vary over their images: the test is undefined")
     return float(difference @ np.linalg.pinv(covariance) @ difference), freedom

@@ -1,4 +1,4 @@
-"""Is a group of classes easier than chance would have it? (Shankar et al. 2020, section 5.)"""
+"""Test whether a group of classes is easier or harder than random groups (Shankar et al. 2020, section 5)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from regrade.stats.intervals import tail_share
 
 @dataclass(frozen=True)
 class ClassBootstrap:
-    """For each of m models: the change of accuracy on the chosen classes, and how rare it is.
+    """Result of `class_bootstrap` for m models.
 
-    ``change`` (m,) is accuracy on the chosen classes less that on all; ``p_value`` (m,) is two-sided: twice the smaller
-    of (1 + trials with at least that change) / (1 + trials) and the same with at most that change; ``low`` and
-    ``high`` (m,) enclose the central share (95% by default) of the changes that random sets of as many classes give.
+    ``change`` (m,) is the accuracy on the chosen classes minus that on all. ``p_value`` (m,) is two-sided: twice the
+    smaller of (1 + trials with at least that change) / (1 + trials) and the same with at most that change. ``low`` and
+    ``high`` (m,) enclose the central 95% (or ``confidence``) of the changes for random sets of as many classes.
     """
 
     change: FloatArray
@@ -37,10 +37,10 @@ def class_bootstrap(
     trials: int = 1000,
     confidence: float = 0.95,
 ) -> ClassBootstrap:
-    """Compare accuracy on some classes with that on random sets of as many classes.
+    """Compare accuracy on the ``chosen`` classes with that on random sets of as many classes.
 
-    ``correct`` (m, n), ``labels`` (n,) the main class of each image, ``chosen`` class indices. Sets
-    are drawn without replacement from all classes that have an image.
+    ``correct`` is (m, n) and ``labels`` (n,) the main class of each image. Sets are drawn without replacement from all
+    classes that have an image.
     """
     hits, sizes = _by_class(correct, labels, class_count)
     present = np.flatnonzero(sizes)
@@ -56,9 +56,9 @@ def class_bootstrap(
 
 
 def _two_sided(drawn: FloatArray, change: FloatArray) -> FloatArray:
-    """Shape (m,): how rare changes are among those drawn (m, trials), whichever way they go."""
+    """Shape (m,): two-sided p-values of ``change`` (m,) among ``drawn`` (m, trials)."""
     beyond = drawn - change[:, None]
-    # a tie must count on both sides however the sums were rounded
+    # ties count on both sides, regardless of rounding
     smaller = np.minimum((beyond >= -1e-12).sum(axis=1), (beyond <= 1e-12).sum(axis=1))
     p_values: FloatArray = np.minimum(2 * (1 + smaller) / (1 + drawn.shape[1]), 1.0)
     return p_values
@@ -68,7 +68,7 @@ def _by_class(correct: BoolArray, labels: IntArray, class_count: int) -> tuple[I
     if correct.ndim != 2 or correct.shape[1] != len(labels):
         raise InputError(f"correct must have shape (models, {len(labels)}), got {correct.shape}")
     if len(labels) and not 0 <= labels.min() <= labels.max() < class_count:
-        raise InputError(f"every image needs a label among the {class_count} classes: leave out those without")
+        raise InputError(f"every image needs a label from 0 to {class_count - 1}: remove unlabeled images first")
     sizes = np.bincount(labels, minlength=class_count)
     hits = np.stack([np.bincount(labels, weights=row, minlength=class_count) for row in correct])
     return hits.astype(np.int64), sizes

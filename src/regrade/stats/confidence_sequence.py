@@ -1,13 +1,13 @@
 """Confidence sequences: intervals for a review in random order that stay valid at any stopping point.
 
-A finite list of predictions is judged in random order. An interval for a fixed number of verdicts, looked at after
-every batch, misses far more often than its level; a confidence sequence contains the truth at all looks together with
-the stated confidence, whoever decides to stop and why. The truth is what a complete review of the same list would give.
+A finite list of predictions is judged in random order. An interval for a fixed sample size, inspected after every
+batch, misses the truth far more often than its level; a confidence sequence contains the truth at all looks at once
+with the stated confidence, under any stopping rule. The truth is the result of a complete review of the same list.
 
 It inverts the prior-posterior ratio of Waudby-Smith and Ramdas (2020, section 2): for each possible number of right
-predictions, the probability of the verdicts so far under a mixture over all numbers, divided by that under this number,
-is a martingale when they are drawn without replacement. Strata are drawn independently of each other, so that the
-product of their ratios is a martingale too; a total is rejected when every split of it over the strata is.
+predictions, the probability of the decisions so far under a mixture over all numbers, divided by that under this
+number, is a martingale under sampling without replacement. Strata are sampled independently, so the product of their
+ratios is a martingale too; a total is rejected when every split of it over the strata is.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, method_name, tail_share
 from regrade.stats.partial_review import PartialReview
 
-_PRIOR = 0.5  # both parameters of the beta mixture (Krichevsky and Trofimov 1981): little is lost at any share
-_GROWTH = 1.5  # between the looks whose intervals are intersected
+_PRIOR = 0.5  # both parameters of the beta mixture (Krichevsky and Trofimov 1981), which is efficient at any share
+_GROWTH = 1.5  # growth of the sample between looks whose intervals are intersected
 
 
 def confidence_sequence(
     successes: ArrayLike, judged: ArrayLike, sizes: ArrayLike, *, confidence: float = 0.95
 ) -> Intervals:
-    """Bounds (looks,) for the number of successes in the whole list, which hold at all looks together.
+    """Return bounds (looks,) for the number of successes in the whole list, valid at all looks simultaneously.
 
-    ``successes`` and ``judged`` (looks, strata) are counts up to each look, in the order of judging, and ``sizes``
-    (strata,) those of the whole list; one stratum may be given as (looks,) and a number. Each interval is the
-    intersection with those before it.
+    ``successes`` and ``judged`` (looks, strata) are cumulative counts, in the order of judging, and ``sizes`` (strata,)
+    the lengths of the whole list; a single stratum may be passed as (looks,) and an integer. Each interval is
+    intersected with the earlier ones.
 
     >>> bounds = confidence_sequence([3, 5], [3, 5], 10)
     >>> bounds.low.tolist(), bounds.high.tolist()
@@ -45,7 +45,7 @@ def confidence_sequence(
     totals = np.atleast_1d(np.asarray(sizes, dtype=np.int64))
     right, seen = (np.asarray(counts, dtype=np.int64).reshape(-1, len(totals)) for counts in (successes, judged))
     if (right < 0).any() or (right > seen).any() or (seen > totals).any():
-        raise InputError("at every look a stratum has at most as many successes as verdicts, and verdicts as items")
+        raise InputError("at every look a stratum needs 0 <= successes <= judged <= size")
     level = 2 * tail_share(confidence)
     bounds = np.array([_plausible_totals(*look, totals, level) for look in zip(right, seen, strict=True)], dtype=float)
     low, high = bounds.reshape(-1, 2).T
@@ -54,10 +54,10 @@ def confidence_sequence(
 
 @dataclass(frozen=True)
 class RandomOrder:
-    """A list of predictions in the random order in which they are judged, as far as they are.
+    """Predictions in the random order in which they are judged.
 
-    ``outcomes`` (f,) is 1 for right, 0 for wrong, not a number where not judged. ``strata`` (f,) are those within which
-    the order is random; ``weights`` (f,) say how much one right prediction adds to the reported number.
+    ``outcomes`` (f,) is 1 for right, 0 for wrong and NaN for not judged yet. The order is random within each of the
+    ``strata`` (f,); ``weights`` (f,) is what a right prediction adds to the reported number.
     """
 
     outcomes: FloatArray
@@ -66,21 +66,21 @@ class RandomOrder:
 
     @property
     def judged(self) -> BoolArray:
-        """Shape (f,): the predictions that have a verdict."""
+        """Shape (f,): whether each prediction has been judged."""
         return ~np.isnan(self.outcomes)
 
     @property
     def prefix(self) -> int:
-        """How many predictions come before the first one without a verdict."""
+        """Number of predictions before the first one that is not judged."""
         return int(np.argmin(np.append(self.judged, False)))
 
 
 def anytime_estimate(order: RandomOrder, *, start: float, images: int, confidence: float = 0.95) -> Estimate:
-    """The number that a complete review would give, with an interval that is valid at any stopping point.
+    """Estimate the result of a complete review, with an interval valid at any stopping point.
 
-    It is ``start`` plus the weights of all right predictions. Only the longest fully judged beginning of the order is
-    a random sample: where difficult predictions are decided later than easy ones, what was decided first is not.
-    Verdicts further on count as known, without telling anything of the rest. With all judged the interval is a point.
+    The result is ``start`` plus the weights of all right predictions. Only the fully judged prefix of the order is used
+    as a random sample, because hard predictions may be decided later than easy ones. Judgments after the prefix count
+    as known values but do not inform about the rest. If everything is judged, the interval has width 0.
     """
     judged = order.judged
     right = order.outcomes == 1
@@ -94,20 +94,21 @@ def anytime_estimate(order: RandomOrder, *, start: float, images: int, confidenc
 
 
 def anytime_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Estimate:
-    """The accuracy on these images that a complete review would give, valid at any stopping point.
+    """Estimate the accuracy on these images after a complete review, with an interval valid at any stopping point.
 
-    Once an image is found problematic, the weight of right and that of wrong predictions are both unknown: each gets
-    half of the level. Without equal weights it is then undefined, as weights depend on which images stay.
+    Once an image is judged problematic, the weights of right and of wrong predictions are both unknown, and each gets
+    half of the error level. With unequal weights the accuracy is then undefined, because the weights depend on which
+    images remain.
     """
     if not (review.problematic == 1).any():
         start = float(review.weights[~review.novel & (review.outcomes == 1)].sum())
         order = _order(review, review.novel, review.outcomes, review.weights)
         return anytime_estimate(order, start=start, images=len(review.outcomes), confidence=confidence)
     if np.ptp(review.weights) > 1e-12:
-        raise UndefinedError("with problematic images and unequal weights there is no confidence sequence")
+        raise UndefinedError("a confidence sequence with problematic images needs equal weights")
     right, wrong = (_remaining(review, outcome, (1 + confidence) / 2) for outcome in (1, 0))
     if right.value + wrong.value <= 0:
-        raise UndefinedError("all images that were judged are problematic: there is nothing left to be right on")
+        raise UndefinedError("all judged images are problematic: the accuracy is undefined")
     low, high = _ratio(right.low, wrong.high, 0.0), _ratio(right.high, wrong.low, 1.0)
     value = right.value / (right.value + wrong.value)
     images = int((review.problematic != 1).sum())
@@ -119,26 +120,26 @@ def _ratio(right: float, wrong: float, undefined: float) -> float:
 
 
 def _remaining(review: PartialReview, outcome: int, confidence: float) -> Estimate:
-    """How many images have an outcome and are not problematic once all are judged."""
-    open_ = review.listed & (review.novel | (review.outcomes == outcome))
+    """Estimate how many images have this outcome and are not problematic once all are judged."""
+    undecided = review.listed & (review.novel | (review.outcomes == outcome))
     same = (review.outcomes == outcome) & (review.problematic == 0)
     outcomes = np.where(np.isnan(review.problematic), np.nan, same)
     start = float((same & ~review.listed).sum())
-    order = _order(review, open_, outcomes, np.ones(len(outcomes)))
+    order = _order(review, undecided, outcomes, np.ones(len(outcomes)))
     return anytime_estimate(order, start=start, images=len(outcomes), confidence=confidence)
 
 
 def _order(review: PartialReview, members: BoolArray, outcomes: FloatArray, weights: FloatArray) -> RandomOrder:
-    """Images in the random order of their review; novel and settled predictions are strata apart."""
+    """Images in the random order of their review; novel and settled predictions form separate strata."""
     rows = np.flatnonzero(members)[np.argsort(review.turns[members], kind="stable")]
     strata = 2 * np.unique(review.strata, return_inverse=True)[1] + review.novel
     return RandomOrder(outcomes[rows], strata[rows], weights[rows])
 
 
 def _prefix_bounds(order: RandomOrder, confidence: float) -> tuple[float, float]:
-    """Bounds for the number of right predictions, from a fixed schedule of looks and the present one.
+    """Bounds for the number of right predictions, from a fixed schedule of looks and the current one.
 
-    In at most the stated share of reviews the looks contradict each other; the present one then stands alone.
+    The looks may contradict each other, with at most probability 1 - confidence; then only the current one is used.
     """
     if not len(order.outcomes):
         return 0.0, 0.0
@@ -156,14 +157,14 @@ def _prefix_bounds(order: RandomOrder, confidence: float) -> tuple[float, float]
 
 
 def _looks(judged: int) -> IntArray:
-    """The looks up to a number of verdicts, ascending: the same ones at every stopping point, and the last one."""
+    """Sample sizes of the looks, ascending: a fixed schedule up to ``judged``, and ``judged`` itself."""
     steps = int(np.log(max(judged, 1)) / np.log(_GROWTH)) + 1
     schedule = np.ceil(_GROWTH ** np.arange(steps)).astype(np.int64)
     return np.unique([*schedule[schedule < judged], *([judged] if judged else [])]).astype(np.int64)
 
 
 def _shares(order: RandomOrder) -> FloatArray:
-    """Shape (f,): the share of right ones in the sample of the same stratum, a half without any."""
+    """Shape (f,): the share of right predictions in the sample of the same stratum; 0.5 without a sample."""
     _, members = np.unique(order.strata, return_inverse=True)
     sample, strata = slice(order.prefix), int(members.max(initial=-1)) + 1
     right = np.bincount(members[sample], weights=order.outcomes[sample], minlength=strata)
@@ -172,7 +173,7 @@ def _shares(order: RandomOrder) -> FloatArray:
 
 
 def _plausible_totals(right: IntArray, seen: IntArray, sizes: IntArray, level: float) -> tuple[int, int]:
-    """The smallest and the largest total that the verdicts up to one look do not reject."""
+    """The smallest and the largest total that the judgments up to one look do not reject."""
     wrong = seen - right
     mixture = special.betaln(right + _PRIOR, wrong + _PRIOR).sum() - len(sizes) * special.betaln(_PRIOR, _PRIOR)
     likely = _best_likelihoods(right, wrong, sizes)
@@ -182,9 +183,9 @@ def _plausible_totals(right: IntArray, seen: IntArray, sizes: IntArray, level: f
 
 
 def _best_likelihoods(right: IntArray, wrong: IntArray, sizes: IntArray) -> FloatArray:
-    """Log-likelihoods of all possible totals, ascending, each under the split over strata that favors it most.
+    """Log-likelihoods of all possible totals, ascending, each maximized over the splits over strata.
 
-    Those of each stratum are concave, so that the best split takes the largest increments first.
+    The log-likelihood of each stratum is concave, so the best split takes the largest increments first.
     """
     parts = [_likelihoods(*stratum) for stratum in zip(right.tolist(), wrong.tolist(), sizes.tolist(), strict=True)]
     steps = np.concatenate([np.diff(part) for part in parts])
@@ -194,7 +195,7 @@ def _best_likelihoods(right: IntArray, wrong: IntArray, sizes: IntArray) -> Floa
 
 
 def _likelihoods(right: int, wrong: int, size: int) -> FloatArray:
-    """Log-probabilities of verdicts in their order, drawn without replacement, by the number of right ones in all."""
+    """Log-probabilities of the judgments, sampled without replacement, for each possible number of right ones."""
     logs = _log_factorials(size)
     totals = slice(right, size - wrong + 1)
     rest = size - right - wrong

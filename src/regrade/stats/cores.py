@@ -1,4 +1,4 @@
-"""Dear elementwise functions on all cores: scipy's release the interpreter's lock while they work."""
+"""Expensive elementwise functions on all cores: scipy's ufuncs release the GIL."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import FloatArray
 from regrade.core.cores import on_all_cores
 
-_PART = 1 << 12  # numbers at a time: some milliseconds of work, far more than a thread costs
+_PART = 1 << 12  # elements per task: some milliseconds of work, far more than the overhead of a thread
 
 
 def elementwise(function: Callable[..., FloatArray], *arguments: ArrayLike) -> FloatArray:
-    """The function of arguments that broadcast, computed in parts side by side; the values are those of one call."""
+    """Apply a ufunc to arguments that broadcast, in parallel; the result equals that of a single call."""
     whole = np.broadcast(*arguments)
     if whole.size <= _PART:
         return np.asarray(function(*arguments))

@@ -1,4 +1,4 @@
-"""How many images per group it takes to show that two groups differ in accuracy."""
+"""Power and sample size per group for showing that two groups differ in accuracy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regrade.stats.precision import fewest_images
 
 
 def ordered_pairs(groups: int) -> int:
-    """How many differences there are where the best and the worst of so many groups are picked after the fact."""
+    """Return the number of ordered pairs of groups: the comparisons when best and worst are picked from the data."""
     if groups < 2:
         raise UndefinedError(f"a disparity needs at least two groups, got {groups}")
     return groups * (groups - 1)
@@ -29,10 +29,11 @@ def disparity_power(
     comparisons: int = 1,
     confidence: float = 0.95,
 ) -> float:
-    """The chance to show that a group of accuracy ``first`` is above one of accuracy ``second``, on other images.
+    """Return the power to show that accuracy ``first`` of one group is above ``second`` of another.
 
-    It is shown where Newcombe's interval of the difference is above 0, at a level divided by ``comparisons``: 1 for two
-    groups named beforehand, `ordered_pairs` for the best and the worst of several. Computed over all outcomes.
+    The groups have different images. The difference is shown if Newcombe's interval is above 0, at a level divided by
+    ``comparisons``: 1 for two groups chosen in advance, `ordered_pairs` for the best and the worst of several. Computed
+    exactly over all outcomes.
     """
     check_images(min(first_images, second_images))
     _check(first, second)
@@ -46,7 +47,7 @@ def disparity_power(
 def images_per_group(
     first: float, second: float, *, power: float = 0.8, comparisons: int = 1, confidence: float = 0.95
 ) -> int:
-    """Images in each of two groups for `disparity_power` to reach ``power``.
+    """Return the images needed in each of two groups for `disparity_power` to reach ``power``.
 
     >>> images_per_group(0.80, 0.75)
     1092
@@ -70,9 +71,9 @@ def smallest_disparity(
     comparisons: int = 1,
     confidence: float = 0.95,
 ) -> float:
-    """How far below ``accuracy`` the second group must be for its disparity to be shown with this power.
+    """Return the smallest gap below ``accuracy`` that is shown with this power.
 
-    It raises where even a group that is always wrong would not do.
+    Raises if not even a group with accuracy 0 would be shown to be below.
     """
     check_shares(power=power)
 
@@ -84,7 +85,7 @@ def smallest_disparity(
         return reached >= power
 
     if accuracy <= 0 or not enough(accuracy):
-        raise UndefinedError(f"{first_images} and {second_images} images show no disparity below {accuracy:.1%}")
+        raise UndefinedError(f"{first_images} and {second_images} images cannot show any gap below {accuracy:.1%}")
     low, high = 0.0, accuracy
     while high - low > 1e-5:
         middle = (low + high) / 2
@@ -96,19 +97,19 @@ def _check(first: float, second: float) -> None:
     if not 0 <= second <= 1 or not 0 <= first <= 1:
         raise InputError(f"accuracies must lie between 0 and 1, got {first:g} and {second:g}")
     if second >= first:
-        raise UndefinedError("no number of images shows a disparity where the first group is not above the second")
+        raise UndefinedError("the first accuracy must be above the second: otherwise there is no disparity to show")
 
 
 def _most_right(right: IntArray, first_images: int, second_images: int, confidence: float) -> IntArray:
-    """Shape (c,): the most that the second group may have right for the first to be above it; -1 if nothing will do."""
+    """Shape (c,): largest count of right images in the second group that is shown to be below; -1 if none is."""
 
     def above(count: IntArray) -> BoolArray:
         return independent_difference(right, first_images, count, second_images, confidence=confidence).low > 0
 
     low, high = np.full(right.shape, -1), np.full(right.shape, second_images + 1)
-    while (open_ := high - low > 1).any():
-        middle = np.where(open_, (low + high) // 2, 0)
+    while (undecided := high - low > 1).any():
+        middle = np.where(undecided, (low + high) // 2, 0)
         shown = above(middle)
-        low = np.where(open_ & shown, middle, low)
-        high = np.where(open_ & ~shown, middle, high)
+        low = np.where(undecided & shown, middle, low)
+        high = np.where(undecided & ~shown, middle, high)
     return low

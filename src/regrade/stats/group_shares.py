@@ -1,7 +1,7 @@
-"""Shares of several groups of images: how far apart they are, and how low the lowest is.
+"""Shares (proportions) of several groups of images: their range, their differences and the smallest one.
 
-The largest difference of measured shares is too large on average, since the largest of several errors is added to it.
-The intervals here know that which groups are the extremes was seen in the same images.
+The largest difference between measured shares is biased upwards, because the extremes are selected by their errors.
+The intervals in this module account for that selection.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, exact_bounds, method_name, normal_quantile, tail_share
 
-_GRID = 400  # places at which the distribution of the largest error is added up
-_NOTHING = 1e-12  # below this a variance is rounding
+_GRID = 400  # integration points for the distribution of the largest error
+_EPSILON = 1e-12  # a variance below this is rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorTerms:
-    """What each image (n,) adds to the error of its group's share; ``parts`` (n,) are the clusters, or the images."""
+    """Contribution of each image (n,) to the error of its group's share; ``parts`` (n,) are clusters or images."""
 
     added: FloatArray
     parts: IntArray
@@ -33,64 +33,64 @@ class ErrorTerms:
 
     @cached_property
     def by_part(self) -> sparse.csc_array:
-        """Shape (c, g): the sums over the images of each part in each group."""
+        """Shape (c, g): sums over the images of each part in each group."""
         shape = int(self.parts.max()) + 1, self.groups
         return sparse.csc_array((self.added, (self.parts, self.members)), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)
 class GroupShares:
-    """The shares of g groups, ``sizes`` (g,) images each.
+    """Shares of g groups with ``sizes`` (g,) images each.
 
-    ``worth`` (g,) is how many independent images each share is as sure as, if variances were known. ``clusters`` (g,)
-    counts those of each group, where images come in clusters. ``terms`` are what images add to the errors of shares.
+    ``effective_sizes`` (g,) are effective sample sizes, as if variances were known. ``clusters`` (g,) is the number of
+    clusters per group, if images are clustered. ``terms`` are the images' contributions to the errors of the shares.
     """
 
     values: FloatArray
     sizes: IntArray
-    worth: FloatArray
+    effective_sizes: FloatArray
     clusters: IntArray | None
     terms: ErrorTerms
 
     @property
     def errors(self) -> sparse.csc_array:
-        """Shape (c, g), mostly nothing: what each of all c clusters, or images, adds to the error of each share."""
+        """Sparse, shape (c, g): the contribution of each cluster (or image) to the error of each share."""
         return self.terms.by_part
 
     @cached_property
     def correlations(self) -> FloatArray:
-        """Shape (g, g): how the errors of the shares go together; not at all if no cluster is in two groups."""
+        """Shape (g, g): correlations of the errors of the shares; 0 if no cluster is in two groups."""
         if self.clusters is None:
             return np.eye(len(self.values))
         return error_correlations(self.errors, self.errors)
 
     def exact(self, confidence: float) -> Intervals:
-        """Shape (g,): Clopper-Pearson intervals, or Korn-Graubard ones of clusters; all of [0, 1] for one cluster."""
-        worth = self._worth(1 - tail_share(confidence))
-        return exact_bounds(self.values * worth, worth, confidence=confidence)
+        """Shape (g,): Clopper-Pearson intervals (Korn-Graubard for clusters); [0, 1] for a single cluster."""
+        sizes = self._adjusted_sizes(1 - tail_share(confidence))
+        return exact_bounds(self.values * sizes, sizes, confidence=confidence)
 
-    def reaches(self, z: float) -> tuple[FloatArray, FloatArray]:
-        """Shapes (g,): how far below and above each share its Wilson interval reaches, of ``z`` standard errors."""
-        worth = self._worth(float(special.ndtr(z)))
-        total = worth + z * z
-        center = (self.values * worth + z * z / 2) / total
-        reach = z * np.sqrt(self.values * (1 - self.values) * worth + z * z / 4) / total
-        low, high = np.maximum(center - reach, 0.0), np.minimum(center + reach, 1.0)
+    def wilson_distances(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """Shapes (g,): distances of each share to the lower and the upper Wilson bound at ``z`` standard errors."""
+        sizes = self._adjusted_sizes(float(special.ndtr(z)))
+        total = sizes + z * z
+        center = (self.values * sizes + z * z / 2) / total
+        half_width = z * np.sqrt(self.values * (1 - self.values) * sizes + z * z / 4) / total
+        low, high = np.maximum(center - half_width, 0.0), np.minimum(center + half_width, 1.0)
         return np.maximum(self.values - low, 0.0), np.maximum(high - self.values, 0.0)
 
-    def _worth(self, upper: float) -> FloatArray:
-        """What the shares are worth up to this quantile: less with few clusters, nothing with one (Korn, Graubard)."""
+    def _adjusted_sizes(self, upper: float) -> FloatArray:
+        """Effective sizes, reduced for few clusters at the quantile ``upper``; 0 for one (Korn and Graubard)."""
         if self.clusters is None:
-            return self.worth
-        known = special.stdtrit(np.maximum(self.sizes - 1.0, 1.0), upper)
-        estimated = special.stdtrit(np.maximum(self.clusters - 1.0, 1.0), upper)
-        return np.where(self.clusters > 1, self.worth * (known / estimated) ** 2, 0.0)
+            return self.effective_sizes
+        unclustered = special.stdtrit(np.maximum(self.sizes - 1.0, 1.0), upper)
+        clustered = special.stdtrit(np.maximum(self.clusters - 1.0, 1.0), upper)
+        return np.where(self.clusters > 1, self.effective_sizes * (unclustered / clustered) ** 2, 0.0)
 
 
 def group_shares(scores: ArrayLike, groups: ArrayLike, clusters: ArrayLike | None = None) -> GroupShares:
-    """Shares by group, from ``scores`` (n,) between 0 and 1 and the ``groups`` (n,) numbered from 0, none empty.
+    """Return the mean of ``scores`` (n,) in [0, 1] per group; ``groups`` (n,) are numbered from 0, none empty.
 
-    Images of one of the ``clusters`` (n,) do not count as independent, and may be in several groups.
+    Images of one of the ``clusters`` (n,) are treated as dependent; a cluster may span several groups.
 
     >>> group_shares([1, 0, 1, 1], [0, 0, 1, 1]).values.tolist()
     [0.5, 1.0]
@@ -102,26 +102,26 @@ def group_shares(scores: ArrayLike, groups: ArrayLike, clusters: ArrayLike | Non
         raise InputError("scores must lie between 0 and 1")
     sizes = np.bincount(members)
     if not sizes.all():
-        raise UndefinedError("a group has no images: its share has no value")
+        raise UndefinedError("a group has no images: its share is undefined")
     values = np.clip(np.bincount(members, weights=y) / sizes, 0.0, 1.0)
     parts = np.arange(len(y)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
     terms = ErrorTerms((y - values[members]) / sizes[members], parts, members, len(sizes))
     if clusters is None:
         squares = np.asarray(np.bincount(members, weights=terms.added**2), dtype=np.float64)
-        return GroupShares(values, sizes, _worth(values, squares, sizes), None, terms)
+        return GroupShares(values, sizes, _effective_sizes(values, squares, sizes), None, terms)
     counts = np.bincount(np.unique(parts * len(sizes) + members) % len(sizes), minlength=len(sizes))
     variances = _squares(terms.by_part) * counts / np.maximum(counts - 1, 1)
-    return GroupShares(values, sizes, _worth(values, variances, counts), counts, terms)
+    return GroupShares(values, sizes, _effective_sizes(values, variances, counts), counts, terms)
 
 
 def error_correlations(first: sparse.csc_array, second: sparse.csc_array) -> FloatArray:
-    """Shape (g, h): how the errors of g shares go together with those of h others on the same clusters."""
+    """Shape (g, h): correlations of the errors of g shares with those of h shares on the same clusters."""
     lengths = np.outer(np.sqrt(_squares(first)), np.sqrt(_squares(second)))
     return np.clip((first.T @ second).toarray() / np.where(lengths > 0, lengths, 1.0), -1.0, 1.0)
 
 
 def share_difference(shares: GroupShares, first: int, second: int, *, confidence: float = 0.95) -> Estimate:
-    """The share of one group less that of another, named before anyone looked (Newcombe 1998; Zou and Donner 2008)."""
+    """Return the difference of the shares of two groups chosen in advance (Newcombe 1998; Zou and Donner 2008)."""
     bounds = _differences(shares, normal_quantile(confidence))
     value = float(shares.values[first] - shares.values[second])
     n = int(shares.sizes[first] + shares.sizes[second])
@@ -130,48 +130,48 @@ def share_difference(shares: GroupShares, first: int, second: int, *, confidence
 
 
 def share_range(shares: GroupShares, *, confidence: float = 0.95) -> Estimate:
-    """The largest share less the smallest, with an interval that covers at least as often as it promises.
+    """Return the largest share minus the smallest, with a conservative interval.
 
-    Every difference is at most the range, so the lower bound is the largest of the lower bounds of all differences,
-    each as low as it takes for all of them to hold at once (Bonferroni). One difference is the range, so the largest of
-    the upper bounds needs no such care. The interval begins at 0 where no difference can be shown; the value itself is
-    too large on average, by `share_noise` at the most. A single group raises.
+    The range is at least every difference, so the lower bound is the largest simultaneous lower bound of all
+    differences (Bonferroni). The range is one of the differences, so the largest upper bound needs no correction. The
+    lower bound is 0 if no difference is significant. The value is biased upwards by at most `share_noise`. A single
+    group raises.
     """
     if len(shares.values) < 2:
         raise UndefinedError("a disparity needs at least two groups")
-    low = float(_at_once(shares, confidence).low.max())  # at least 0, that of a group less itself
+    low = float(_simultaneous(shares, confidence).low.max())  # at least 0: the diagonal is 0
     high = float(_differences(shares, normal_quantile(confidence)).high.max())
     name = method_name(_kind(shares, "simultaneous newcombe"), confidence)
     return Estimate(float(np.ptp(shares.values)), low, high, int(shares.sizes.sum()), name)
 
 
-def extremes_apart(shares: GroupShares, *, confidence: float = 0.95) -> bool:
-    """Whether the group with the largest share is above the one with the smallest for sure, though both were picked.
+def extremes_differ(shares: GroupShares, *, confidence: float = 0.95) -> bool:
+    """Return whether the groups with the largest and the smallest share differ, corrected for their selection.
 
-    A range above 0 is shown more easily: some two groups differ then, but not always these two.
+    A range above 0 is weaker: it only shows that some two groups differ.
     """
-    bounds = _at_once(shares, confidence)
+    bounds = _simultaneous(shares, confidence)
     return bool(bounds.low[shares.values.argmax(), shares.values.argmin()] > 0)
 
 
 def share_noise(shares: GroupShares) -> float:
-    """The range that is expected of the errors alone, as if all groups were equal.
+    """Return the expected range if all groups had the same true share.
 
-    Of the measured range this much at the most is chance on average: a range of sums is at most the sum of ranges. The
-    errors are taken as normal and, between groups, as independent.
+    This is the largest possible bias of the measured range, since a range of sums is at most the sum of the ranges.
+    Errors are assumed normal and independent between groups.
     """
     mean = float(shares.values @ shares.sizes / shares.sizes.sum())
-    deviations = np.sqrt(max(mean * (1 - mean), _NOTHING) / np.maximum(shares.worth, 1.0))
-    reach = 6 * float(deviations.max())
-    grid = np.linspace(-reach, reach, _GRID)
+    deviations = np.sqrt(max(mean * (1 - mean), _EPSILON) / np.maximum(shares.effective_sizes, 1.0))
+    limit = 6 * float(deviations.max())
+    grid = np.linspace(-limit, limit, _GRID)
     below = special.ndtr(grid[:, None] / deviations).prod(axis=1)
     return 2 * float(np.where(grid >= 0, 1 - below, -below).sum() * (grid[1] - grid[0]))
 
 
 def smallest_share(shares: GroupShares, *, confidence: float = 0.95) -> Estimate:
-    """The smallest share, with an interval for the smallest true one, whichever group that is.
+    """Return the smallest share, with an interval for the smallest true share, whichever group has it.
 
-    It is below every group's upper bound, so these hold at once; and above the lower bound of the group that it is.
+    The upper bound is the smallest simultaneous upper bound of all groups; the lower bound is the smallest lower bound.
     """
     place = int(shares.values.argmin())
     strict = shares.exact(1 - (1 - confidence) / len(shares.values))
@@ -189,30 +189,29 @@ def _squares(errors: sparse.csc_array) -> FloatArray:
     return np.add.reduceat(np.append(errors.data**2, 0.0), errors.indptr[:-1])  # no column is empty
 
 
-def _worth(values: FloatArray, variances: FloatArray, counts: IntArray) -> FloatArray:
-    """The images behind a variance; as many as there are, or clusters, where nothing varies."""
+def _effective_sizes(values: FloatArray, variances: FloatArray, counts: IntArray) -> FloatArray:
+    """Effective sample sizes from variances; ``counts`` of images or clusters where nothing varies."""
     spread = values * (1 - values)
-    varies = variances > _NOTHING * np.maximum(spread, _NOTHING)
+    varies = variances > _EPSILON * np.maximum(spread, _EPSILON)
     return np.where(varies, spread / np.where(varies, variances, 1.0), counts)
 
 
-def _at_once(shares: GroupShares, confidence: float) -> Intervals:
-    """Shape (g, g): differences whose lower bounds hold for all pairs at once (Bonferroni)."""
+def _simultaneous(shares: GroupShares, confidence: float) -> Intervals:
+    """Shape (g, g): differences whose lower bounds hold for all pairs simultaneously (Bonferroni)."""
     groups = len(shares.values)
     return _differences(shares, float(special.ndtri(1 - tail_share(confidence) / (groups * (groups - 1)))))
 
 
 def _differences(shares: GroupShares, z: float) -> Intervals:
-    """Shape (g, g): intervals of each share less each other; where clusters are in both, their errors go together."""
-    down, up = shares.reaches(z)
+    """Shape (g, g): intervals of all differences of shares, with correlated errors where clusters are shared."""
+    down, up = shares.wilson_distances(z)
     difference = shares.values[:, None] - shares.values
-    together = 2 * shares.correlations
-    low = difference - np.sqrt(np.maximum(_joined(down, up, together), 0.0))
-    high = difference + np.sqrt(np.maximum(_joined(up, down, together), 0.0))
+    low = difference - np.sqrt(np.maximum(_squared_distance(down, up, shares.correlations), 0.0))
+    high = difference + np.sqrt(np.maximum(_squared_distance(up, down, shares.correlations), 0.0))
     np.fill_diagonal(low, 0.0)
     np.fill_diagonal(high, 0.0)
     return Intervals(np.maximum(low, -1.0), np.minimum(high, 1.0))
 
 
-def _joined(own: FloatArray, other: FloatArray, together: FloatArray) -> FloatArray:
-    return own[:, None] ** 2 + other**2 - together * np.outer(own, other)
+def _squared_distance(first: FloatArray, second: FloatArray, correlations: FloatArray) -> FloatArray:
+    return first[:, None] ** 2 + second**2 - 2 * correlations * np.outer(first, second)

@@ -14,12 +14,12 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.cores import elementwise
 
-_FEW = 20  # pairs of counts among which looking for equal ones takes longer than their quantiles
+_FEW = 20  # up to this many pairs, computing every quantile is faster than finding duplicates
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """Lower and upper bounds, in the shape of what they were computed from."""
+    """Lower and upper bounds, in the shape of the input."""
 
     low: FloatArray
     high: FloatArray
@@ -29,10 +29,10 @@ IntervalMethod = Callable[..., Intervals]
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Intervals:
-    """Exact intervals for proportions: they cover at least as often as they promise.
+    """Return exact intervals for proportions; coverage is at least ``confidence``.
 
-    ``successes`` and ``trials`` are counts of any shapes that broadcast; no trials raises. The
-    lower bound is 0 without successes, the upper 1 without failures (Recht et al. 2019, Table 1).
+    ``successes`` and ``trials`` are counts of any shapes that broadcast; 0 trials raises. The lower bound is 0 without
+    successes, the upper bound 1 without failures (Recht et al. 2019, Table 1).
 
     >>> interval = clopper_pearson(41_430, 50_000)
     >>> round(float(interval.low), 4), round(float(interval.high), 4)
@@ -41,38 +41,39 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, confidence: floa
     k, n = _counts(successes, trials)
     if k.size <= _FEW:
         return exact_bounds(k, n, confidence=confidence)
-    # Counts repeat in tables of models by slices, and the quantile is the dear part: once a pair.
+    # Counts repeat in tables of models by slices, and the quantile is expensive: compute it once per distinct pair.
     sizes, size_index = np.unique(n, return_inverse=True)
-    base = n.max(initial=0) + 1  # pairs are numbered by the index of n, so that large counts do not overflow
+    base = n.max(initial=0) + 1  # keys use the index of n, so that large counts do not overflow
     pairs, places = np.unique(k + base * size_index.reshape(k.shape), return_inverse=True)
     bounds = exact_bounds(pairs % base, sizes[pairs // base], confidence=confidence)
     return Intervals(bounds.low[places].reshape(k.shape), bounds.high[places].reshape(k.shape))
 
 
 def exact_bounds(successes: FloatArray | IntArray, trials: FloatArray | IntArray, *, confidence: float) -> Intervals:
-    """The Clopper-Pearson formula, for counts that need not be whole (effective sample sizes)."""
+    """Return Clopper-Pearson bounds for counts that need not be integers (effective sample sizes)."""
     tail = tail_share(confidence)
     failures = trials - successes
-    some_right, some_wrong = np.where(successes > 0, successes, 1), np.where(failures > 0, failures, 1)
-    low = elementwise(special.betaincinv, some_right, failures + 1, tail)
-    high = elementwise(special.betaincinv, successes + 1, some_wrong, 1 - tail)
+    positive_successes = np.where(successes > 0, successes, 1)
+    positive_failures = np.where(failures > 0, failures, 1)
+    low = elementwise(special.betaincinv, positive_successes, failures + 1, tail)
+    high = elementwise(special.betaincinv, successes + 1, positive_failures, 1 - tail)
     return Intervals(np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0))
 
 
 def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Intervals:
-    """Score intervals for proportions: close to nominal on average, short, never outside [0, 1]."""
+    """Return Wilson's score intervals for proportions: short, with nominal coverage on average, within [0, 1]."""
     k, n = _counts(successes, trials)
     z2 = normal_quantile(confidence) ** 2
     share = k / n
     center = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / n / n / 4)) / (1 + z2 / n)
-    low = np.where(k == 0, 0.0, np.maximum(center - reach, 0.0))
-    high = np.where(k == n, 1.0, np.minimum(center + reach, 1.0))
+    half_width = np.sqrt(z2 * (share * (1 - share) / n + z2 / n / n / 4)) / (1 + z2 / n)
+    low = np.where(k == 0, 0.0, np.maximum(center - half_width, 0.0))
+    high = np.where(k == n, 1.0, np.minimum(center + half_width, 1.0))
     return Intervals(low, high)
 
 
 def jeffreys(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Intervals:
-    """Equal-tailed intervals of the Beta(1/2, 1/2) prior; 0 and 1 are kept at the edges."""
+    """Return equal-tailed credible intervals for the Beta(1/2, 1/2) prior; the edges stay 0 and 1."""
     k, n = _counts(successes, trials)
     tail = tail_share(confidence)
     low = np.where(k == 0, 0.0, special.betaincinv(k + 0.5, n - k + 0.5, tail))
@@ -87,7 +88,7 @@ def proportions(
     confidence: float = 0.95,
     method: IntervalMethod = clopper_pearson,
 ) -> list[Estimate]:
-    """Shares with their intervals, one `Estimate` a pair of counts."""
+    """Return proportions with intervals, one `Estimate` per pair of counts."""
     k, n = _counts(successes, trials)
     bounds = method(k, n, confidence=confidence)
     name = method_name(method.__name__.replace("_", "-"), confidence)
@@ -98,41 +99,41 @@ def proportions(
 def proportion(
     successes: int, trials: int, *, confidence: float = 0.95, method: IntervalMethod = clopper_pearson
 ) -> Estimate:
-    """One share with its interval."""
+    """Return one proportion with its interval."""
     return proportions([successes], [trials], confidence=confidence, method=method)[0]
 
 
 def method_name(method: str, confidence: float) -> str:
-    """How an interval is named in an `Estimate`: the method and its confidence level."""
+    """Return the text for `Estimate.method`: the method and its confidence level."""
     return f"{method} {100 * confidence:g}%"
 
 
 def tail_share(confidence: float) -> float:
-    """What an interval leaves out on either side; a confidence outside (0, 1) raises."""
+    """Return the probability of one tail, (1 - confidence) / 2; a confidence outside (0, 1) raises."""
     if not 0 < confidence < 1:
         raise InputError(f"confidence must lie between 0 and 1, got {confidence}")
     return (1 - confidence) / 2
 
 
 def normal_quantile(confidence: float) -> float:
-    """How many standard deviations a normal interval reaches to either side."""
+    """Return z, the half-width of a normal interval in standard deviations."""
     return float(special.ndtri(1 - tail_share(confidence)))
 
 
-def whole_numbers(*counts: ArrayLike) -> tuple[IntArray, ...]:
-    """Counts broadcast against each other, as wide integers; what is not whole raises."""
+def as_counts(*counts: ArrayLike) -> tuple[IntArray, ...]:
+    """Return the counts broadcast against each other as int64; non-integers raise."""
     arrays: Sequence[np.ndarray] = [np.asarray(count) for count in counts]
     if len({array.shape for array in arrays}) > 1:
         arrays = np.broadcast_arrays(*arrays)
     if any(array.size and not np.issubdtype(array.dtype, np.integer) for array in arrays):
-        raise InputError("counts must be whole numbers")
+        raise InputError("counts must be integers")
     return tuple(array.astype(np.int64) for array in arrays)
 
 
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[IntArray, IntArray]:
-    k, n = whole_numbers(successes, trials)
+    k, n = as_counts(successes, trials)
     if (n == 0).any():
-        raise UndefinedError("a proportion of nothing has no value: trials must be at least 1")
+        raise UndefinedError("a proportion needs at least 1 trial, got 0")
     if (k < 0).any() or (k > n).any():
         raise InputError("successes must lie between 0 and trials")
     return k, n

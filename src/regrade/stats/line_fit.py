@@ -1,7 +1,7 @@
-"""The line through models: accuracy on a new test set against accuracy on the original.
+"""Line fits through models: accuracy on a new test set against accuracy on the original one.
 
-Ordinary least squares on the plain, probit or logit scale. The intervals say how the line would vary over other
-models, and trust neither that all scatter alike nor that there are many.
+Ordinary least squares on the linear, probit or logit scale. The intervals describe variation over models, and are
+valid for few models and heteroscedastic residuals.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name, tail_share
 
-_ALONE = 1e-12  # what is left of a model's residual, as a share of its variance, where the line must go through it
+_EPSILON = 1e-12  # 1 - leverage below this: the line must go through the model
 
 
 class Scale(Enum):
-    """The scale on which accuracies lie on a line."""
+    """The scale on which the line is fitted."""
 
     LINEAR = "linear"
     PROBIT = "probit"
@@ -53,7 +53,7 @@ class Scale(Enum):
 
 @dataclass(frozen=True)
 class Band:
-    """The fitted line and its pointwise interval over a grid of x, all as fractions."""
+    """The fitted line with its pointwise interval over a grid of x, all as fractions."""
 
     x: FloatArray
     line: FloatArray
@@ -63,10 +63,10 @@ class Band:
 
 @dataclass(frozen=True)
 class LineFit:
-    """y = slope * x + intercept on a scale.
+    """A fitted line, y = slope * x + intercept on a scale.
 
-    ``draws`` of models made the intervals if they come from a bootstrap; ``degenerate`` ones had no slope and were
-    left out.
+    For bootstrap intervals, ``draws`` is the number of draws and ``degenerate`` the number of excluded draws without
+    a slope.
     """
 
     scale: Scale
@@ -78,7 +78,7 @@ class LineFit:
     degenerate: int = 0
 
     def predict(self, accuracies: ArrayLike) -> FloatArray:
-        """What the line expects on the new test set, as fractions."""
+        """Return the accuracies expected on the new test set, as fractions."""
         return self.scale.inverse(self.slope.value * self.scale.transform(accuracies) + self.intercept.value)
 
 
@@ -91,7 +91,7 @@ def fit_line(
     confidence: float = 0.95,
     band_points: int = 200,
 ) -> LineFit:
-    """One line through m models, from accuracies ``x`` and ``y`` (m,) as fractions; see `fit_lines`."""
+    """Fit one line through m models, from accuracies ``x`` and ``y`` (m,) as fractions; see `fit_lines`."""
     return fit_lines(
         x, np.atleast_2d(y), scale=scale, images=images, confidence=confidence, band_points=band_points
     )[0]  # fmt: skip
@@ -107,15 +107,14 @@ def fit_lines(
     band_points: int = 200,
     at: ArrayLike | None = None,
 ) -> list[LineFit]:
-    """A line for each of t new test sets, from accuracies ``x`` (m,) and ``ys`` (t, m) as fractions.
+    """Fit a line for each of t new test sets, from accuracies ``x`` (m,) and ``ys`` (t, m) as fractions.
 
-    The intervals are t intervals that let every model scatter in its own measure, with as many degrees of freedom as
-    the models behind each number are worth (Bell and McCaffrey 2002; Imbens and Kolesár 2016). Where one or two
-    models decide they are wide; where models at one end scatter four times as much as at the other, 20 are covered
-    in 0.93 at 0.95. On the probit and logit scales accuracies of 0 and 1 have no place; ``images`` moves them in by
-    half an image. The band is over ``band_points`` from the least to the greatest x, and ``band_points=0`` leaves it
-    out; with accuracies ``at`` it is over these instead. Fewer than three models, or models all alike on the
-    original, raise.
+    The intervals are heteroscedasticity-robust t intervals (HC2) with Bell-McCaffrey degrees of freedom (Bell and
+    McCaffrey 2002; Imbens and Kolesár 2016). They are wide where one or two models determine the line; if the residuals
+    at one end are four times as large as at the other, coverage with 20 models is 0.93 at 0.95. On the probit and logit
+    scales accuracies of 0 and 1 are infinite; ``images`` moves them inwards by half an image. The band has
+    ``band_points`` points from the smallest to the largest x (0 for no band), or the accuracies ``at`` if given. Raises
+    for fewer than three models, or if all models have the same accuracy on the original.
     """
     a, b = scaled_accuracies(x, ys, scale, images)
     grid = np.linspace(a.min(), a.max(), band_points)
@@ -124,18 +123,19 @@ def fit_lines(
     contrasts = line_contrasts(a, grid)
     values = b @ contrasts.T
     residuals = b - values[:, :1] * a - values[:, 1:2]
-    reach = _reach(a, contrasts, residuals, confidence)
+    half_widths = _half_widths(a, contrasts, residuals, confidence)
     name = method_name("robust t over models", confidence)
     fits = []
-    for y, value, low, high, left in zip(b, values, values - reach, values + reach, residuals, strict=True):
+    rows = zip(b, values, values - half_widths, values + half_widths, residuals, strict=True)
+    for y, value, low, high, residual in rows:
         slope, intercept = (Estimate(float(value[i]), float(low[i]), float(high[i]), len(a), name) for i in (0, 1))
         band = Band(*(scale.inverse(part) for part in (grid, value[2:], low[2:], high[2:]))) if len(grid) else None
-        fits.append(LineFit(scale, slope, intercept, r_squared(y, left), band))
+        fits.append(LineFit(scale, slope, intercept, r_squared(y, residual), band))
     return fits
 
 
 def scaled_accuracies(x: ArrayLike, ys: ArrayLike, scale: Scale, images: int | None) -> tuple[FloatArray, FloatArray]:
-    """Accuracies (m,) and (t, m), checked and on the scale."""
+    """Return accuracies (m,) and (t, m), validated and transformed to the scale."""
     a: FloatArray = np.asarray(x, dtype=np.float64)
     b: FloatArray = np.asarray(ys, dtype=np.float64)
     if a.ndim != 1 or b.ndim != 2 or b.shape[1] != len(a):
@@ -151,7 +151,7 @@ def scaled_accuracies(x: ArrayLike, ys: ArrayLike, scale: Scale, images: int | N
 
 
 def r_squared(y: FloatArray, residuals: FloatArray) -> float:
-    """The share of variance explained; 1 where y does not vary and the line goes through it."""
+    """Return the share of variance explained; 1 if y is constant."""
     if np.ptp(y) == 0:
         return 1.0
     return float(1 - (residuals**2).sum() / ((y - y.mean()) ** 2).sum())
@@ -163,38 +163,37 @@ def _inside(values: FloatArray, scale: Scale, images: int | None) -> FloatArray:
     if images is not None:
         return np.clip(values, 0.5 / images, 1 - 0.5 / images)
     if ((values <= 0) | (values >= 1)).any():
-        raise UndefinedError(f"accuracies of 0 or 1 have no {scale.value}: say how many images, to move them in")
+        raise UndefinedError(f"accuracies of 0 or 1 have no {scale.value}: pass images to move them inwards")
     return values
 
 
 def line_contrasts(a: FloatArray, grid: FloatArray) -> FloatArray:
-    """Shape (2 + g, m): the weights of the models' y in the slope, the intercept and the line over the grid."""
-    centerd = a - a.mean()
-    slope = centerd / (centerd @ centerd)
+    """Shape (2 + g, m): weights of the models' y in the slope, the intercept and the line over the grid."""
+    centered = a - a.mean()
+    slope = centered / (centered @ centered)
     return np.vstack([slope, 1 / len(a) + np.outer(np.r_[0.0, grid] - a.mean(), slope)])
 
 
-def _reach(a: FloatArray, contrasts: FloatArray, residuals: FloatArray, confidence: float) -> FloatArray:
-    """Shape (t, p): half the length of the intervals for p weighted sums (p, m) of the models' y."""
+def _half_widths(a: FloatArray, contrasts: FloatArray, residuals: FloatArray, confidence: float) -> FloatArray:
+    """Shape (t, p): half-widths of the intervals for p weighted sums (p, m) of the models' y."""
     weights, freedom = robust_weights(a, contrasts)
     return special.stdtrit(freedom, 1 - tail_share(confidence)) * np.sqrt(residuals**2 @ weights.T)
 
 
 def robust_weights(a: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What squared residuals (m,) weigh in the variance of p weighted sums (p, m), and their degrees of freedom (p,).
+    """Return weights (p, m) of squared residuals in the variances of p weighted sums, and degrees of freedom (p,).
 
-    The line is drawn towards each model by its leverage and leaves a residual that much too small, so it is scaled up
-    (HC2). A model that the line must go through leaves none, and is taken to scatter as the others do. Residuals that
-    go together are worth fewer degrees of freedom.
+    Residuals are scaled up by their leverage (HC2). A model that the line must go through has no residual; its variance
+    is taken from the other models. Correlated residuals reduce the degrees of freedom.
     """
     models = len(a)
     unit = (a - a.mean()) / np.linalg.norm(a - a.mean())
-    left = 1 - 1 / models - unit**2  # of each model's variance in its residual
-    alone = left < _ALONE
-    left = np.where(alone, 0.0, left)
+    remaining = 1 - 1 / models - unit**2  # 1 - leverage
+    fixed = remaining < _EPSILON
+    remaining = np.where(fixed, 0.0, remaining)
     squares = contrasts**2
-    shares = np.where(alone, 0.0, squares) + np.outer(squares @ alone, left / (models - 2))
-    scale = np.where(alone, 1.0, left)
+    shares = np.where(fixed, 0.0, squares) + np.outer(squares @ fixed, remaining / (models - 2))
+    scale = np.where(fixed, 1.0, remaining)
     correlation = -(1 / models + np.outer(unit, unit)) / np.sqrt(np.outer(scale, scale))
     np.fill_diagonal(correlation, 1.0)
     freedom = shares.sum(axis=1) ** 2 / ((shares @ correlation**2) * shares).sum(axis=1)

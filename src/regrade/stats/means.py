@@ -1,4 +1,4 @@
-"""Means over images that are not one simple sample: drawn class by class, or household by household."""
+"""Means over images from stratified or clustered samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regrade.stats.intervals import exact_bounds, method_name, tail_share
 
 @dataclass(frozen=True)
 class Spread:
-    """Means (m,) with their variances, degrees of freedom, and the sample size if nothing varies."""
+    """Means (m,) with variances and degrees of freedom; ``plain_size`` is the sample size if nothing varies."""
 
     means: FloatArray
     variances: FloatArray
@@ -28,12 +28,12 @@ class Spread:
 def stratified_mean(
     values: ArrayLike, strata: ArrayLike, *, weights: ArrayLike | None = None, confidence: float = 0.95
 ) -> list[Estimate]:
-    """Weighted means over strata with t intervals, for each row of ``values`` (m, n) or (n,).
+    """Return weighted means over strata with t intervals, for each row of ``values`` (m, n) or (n,).
 
-    ``strata`` (n,) names each image's stratum; ``weights`` follow the sorted strata and default to
-    equal ones (the macro mean). To the variance of each stratum the others add one image's worth of
-    theirs, so that a few images which happen to agree do not pass for certainty; with strata of one
-    size and weight this is the textbook variance. The degrees of freedom are Satterthwaite's.
+    ``strata`` (n,) is each image's stratum; ``weights`` follow the sorted strata (default: equal, the macro mean).
+    Each stratum's variance is shrunk towards the overall one with the weight of one image, so that a few images that
+    happen to agree do not look certain; with strata of equal size and weight this is the textbook variance. The
+    degrees of freedom are Satterthwaite's.
     """
     return _t_intervals(stratified(values, strata, weights), "stratified t", confidence)
 
@@ -41,34 +41,34 @@ def stratified_mean(
 def stratified_proportion(
     correct: ArrayLike, strata: ArrayLike, *, weights: ArrayLike | None = None, confidence: float = 0.95
 ) -> list[Estimate]:
-    """Weighted shares over strata, as `stratified_mean`, with Korn-Graubard intervals for 0/1 values.
+    """Return weighted proportions over strata, as `stratified_mean`, with Korn-Graubard intervals for 0/1 values.
 
-    They are Clopper-Pearson intervals at the sample size that the design is worth, so they stay
-    inside [0, 1] and have a width even where every image is right.
+    These are Clopper-Pearson intervals at the effective sample size, so they stay within [0, 1] and have a positive
+    width even if every image is right.
     """
     return korn_graubard(stratified(_zero_or_one(correct), strata, weights), "stratified korn-graubard", confidence)
 
 
 def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
-    """Means over images that come in clusters, with t intervals, for each row of ``values`` (m, n) or (n,).
+    """Return means over clustered images with t intervals, for each row of ``values`` (m, n) or (n,).
 
-    The variance is that of the cluster totals (linearized), so images of one household or one
-    photographer do not count as independent. Fewer than two clusters raises.
+    The (linearized) variance is that of the cluster totals, so images of one household or photographer do not count as
+    independent. Fewer than two clusters raises.
     """
     return _t_intervals(_clustered(values, clusters), "clustered t", confidence)
 
 
 def clustered_proportion(correct: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
-    """Shares over images that come in clusters, with Korn-Graubard intervals for 0/1 values."""
+    """Return proportions over clustered images, with Korn-Graubard intervals for 0/1 values."""
     return korn_graubard(_clustered(_zero_or_one(correct), clusters), "clustered korn-graubard", confidence)
 
 
 def stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None) -> Spread:
-    """The weighted means over strata of `stratified_mean`, with what their intervals rest on."""
+    """Return the weighted means over strata of `stratified_mean`, with variances and degrees of freedom."""
     rows, members, sizes = _grouped(values, strata)
     shares = _normalized(weights, len(sizes))
     if (sizes == 1).all():
-        raise UndefinedError("every stratum holds a single image: the variance within strata is not known")
+        raise UndefinedError("every stratum has a single image: the variance within strata is unknown")
     means = _sums_by_group(rows, members) / sizes
     squares = _sums_by_group((rows - means[:, members]) ** 2, members)
     costs = shares**2 / sizes
@@ -85,8 +85,8 @@ def _per_image(
 ) -> FloatArray:
     """Shape (m, h): the variance of one image of each stratum.
 
-    Single images have none of their own and may be unlike the strata they borrow from: where there are several,
-    the variance between them counts if it is larger.
+    Strata with a single image borrow the overall variance; if there are several, the variance between them is used
+    where it is larger.
     """
     borrowed = _borrowed(squares, sizes, costs)
     variances = (squares + borrowed) / sizes
@@ -98,10 +98,10 @@ def _per_image(
 
 
 def _borrowed(squares: FloatArray, sizes: IntArray, costs: FloatArray) -> FloatArray:
-    """Shape (m, 1): the variance of one image over all strata, by images or by what each stratum costs.
+    """Shape (m, 1): the variance of one image over all strata, weighted by images or by ``costs``.
 
-    The larger of the two: small strata must not borrow the certainty of large easy ones, nor large
-    weights that of the few images behind them.
+    The larger of the two is used: small strata must not borrow the small variance of large easy ones, nor strata with
+    large weights that of a few images.
     """
     several = sizes > 1
     own = squares / np.maximum(sizes - 1, 1)
@@ -117,7 +117,7 @@ def _clustered(values: ArrayLike, clusters: ArrayLike) -> Spread:
         raise UndefinedError("a clustered interval needs at least two clusters")
     totals = _sums_by_group(rows, members)
     everything = totals.sum(axis=1)
-    # times n: whole numbers for 0/1 values, so that clusters all alike give exactly 0
+    # times n: integers for 0/1 values, so that identical clusters give exactly 0
     residuals = (n * totals - everything[:, None] * sizes) / n
     variances = groups / (groups - 1) * (residuals**2).sum(axis=1) / n**2
     return Spread(everything / n, variances, np.full(len(rows), groups - 1.0), float(groups), n)
@@ -129,7 +129,7 @@ def _grouped(values: ArrayLike, groups: ArrayLike) -> tuple[FloatArray, IntArray
     if rows.shape[1] != len(members):
         raise InputError(f"{rows.shape[1]} values but {len(members)} group entries")
     if not rows.shape[1]:
-        raise UndefinedError("a mean over no images has no value")
+        raise UndefinedError("a mean needs at least one image, got 0")
     if not np.isfinite(rows).all():
         raise InputError("a mean needs finite numbers")
     return rows, members, sizes
@@ -138,7 +138,7 @@ def _grouped(values: ArrayLike, groups: ArrayLike) -> tuple[FloatArray, IntArray
 def _zero_or_one(correct: ArrayLike) -> FloatArray:
     values = np.asarray(correct, dtype=np.float64)
     if not ((values == 0) | (values == 1)).all():
-        raise InputError("a share needs values that are 1 (right) or 0 (wrong)")
+        raise InputError("a proportion needs values that are 1 (right) or 0 (wrong)")
     return values
 
 
@@ -149,24 +149,24 @@ def _sums_by_group(rows: FloatArray, members: IntArray) -> FloatArray:
 def _normalized(weights: ArrayLike | None, strata: int) -> FloatArray:
     shares = np.ones(strata) if weights is None else np.asarray(weights, dtype=np.float64)
     if shares.shape != (strata,) or (shares < 0).any() or shares.sum() <= 0:
-        raise InputError(f"weights must be {strata} numbers of at least 0, not all of them 0")
+        raise InputError(f"weights must be {strata} non-negative numbers, not all of them 0")
     return shares / shares.sum()
 
 
 def _t_intervals(spread: Spread, method: str, confidence: float) -> list[Estimate]:
-    reach = special.stdtrit(spread.freedom, 1 - tail_share(confidence)) * np.sqrt(spread.variances)
-    return _estimates(spread, spread.means - reach, spread.means + reach, method_name(method, confidence))
+    half_width = special.stdtrit(spread.freedom, 1 - tail_share(confidence)) * np.sqrt(spread.variances)
+    return _estimates(spread, spread.means - half_width, spread.means + half_width, method_name(method, confidence))
 
 
 def korn_graubard(spread: Spread, method: str, confidence: float) -> list[Estimate]:
-    """Shares with Clopper-Pearson intervals at the sample size that their variance is worth."""
+    """Return proportions with Clopper-Pearson intervals at their effective sample sizes."""
     shares = np.clip(spread.means, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        worth = shares * (1 - shares) / spread.variances
-    worth = np.where(spread.variances > 0, worth, spread.plain_size)
+        sizes = shares * (1 - shares) / spread.variances
+    sizes = np.where(spread.variances > 0, sizes, spread.plain_size)
     upper = 1 - tail_share(confidence)
-    worth *= (special.stdtrit(max(spread.n - 1, 1), upper) / special.stdtrit(spread.freedom, upper)) ** 2
-    bounds = exact_bounds(shares * worth, worth, confidence=confidence)
+    sizes *= (special.stdtrit(max(spread.n - 1, 1), upper) / special.stdtrit(spread.freedom, upper)) ** 2
+    bounds = exact_bounds(shares * sizes, sizes, confidence=confidence)
     name = method_name(method, confidence)
     return _estimates(replace(spread, means=shares), bounds.low, bounds.high, name)
 

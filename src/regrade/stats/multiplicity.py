@@ -1,4 +1,4 @@
-"""Corrections of many p-values, and of many intervals, at once."""
+"""Corrections of p-values and intervals for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from regrade.core.errors import InputError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name, normal_quantile
 
-_BLOCK = 1 << 18  # p-values at a time, where there may be millions
+_BLOCK = 1 << 18  # p-values processed at a time; there may be millions
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
-    """Holm's adjusted p-values: the chance of any false finding stays below the level.
+    """Return Holm's adjusted p-values, which control the family-wise error rate.
 
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.06, 0.06]
@@ -27,9 +27,10 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
 
 def holm_threshold(p_values: FloatArray, level: float) -> float:
-    """The largest of p-values (p,) that Holm's correction leaves at or below a level; -1 where there is none.
+    """Return the largest p-value (p,) that is significant at ``level`` after Holm's correction; -1 if none is.
 
-    A p-value is at or below it exactly where `holm` makes it at most the level. The array is sorted in place.
+    A p-value is at most this threshold exactly if its `holm`-adjusted value is at most ``level``. Sorts the array in
+    place.
 
     >>> holm_threshold(np.array([0.01, 0.06, 0.02]), 0.05)
     0.02
@@ -46,7 +47,7 @@ def holm_threshold(p_values: FloatArray, level: float) -> float:
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:
-    """Benjamini and Hochberg's adjusted p-values: the expected share of false findings stays below the level.
+    """Return Benjamini and Hochberg's adjusted p-values, which control the false discovery rate.
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.04, 0.04]
@@ -56,19 +57,21 @@ def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:
     return _restored(np.minimum.accumulate(scaled[::-1])[::-1], order)
 
 
-def confidence_of_each(comparisons: int, confidence: float = 0.95) -> float:
-    """The confidence at which each of so many intervals is made so that all hold together (Bonferroni).
+def bonferroni_confidence(comparisons: int, confidence: float = 0.95) -> float:
+    """Return the confidence level per interval so that all ``comparisons`` intervals hold simultaneously (Bonferroni).
 
-    >>> round(confidence_of_each(10), 4)
+    >>> round(bonferroni_confidence(10), 4)
     0.995
     """
     return 1 - (1 - confidence) / max(comparisons, 1)
 
 
-def named_together(estimate: Estimate, comparisons: int, *, confidence: float = 0.95) -> Estimate:
-    """An estimate at `confidence_of_each`, whose method says that so many intervals hold together; one is as it was.
+def mark_simultaneous(estimate: Estimate, comparisons: int, *, confidence: float = 0.95) -> Estimate:
+    """Return the estimate with ``comparisons`` added to its method name; unchanged for a single comparison.
 
-    >>> named_together(Estimate(0.5, 0.1, 0.9, 10, "clopper-pearson 99.5%"), 10).method
+    Its interval must already be at `bonferroni_confidence`.
+
+    >>> mark_simultaneous(Estimate(0.5, 0.1, 0.9, 10, "clopper-pearson 99.5%"), 10).method
     'clopper-pearson, 10 together 95%'
     """
     if comparisons < 2:
@@ -77,24 +80,24 @@ def named_together(estimate: Estimate, comparisons: int, *, confidence: float = 
     return replace(estimate, method=method_name(f"{method}, {comparisons:,} together", confidence))
 
 
-def widened(estimate: Estimate, comparisons: int, *, confidence: float = 0.95) -> Estimate:
-    """An estimate with an interval as much wider as normal ones must be for so many to hold together (Bonferroni).
+def widen_for_comparisons(estimate: Estimate, comparisons: int, *, confidence: float = 0.95) -> Estimate:
+    """Return the estimate with its interval widened so that ``comparisons`` hold simultaneously (Bonferroni).
 
-    For intervals that cannot be made anew at `confidence_of_each`.
+    The factor is that of normal intervals. Use it for intervals that cannot be recomputed at `bonferroni_confidence`.
 
-    >>> wider = widened(Estimate(0.5, 0.4, 0.6, 10, "delta 95%"), 20)  # 3.023 standard errors instead of 1.960
+    >>> wider = widen_for_comparisons(Estimate(0.5, 0.4, 0.6, 10, "delta 95%"), 20)  # 3.023 / 1.960 times as wide
     >>> round(wider.low, 4), round(wider.high, 4), wider.method
     (0.3457, 0.6543, 'delta, 20 together 95%')
     """
-    wider = normal_quantile(confidence_of_each(comparisons, confidence)) / normal_quantile(confidence)
-    low, high = (estimate.value + wider * (bound - estimate.value) for bound in (estimate.low, estimate.high))
-    return named_together(replace(estimate, low=low, high=high), comparisons, confidence=confidence)
+    factor = normal_quantile(bonferroni_confidence(comparisons, confidence)) / normal_quantile(confidence)
+    low, high = (estimate.value + factor * (bound - estimate.value) for bound in (estimate.low, estimate.high))
+    return mark_simultaneous(replace(estimate, low=low, high=high), comparisons, confidence=confidence)
 
 
 def _ordered(p_values: ArrayLike) -> tuple[FloatArray, IntArray]:
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError("p-values must be a flat list of numbers between 0 and 1")
+        raise InputError("p-values must be a one-dimensional array of numbers between 0 and 1")
     return p, np.argsort(p, kind="stable")
 
 

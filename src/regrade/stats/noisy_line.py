@@ -1,9 +1,9 @@
-"""The line through models whose accuracies were measured on samples of images, on both axes.
+"""Errors-in-variables line fit through models whose accuracies on both axes are measured on samples of images.
 
-Least squares takes the accuracies on the original as exact. They are not: noise in x flattens the line, most where the
-models are close together, and images that were drawn easy or hard move all models at once. Here the noise of the
-images, which is known, is taken out of the spread of x (Fuller 1987, Measurement Error Models, section 1.2), and
-intervals are over other models and other images.
+Least squares treats the accuracies on the original as exact. Noise in x attenuates the slope, most where the models are
+close together, and a sample of easy or hard images shifts all models at once. Here the known sampling noise is removed
+from the spread of x (Fuller 1987, Measurement Error Models, section 1.2), and the intervals are over both models and
+images.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from regrade.core.errors import InputError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name
 from regrade.stats.line_fit import Band, LineFit, Scale, r_squared, robust_weights, scaled_accuracies
-from regrade.stats.two_way import two_way_reach
+from regrade.stats.two_way import two_way_half_width
 
-ENOUGH_SPREAD = 3.0
-"""How many standard errors the models' spread on the original must be above nothing for a slope to be told."""
+MIN_SPREAD = 3.0
+"""Smallest spread of the models on the original, in standard errors, for which a slope is estimated."""
 
 _METHOD = "robust t over models and images"
 
 
 @dataclass(frozen=True)
 class NoisyLine:
-    """A line through models, with the noise of images on both axes.
+    """Result of `fit_noisy_line`.
 
-    ``reliability`` is the share of the models' spread on the original that is not noise of images, and ``spread`` how
-    many standard errors it is above nothing. Below `ENOUGH_SPREAD` there is no ``fit``.
+    ``reliability`` is the share of the models' variance on the original that is not sampling noise, and ``spread`` that
+    variance in standard errors. Below `MIN_SPREAD`, ``fit`` is None.
     """
 
     fit: LineFit | None
@@ -49,11 +49,11 @@ def fit_noisy_line(
     confidence: float = 0.95,
     band_points: int = 200,
 ) -> NoisyLine:
-    """The line through m models, from accuracies ``x`` and ``y`` (m,) as fractions.
+    """Fit the line through m models, from accuracies ``x`` and ``y`` (m,) as fractions, with noise on both axes.
 
-    ``x_noise`` and ``y_noise`` (m, m) are the covariances of the accuracies over drawings of images, as
-    `accuracy_covariance` gives them; the two sets share no image. The residuals of the models hold their own part of
-    that noise already, which is counted once. On the probit and logit scales accuracies of 0 and 1 raise.
+    ``x_noise`` and ``y_noise`` (m, m) are the sampling covariances of the accuracies, from `accuracy_covariance`; the
+    two test sets must not share images. The residuals already contain part of that noise, which is counted only once.
+    On the probit and logit scales accuracies of 0 and 1 raise.
     """
     a, b = scaled_accuracies(x, np.atleast_2d(np.asarray(y, dtype=np.float64)), scale, None)
     noise = tuple(_on_scale(matrix, values, scale) for matrix, values in ((x_noise, x), (y_noise, y)))
@@ -62,7 +62,7 @@ def fit_noisy_line(
 
 @dataclass(frozen=True)
 class _Measured:
-    """Accuracies (m,) on a scale with the covariances (m, m) of their noise."""
+    """Accuracies (m,) on a scale with their sampling covariances (m, m)."""
 
     x: FloatArray
     y: FloatArray
@@ -71,7 +71,7 @@ class _Measured:
 
 
 def _on_scale(noise: ArrayLike, accuracies: ArrayLike, scale: Scale) -> FloatArray:
-    """A covariance of accuracies as that of their places on a scale."""
+    """The covariance of the transformed accuracies, by the delta method."""
     values, matrix = np.asarray(accuracies, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if matrix.shape != (len(values), len(values)):
         raise InputError(f"{len(values)} models need a covariance of shape (m, m), got {matrix.shape}")
@@ -84,15 +84,15 @@ def _on_scale(noise: ArrayLike, accuracies: ArrayLike, scale: Scale) -> FloatArr
 
 def _fitted(models: _Measured, scale: Scale, confidence: float, band_points: int) -> NoisyLine:
     x = models.x - models.x.mean()
-    reliability, deviations = spread_of(models.x, models.x_noise)
+    reliability, deviations = spread_beyond_noise(models.x, models.x_noise)
     spread = reliability * (x @ x)
-    if deviations < ENOUGH_SPREAD:
+    if deviations < MIN_SPREAD:
         return NoisyLine(None, reliability, deviations)
     slope = float(x @ (models.y - models.y.mean()) / spread)
     grid = np.linspace(models.x.min(), models.x.max(), band_points)
     line = _linearized(models, slope, spread, grid)
-    reach = _reach(models, slope, line, confidence)
-    low, high = line.values - reach, line.values + reach
+    half_widths = _half_widths(models, slope, line, confidence)
+    low, high = line.values - half_widths, line.values + half_widths
     name = method_name(_METHOD, confidence)
     slope_estimate, intercept = (
         Estimate(float(line.values[i]), float(low[i]), float(high[i]), len(x), name) for i in (0, 1)
@@ -102,15 +102,14 @@ def _fitted(models: _Measured, scale: Scale, confidence: float, band_points: int
     return NoisyLine(fit, reliability, deviations)
 
 
-def spread_of(values: FloatArray, noise: FloatArray) -> tuple[float, float]:
-    """The share of the spread of ``values`` (m,) over models that is not noise of images, and how sure it is.
+def spread_beyond_noise(values: FloatArray, noise: FloatArray) -> tuple[float, float]:
+    """Return the share of the variance of ``values`` (m,) that is not noise, and that variance in standard errors.
 
-    ``noise`` (m, m) is their covariance over drawings of images. Sure is how many standard errors the spread without
-    noise is above nothing; values that are all equal have none.
+    ``noise`` (m, m) is the sampling covariance of the values. Both results are 0 if all values are equal.
     """
     x, own = values - values.mean(), _centered(noise)
     total = x @ x
-    spread = total - np.trace(own)  # of the models, without the noise of images
+    spread = total - np.trace(own)  # without sampling noise
     error = np.sqrt(2 * (own * own).sum() + 4 * max(0.0, x @ noise @ x))
     if not total > 0:
         return 0.0, 0.0
@@ -119,7 +118,7 @@ def spread_of(values: FloatArray, noise: FloatArray) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Linearized:
-    """The slope, the intercept and the line over a grid (p,), and how they move with each model's y and x, (p, m)."""
+    """The slope, the intercept and the line over a grid (p,), with derivatives (p, m) by each model's y and x."""
 
     values: FloatArray
     with_y: FloatArray
@@ -129,7 +128,7 @@ class _Linearized:
 
 def _linearized(models: _Measured, slope: float, spread: float, grid: FloatArray) -> _Linearized:
     count, mean = len(models.x), models.x.mean()
-    x, ahead = models.x - mean, np.r_[0.0, grid] - mean  # of the intercept, and of the line over the grid
+    x, ahead = models.x - mean, np.r_[0.0, grid] - mean  # of the intercept and the grid
     residuals = models.y - models.y.mean() - slope * x
     slope_with_y, slope_with_x = x / spread, (residuals - slope * x) / spread
     return _Linearized(
@@ -140,21 +139,21 @@ def _linearized(models: _Measured, slope: float, spread: float, grid: FloatArray
     )
 
 
-def _reach(models: _Measured, slope: float, line: _Linearized, confidence: float) -> FloatArray:
-    """Shape (p,): half the length of the intervals."""
+def _half_widths(models: _Measured, slope: float, line: _Linearized, confidence: float) -> FloatArray:
+    """Shape (p,): half-widths of the intervals."""
     squares, freedom = robust_weights(models.x, line.with_y)
     over_models = squares @ line.residuals**2
     over_images = _quadratic(line.with_y, models.y_noise) + _quadratic(line.with_x, models.x_noise)
     in_residuals = line.with_y**2 @ np.diag(_centered(models.y_noise + slope**2 * models.x_noise))
-    return two_way_reach(over_models, over_images, in_residuals, freedom, confidence=confidence)
+    return two_way_half_width(over_models, over_images, in_residuals, freedom, confidence=confidence)
 
 
 def _quadratic(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Each row (p, m) by the matrix (m, m) by itself; the noise of accuracies is never below nothing."""
+    """The quadratic form row @ matrix @ row for each row (p, m); negative rounding errors become 0."""
     return np.maximum(((rows @ matrix) * rows).sum(axis=1), 0.0)
 
 
 def _centered(matrix: FloatArray) -> FloatArray:
-    """What is left of a covariance when the mean over models is taken off."""
+    """The covariance of deviations from the mean over models."""
     rows = matrix - matrix.mean(axis=0)
     return rows - rows.mean(axis=1, keepdims=True)

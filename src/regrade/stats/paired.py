@@ -1,4 +1,4 @@
-"""Paired comparison of models on the same images: McNemar's tests and the difference's interval."""
+"""Paired comparison of models on the same images: McNemar's tests and intervals for differences."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.core.joint_counts import joint_counts
 from regrade.stats.cores import elementwise
-from regrade.stats.intervals import Intervals, method_name, normal_quantile, whole_numbers
+from regrade.stats.intervals import Intervals, as_counts, method_name, normal_quantile
 
-_BLOCK = 1 << 18  # pairs at a time, where there may be millions
+_BLOCK = 1 << 18  # pairs processed at a time; there may be millions
 
 
 @dataclass(frozen=True)
 class McNemar:
-    """Every variant of McNemar's test; all fields have the shape of the counts.
+    """All variants of McNemar's test; all fields have the shape of the counts.
 
-    ``only_first`` images were right for the first alone, ``only_second`` for the second alone.
-    ``exact``, ``mid_p``, ``chi_square`` and ``corrected`` are two-sided p-values; the last two come
-    with their statistics, without and with the continuity correction. Prefer ``mid_p``; papers
-    often print ``corrected``.
+    ``only_first`` images are right for the first model only, ``only_second`` for the second only. ``exact``, ``mid_p``,
+    ``chi_square`` and ``corrected`` are two-sided p-values; the last two come with their statistics, without and with
+    the continuity correction. Prefer ``mid_p``; papers often report ``corrected``.
     """
 
     only_first: IntArray
@@ -39,19 +38,19 @@ class McNemar:
 
 
 def mcnemar(only_first: ArrayLike, only_second: ArrayLike) -> McNemar:
-    """McNemar's tests from the counts of discordant images, of any shapes that broadcast.
+    """Return McNemar's tests from counts of discordant images, of any shapes that broadcast.
 
-    Without any discordant image every p-value is 1.
+    Without discordant images every p-value is 1.
 
     >>> test = mcnemar(38, 21)  # Shankar et al. 2020: best labeler against best model
     >>> round(float(test.corrected), 4), round(float(test.exact), 4)
     (0.0372, 0.0363)
     """
-    b, c = whole_numbers(only_first, only_second)
+    b, c = as_counts(only_first, only_second)
     if (b < 0).any() or (c < 0).any():
         raise InputError("counts of discordant images cannot be negative")
     total, less = b + c, np.minimum(b, c)
-    lower_tail = at_most(less, total)
+    lower_tail = half_binomial_cdf(less, total)
     exact = _two_sided(lower_tail, total)
     point = np.exp(_log_half_binomial(less, total))
     mid_p = np.where(b == c, 1.0, 2 * lower_tail - point)
@@ -65,24 +64,24 @@ def mcnemar(only_first: ArrayLike, only_second: ArrayLike) -> McNemar:
 
 
 def mcnemar_exact(only_first: IntArray, only_second: IntArray) -> FloatArray:
-    """Shape (p,): the exact test of `mcnemar` alone, for very many pairs (p,): little more memory than the result."""
+    """Shape (p,): p-values of the exact test only, in little memory for millions of pairs (p,)."""
     exact = np.empty(len(only_first))
     for start in range(0, len(exact), _BLOCK):
         block = slice(start, start + _BLOCK)
         b, c = (counts[block].astype(np.int64) for counts in (only_first, only_second))
-        exact[block] = _two_sided(at_most(np.minimum(b, c), b + c), b + c)
+        exact[block] = _two_sided(half_binomial_cdf(np.minimum(b, c), b + c), b + c)
     return exact
 
 
 def discordant_counts(correct: BoolArray) -> IntArray:
-    """Shape (m, m): how many images model i has right and model j wrong, from ``correct`` (m, n)."""
+    """Shape (m, m): the number of images that model i has right and model j wrong, from ``correct`` (m, n)."""
     both = joint_counts(correct)
     return np.diagonal(both)[:, None] - both
 
 
 @dataclass(frozen=True)
 class PairTests:
-    """All pairs of m models: ``first`` < ``second`` index them, ``test`` holds one entry a pair."""
+    """McNemar's tests of all pairs of m models, with indices ``first`` < ``second`` and one entry per pair."""
 
     first: IntArray
     second: IntArray
@@ -90,7 +89,7 @@ class PairTests:
 
 
 def mcnemar_all_pairs(correct: BoolArray) -> PairTests:
-    """McNemar's tests for all m (m - 1) / 2 pairs of models at once, from ``correct`` (m, n)."""
+    """Return McNemar's tests for all m (m - 1) / 2 pairs of models, from ``correct`` (m, n)."""
     counts = discordant_counts(correct)
     first, second = np.triu_indices(len(counts), k=1)
     return PairTests(first, second, mcnemar(counts[first, second], counts[second, first]))
@@ -99,36 +98,35 @@ def mcnemar_all_pairs(correct: BoolArray) -> PairTests:
 def paired_difference(
     only_first: ArrayLike, only_second: ArrayLike, images: ArrayLike, *, confidence: float = 0.95
 ) -> Intervals:
-    """Score intervals for the difference of two accuracies on the same images (Tango 1998).
+    """Return score intervals for the difference of two accuracies on the same images (Tango 1998).
 
-    The difference is (only_first - only_second) / images. The interval leaves out 0 exactly when
-    McNemar's chi-square without correction is significant at the same level.
+    The difference is (only_first - only_second) / images. The interval excludes 0 exactly if McNemar's chi-square test
+    without correction is significant at the same level.
     """
-    b, c, n = discordant_of(only_first, only_second, images)
+    b, c, n = check_discordant(only_first, only_second, images)
     z = normal_quantile(confidence)
-    value = (b - c) / n  # the bisection may miss it by a rounding
+    value = (b - c) / n  # the bisection may miss it by rounding
     return Intervals(np.minimum(_score_root(b, c, n, z), value), np.maximum(_score_root(b, c, n, -z), value))
 
 
-def discordant_of(
+def check_discordant(
     only_first: ArrayLike, only_second: ArrayLike, images: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Counts of discordant images and of all images, checked and broadcast."""
-    b, c, n = (count.astype(np.float64) for count in whole_numbers(only_first, only_second, images))
+    """Return the counts of discordant images and of all images, validated and broadcast."""
+    b, c, n = (count.astype(np.float64) for count in as_counts(only_first, only_second, images))
     if (n <= 0).any():
-        raise UndefinedError("a difference over no images has no value")
+        raise UndefinedError("a difference needs at least one image, got 0")
     if (b < 0).any() or (c < 0).any() or (b + c > n).any():
-        raise InputError("counts of discordant images must be at least 0, and together no more than the images")
+        raise InputError("counts of discordant images must be at least 0 and sum to at most the number of images")
     return b, c, n
 
 
 def exclusive_difference(gained: Estimate, lost: Estimate, *, confidence: float = 0.95) -> Estimate:
-    """The difference of two shares of the same images that exclude each other, from their own intervals.
+    """Return the difference of two mutually exclusive shares of the same images, from their intervals.
 
-    ``gained`` is the share that is right only by the first of two measures and ``lost`` the share that is right only by
-    the second, both at the same confidence. The distances of their bounds are squared and added, with the negative
-    correlation that excluding each other brings (MOVER: Zou and Donner 2008), so that any interval of a share will do:
-    over images, over classes, or under a partial review.
+    ``gained`` is the share that is right only by the first of two criteria, ``lost`` the share that is right only by
+    the second, both at the same confidence. The intervals are combined by MOVER (Zou and Donner 2008) with the negative
+    correlation of exclusive events, so any interval works: over images, over classes, or from a partial review.
 
     >>> gained, lost = Estimate(0.05, 0.04, 0.06, 1000, ""), Estimate(0.01, 0.005, 0.02, 1000, "")
     >>> print(exclusive_difference(gained, lost))
@@ -147,8 +145,8 @@ def _added(first: float, second: float, correlation: float) -> float:
     return float(np.sqrt(first**2 + second**2 + 2 * min(correlation, 1.0) * first * second))
 
 
-def at_most(wins: IntArray, total: IntArray) -> FloatArray:
-    """The chance of at most so many wins in fair tosses, to about ten digits (six for a billion)."""
+def half_binomial_cdf(wins: IntArray, total: IntArray) -> FloatArray:
+    """Return the CDF of the binomial distribution with p = 0.5, to about ten digits (six for a billion trials)."""
     # ten times as fast as the incomplete beta function, which would be exact to the last digit
     return elementwise(special.bdtr, wins.astype(np.float64), total, 0.5)
 
@@ -158,7 +156,7 @@ def _two_sided(lower_tail: FloatArray, total: IntArray) -> FloatArray:
 
 
 def _log_half_binomial(k: IntArray, n: IntArray) -> FloatArray:
-    """Log of the binomial probability of k among n at one half."""
+    """Log of the binomial probability of k among n with p = 0.5."""
     return special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0) - n * np.log(2)
 
 
@@ -172,7 +170,7 @@ def _chi_square_tail(statistic: FloatArray) -> FloatArray:
 
 
 def _score_root(b: FloatArray, c: FloatArray, n: FloatArray, z: float) -> FloatArray:
-    """Where the score statistic, which falls as the difference grows, equals z: by bisection."""
+    """The difference at which the decreasing score statistic equals z, by bisection."""
     low, high = np.full(b.shape, -1.0), np.full(b.shape, 1.0)
     for _ in range(52):
         middle = (low + high) / 2
@@ -182,7 +180,7 @@ def _score_root(b: FloatArray, c: FloatArray, n: FloatArray, z: float) -> FloatA
 
 
 def _score(difference: FloatArray, b: FloatArray, c: FloatArray, n: FloatArray) -> FloatArray:
-    """Tango's statistic."""
+    """Tango's score statistic."""
     excess = b - c - n * difference
     with np.errstate(divide="ignore", invalid="ignore"):
         score = excess / np.sqrt(score_variance(difference, b, c, n))
@@ -190,7 +188,7 @@ def _score(difference: FloatArray, b: FloatArray, c: FloatArray, n: FloatArray) 
 
 
 def score_variance(difference: FloatArray | float, b: FloatArray, c: FloatArray, n: FloatArray) -> FloatArray:
-    """The variance of b - c in Tango's statistic, the nuisance rate at its constrained maximum-likelihood value."""
+    """Return the variance of b - c in Tango's statistic, at the constrained maximum-likelihood nuisance rate."""
     linear = -b - c + (2 * n - b + c) * difference
     constant = -c * difference * (1 - difference)
     nuisance = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0)) - linear) / (4 * n)

@@ -1,13 +1,13 @@
-"""Accuracy when only a random part of the novel predictions has been judged.
+"""Accuracy estimated from a random sample of judged novel predictions.
 
-A novel prediction is one that no one has judged for its image. Counting it wrong gives a lower
-bound and counting it right an upper one; judging a random sample of them, drawn stratum by stratum,
-gives an estimate in between, unbiased if every stratum has a judgment. A proxy for the verdicts,
-such as how many models agree, sharpens it without biasing it (the difference estimator; prediction-powered inference).
+A novel prediction is one that nobody has judged for its image. Counting it wrong gives a lower bound and counting it
+right an upper bound; judging a stratified random sample gives an estimate in between, unbiased if every stratum has a
+judgment. A proxy for the judgments, such as how many models agree, reduces the variance without adding bias (difference
+estimator; prediction-powered inference).
 
-A judgment may also find that an image is problematic: it then leaves the accuracy, whoever predicted what. The
-accuracy is a ratio of two estimates, the weight of right predictions and the weight of images that are not problematic;
-its bias is of the second order, and its variance that of the linearized ratio (Cochran 1977, chapter 6).
+A judgment may also find an image problematic; such an image is excluded from the accuracy. The accuracy is then the
+ratio of two estimates, the weight of right predictions and the weight of images that are not problematic. Its bias is
+of second order, and its variance is that of the linearized ratio (Cochran 1977, chapter 6).
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, exact_bounds, method_name, tail_share
 from regrade.stats.review_strata import Stratum
 
-_FEW = 20  # judgments below which the proxy's weight cannot be told and is left at 0
+_MIN_FOR_PROXY = 20  # with fewer judgments the proxy's weight is 0
 
 
 @dataclass(frozen=True)
 class PartialReview:
-    """One model's images, some of whose predictions are novel and a random part of those judged.
+    """One model's predictions on n images, a random sample of the novel ones judged.
 
-    ``outcomes`` (n,) is 1 for right, 0 for wrong and not-a-number for a novel prediction that was not
-    judged. ``novel`` (n,) says which were novel when the sample was drawn, ``strata`` (n,) from which
-    stratum each of these was drawn (whatever stands there for the others). ``weights`` (n,) are each
-    image's share of the accuracy and sum to 1; ``proxy`` (n,) guesses the verdicts, between 0 and 1.
+    ``outcomes`` (n,) is 1 for right, 0 for wrong and NaN for a novel prediction that is not judged. ``novel`` (n,)
+    marks the predictions that were novel when the sample was drawn, and ``strata`` (n,) are their strata (ignored
+    elsewhere). ``weights`` (n,) are the images' shares of the accuracy and sum to 1; ``proxy`` (n,) predicts the
+    judgments, in [0, 1].
 
-    ``listed`` (n,) are the images that could be drawn for review, also those whose prediction by this model was
-    settled: one prediction of each stands for the image, and its stratum is that of the image. ``problematic`` (n,)
-    is 1 for an image that was found so, 0 for others, and not-a-number for a listed one that was not judged.
-    ``turns`` (n,) are the places of listed images in the random order of the review (whatever stands there for others).
+    ``listed`` (n,) marks the images that could be drawn for review, including those where this model's prediction was
+    already settled: one prediction represents the image, and its stratum is the image's. ``problematic`` (n,) is 1 for
+    an image judged problematic, 0 for others and NaN for a listed one that is not judged. ``turns`` (n,) are the
+    positions of listed images in the random order of the review (ignored elsewhere).
     """
 
     outcomes: FloatArray
@@ -55,12 +55,12 @@ class PartialReview:
 
     @cached_property
     def judged(self) -> BoolArray:
-        """Shape (n,): the novel predictions that were judged."""
+        """Shape (n,): whether each prediction is novel and judged."""
         return self.novel & ~np.isnan(self.outcomes)
 
     @property
     def left(self) -> int:
-        """How many images that could be drawn are not judged."""
+        """Number of listed images that are not judged."""
         return int(np.isnan(self.problematic).sum())
 
 
@@ -75,9 +75,9 @@ def partial_review(
     problematic: ArrayLike | None = None,
     turns: ArrayLike | None = None,
 ) -> PartialReview:
-    """Check and complete the parts of a `PartialReview`: one stratum, equal weights, no proxy, nothing problematic.
+    """Return a validated `PartialReview`; default: one stratum, equal weights, no proxy, nothing problematic.
 
-    Until an image is found problematic only novel predictions are looked at, whatever else is ``listed``.
+    As long as no image is problematic, only novel predictions matter and ``listed`` is ignored.
     """
     values = np.asarray(outcomes, dtype=np.float64)
     n = len(values)
@@ -101,36 +101,36 @@ def partial_review(
 def _check(review: PartialReview) -> None:
     values, n = review.outcomes, len(review.outcomes)
     if n == 0:
-        raise UndefinedError("an accuracy over no images has no value")
+        raise UndefinedError("an accuracy needs at least one image, got 0")
     if any(len(part) != n for part in vars(review).values()):
-        raise InputError(f"outcomes, novel, strata, weights and proxy must all speak of {n} images")
+        raise InputError(f"outcomes, novel, strata, weights and proxy must all have length {n}")
     if np.isnan(values[~review.novel]).any():
         raise InputError("a prediction that is not novel must have an outcome")
     if not ((values == 0) | (values == 1) | np.isnan(values)).all():
-        raise InputError("outcomes must be 1 (right), 0 (wrong) or not a number (not judged)")
+        raise InputError("outcomes must be 1 (right), 0 (wrong) or NaN (not judged)")
     if not (review.weights >= 0).all() or abs(float(review.weights.sum()) - 1) > 1e-9:
-        raise InputError("weights must be shares of the accuracy: at least 0, and 1 together")
+        raise InputError("weights must be at least 0 and sum to 1")
     if not ((review.proxy >= 0) & (review.proxy <= 1)).all():
-        raise InputError("the proxy must guess verdicts between 0 and 1")
+        raise InputError("proxy values must lie between 0 and 1")
     unknown = np.isnan(review.problematic)
     if not ((review.problematic == 0) | (review.problematic == 1) | unknown).all():
-        raise InputError("problematic must be 1, 0 or not a number (not judged)")
+        raise InputError("problematic must be 1, 0 or NaN (not judged)")
     if (review.novel & ~review.listed).any() or (review.problematic[~review.listed] != 0).any():
         raise InputError("only a listed image can be novel or problematic")
     if (unknown != np.isnan(values))[review.novel].any():
-        raise InputError("a novel prediction is judged together with its image")
+        raise InputError("outcomes and problematic must be NaN for the same novel predictions")
 
 
 def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Estimate:
-    """The accuracy, unbiased over the random choice of what was judged if every stratum has some, with its interval.
+    """Estimate the accuracy with its interval; unbiased over the sample of judgments if every stratum has one.
 
-    The interval covers both the choice of images and the choice of judgments; it is exact at the
-    sample size that the two together are worth, made smaller where few judgments tell how much they
-    vary (Korn and Graubard 1998). A stratum without any judgment enters with its whole range, right
-    or wrong, and with the middle of it. Without any judgment at all it raises, and where all images seem problematic.
+    The interval covers the sampling of both images and judgments: a Clopper-Pearson interval at the effective sample
+    size of the two, reduced where few judgments determine the variance (Korn and Graubard 1998). A stratum without
+    judgments contributes its midpoint and widens the interval by its whole range. Raises if there are no judgments or
+    if all images seem problematic.
     """
     if review.novel.any() and not review.judged.any():
-        raise UndefinedError("none of the novel predictions has been judged: only bounds can be given")
+        raise UndefinedError("none of the novel predictions has been judged: only bounds are known")
     strata = _Strata(review)
     value = strata.accuracy
     bounds = _bounds(strata, value, strata.judgment_spread([s for s in strata.all if s.judged], value), confidence)
@@ -141,13 +141,13 @@ def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Est
 
 
 def judgments_needed(review: PartialReview, half_width: float, *, confidence: float = 0.95) -> int | None:
-    """How many more judgments bring the interval down to a wanted half-width.
+    """Return how many more judgments shrink the interval to ``half_width``.
 
-    They are taken at random from all that are left, as the next ones of the same sample would be. ``None`` where not
-    even judging every novel prediction would do: the images themselves are too few.
+    They are drawn at random from all unjudged predictions, as a continuation of the same sample. None if judging every
+    novel prediction would not suffice, because there are too few images.
     """
     if half_width <= 0:
-        raise InputError(f"the wanted half-width must be above 0, got {half_width}")
+        raise InputError(f"half_width must be above 0, got {half_width}")
     strata = _Strata(review)
     spare = sum(s.size - s.judged for s in strata.all)
     value, least = 0.5, 0
@@ -168,14 +168,14 @@ def judgments_needed(review: PartialReview, half_width: float, *, confidence: fl
 
 @dataclass(frozen=True)
 class _Spread:
-    """The variance that each stratum's choice of judgments adds, and the degrees of freedom it is known by."""
+    """The variance added by each stratum's sample of judgments, and its degrees of freedom."""
 
     variances: FloatArray
     freedom: FloatArray
 
 
 class _Strata:
-    """The strata of a review, and what they add up to."""
+    """The strata of a review and their totals."""
 
     def __init__(self, review: PartialReview) -> None:
         self._review = review
@@ -192,70 +192,70 @@ class _Strata:
         ]
 
     def _parts(
-        self, inside: BoolArray, guesses: FloatArray, verdicts: FloatArray
+        self, inside: BoolArray, guesses: FloatArray, judgments: FloatArray
     ) -> list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-        """Weights, guesses, verdicts and problems of each stratum of some of the images."""
+        """Weights, guesses, judgments and problems of each stratum of the images ``inside``."""
         review = self._review
         if not inside.any():
             return []
         names, members = np.unique(review.strata[inside], return_inverse=True)
-        columns = [part[inside] for part in (review.weights, guesses, verdicts, review.problematic)]
+        columns = [part[inside] for part in (review.weights, guesses, judgments, review.problematic)]
         chosen = [members == h for h in range(len(names))]
         return [(columns[0][own], columns[1][own], columns[2][own], columns[3][own]) for own in chosen]
 
     @cached_property
     def weight(self) -> float:
         """The weight of the images that are not problematic."""
-        found = 1 - sum(stratum.lost for stratum in self.all)
-        if found <= 1e-9:
-            raise UndefinedError("all images that were judged are problematic: there is nothing left to be right on")
-        return found
+        weight = 1 - sum(stratum.lost for stratum in self.all)
+        if weight <= 1e-9:
+            raise UndefinedError("all judged images are problematic: the accuracy is undefined")
+        return weight
 
     @cached_property
     def images(self) -> float:
-        """How many images of equal weight those that are not problematic are worth."""
+        """Effective number of images that are not problematic."""
         squares = float((self._review.weights**2).sum()) - sum(stratum.lost_squares for stratum in self.all)
         return self.weight**2 / max(squares, 1e-300)
 
     @cached_property
     def accuracy(self) -> float:
-        """The weight of right predictions in that of all images, neither counting what is problematic."""
+        """The weight of right predictions divided by that of all images, both without problematic ones."""
         outside = ~self._review.listed
-        known = float((self._review.weights * self._review.outcomes)[outside].sum())
-        return min(max((known + sum(stratum.total for stratum in self.all)) / self.weight, 0.0), 1.0)
+        unlisted = float((self._review.weights * self._review.outcomes)[outside].sum())
+        return min(max((unlisted + sum(stratum.total for stratum in self.all)) / self.weight, 0.0), 1.0)
 
     def judgment_spread(self, strata: list[Stratum], accuracy: float, more: int = 0) -> _Spread:
-        """The spread after ``more`` judgments, taken evenly from what is left."""
+        """The spread after ``more`` judgments, taken evenly from those left."""
         spare = np.array([s.size - s.judged for s in strata], dtype=np.float64)
         sizes = np.array([s.size for s in strata], dtype=np.float64)
         judged = sizes - spare + spare * (more / max(float(spare.sum()), 1.0))
-        one = np.array([s.spread(accuracy) for s in strata])
-        variances = sizes**2 * (1 - judged / sizes) * one / np.maximum(judged, 1.0) / self.weight**2
-        telling = judged * np.array([s.problem_share if s.settled else 1.0 for s in strata])
-        return _Spread(variances, np.maximum(telling - 1, 1.0))
+        residual_variance = np.array([s.spread(accuracy) for s in strata])
+        variances = sizes**2 * (1 - judged / sizes) * residual_variance / np.maximum(judged, 1.0) / self.weight**2
+        informative = judged * np.array([s.problem_share if s.settled else 1.0 for s in strata])
+        return _Spread(variances, np.maximum(informative - 1, 1.0))
 
 
 def _proxy_weight(review: PartialReview) -> float:
-    """How far to trust the proxy: the slope of verdicts on guesses, within [0, 1]."""
-    guesses, verdicts = review.proxy[review.judged], review.outcomes[review.judged]
-    if len(verdicts) < _FEW or np.ptp(guesses) == 0:
+    """The weight of the proxy: the slope of judgments on guesses, clipped to [0, 1]."""
+    guesses, judgments = review.proxy[review.judged], review.outcomes[review.judged]
+    if len(judgments) < _MIN_FOR_PROXY or np.ptp(guesses) == 0:
         return 0.0
-    beyond = guesses - guesses.mean()
-    slope = (beyond @ verdicts) / (beyond @ beyond)
+    centered = guesses - guesses.mean()
+    slope = (centered @ judgments) / (centered @ centered)
     return float(np.clip(slope, 0.0, 1.0))
 
 
 def _problem_share(review: PartialReview) -> float:
-    """The share of problematic images to reckon with, one with a problem and one without added."""
+    """The expected share of problematic images, with one problematic and one other image added."""
     judged = review.problematic[review.listed & ~np.isnan(review.problematic)]
     return float((judged.sum() + 1) / (len(judged) + 2))
 
 
 def _bounds(strata: _Strata, value: float, judgments: _Spread, confidence: float) -> Intervals:
-    """Exact bounds at the sample size that images and judgments are worth.
+    """Exact bounds at the effective sample size of images and judgments.
 
-    The two are weighed at a share with one right and one wrong added: at 0 or 1 itself the images
-    would seem to vary not at all. Their degrees of freedom together are Satterthwaite's.
+    The image variance is computed with one right and one wrong image added, because it would be 0 at an accuracy of 0
+    or 1. The degrees of freedom are Satterthwaite's.
     """
     images = strata.images
     share = (value * images + 1) / (images + 2)
@@ -264,6 +264,6 @@ def _bounds(strata: _Strata, value: float, judgments: _Spread, confidence: float
     variance = per_image / images + float(judgments.variances.sum())
     parts = (per_image / images) ** 2 / spare + float((judgments.variances**2 / judgments.freedom).sum())
     upper = 1 - tail_share(confidence)
-    known = special.stdtrit(spare, upper) / special.stdtrit(variance**2 / parts, upper)
-    size = per_image / variance * known**2
+    freedom_ratio = special.stdtrit(spare, upper) / special.stdtrit(variance**2 / parts, upper)
+    size = per_image / variance * freedom_ratio**2
     return exact_bounds(np.array(value * size), np.array(size), confidence=confidence)

@@ -1,4 +1,4 @@
-"""How many images it takes to tell two models apart."""
+"""Power and sample size of McNemar's test for two models."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.stats.paired import mcnemar_exact
 
-_TOTALS = 2000  # counts of discordant images beyond which only some of them are looked at
+_TOTALS = 2000  # with more possible counts of discordant images, only a subset is evaluated
 
 
 def independent_disagreement(first: float, second: float) -> float:
-    """The share of images on which exactly one of two models is right, if they erred independently."""
+    """Return the share of images on which exactly one of two models is right, if they err independently."""
     if not (0 <= first <= 1 and 0 <= second <= 1):
         raise InputError(f"accuracies must lie between 0 and 1, got {first:g} and {second:g}")
     return first * (1 - second) + second * (1 - first)
 
 
-def images_to_tell_apart(difference: float, disagreement: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
-    """Images needed for McNemar's exact test to find a true ``difference`` of accuracies.
+def images_for_difference(difference: float, disagreement: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
+    """Return the number of images McNemar's exact test needs to detect a true ``difference`` of accuracies.
 
-    ``disagreement`` is the share of images on which exactly one of the two is right: measure it, or
-    take `independent_disagreement` as the pessimist's guess. No difference raises. Connor's formula (1987)
-    with a continuity correction, as the exact test has one; `mcnemar_power` says what power is reached.
+    ``disagreement`` is the share of images on which exactly one of the two models is right: measure it, or use
+    `independent_disagreement` as a conservative guess. A difference of 0 raises. Uses Connor's formula (1987) with a
+    continuity correction; `mcnemar_power` computes the exact power.
 
-    >>> images_to_tell_apart(0.01, 0.10)
+    >>> images_for_difference(0.01, 0.10)
     8046
     """
     _check(difference, disagreement)
@@ -38,11 +38,11 @@ def images_to_tell_apart(difference: float, disagreement: float, *, power: float
 
 
 def mcnemar_power(images: int, difference: float, disagreement: float, *, alpha: float = 0.05) -> float:
-    """The chance that McNemar's exact test finds the difference, over all outcomes, or 1,000 of them spread evenly."""
+    """Return the power of McNemar's exact test, over all outcomes or about 1,000 evenly spaced ones."""
     _check(difference, disagreement)
     check_shares(alpha=alpha)
     check_images(images)
-    share = (1 + abs(difference) / disagreement) / 2  # of the discordant images, those the better model wins
+    share = (1 + abs(difference) / disagreement) / 2  # of the discordant images that the better model has right
     totals = likely_counts(images, disagreement)
     totals = totals[:: len(totals) // _TOTALS * 2 + 1]  # an odd step: odd and even totals differ a little
     weights = binomial(totals, images, disagreement)
@@ -50,32 +50,32 @@ def mcnemar_power(images: int, difference: float, disagreement: float, *, alpha:
 
 
 def smallest_difference(images: int, disagreement: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The smallest true difference that ``images`` images tell apart with this power: `images_to_tell_apart` inverted.
+    """Return the smallest true difference detectable with this power; the inverse of `images_for_difference`.
 
-    It raises where even a difference as large as the disagreement would not be found.
+    Raises if not even a difference as large as the disagreement is detectable.
     """
     _check(disagreement, disagreement)
     check_shares(power=power, alpha=alpha)
     check_images(images)
     difference = float(detectable_difference(images, disagreement, power=power, alpha=alpha))
     if math.isnan(difference):
-        raise UndefinedError(f"{images} images cannot tell apart any two models that disagree on {disagreement:.1%}")
+        raise UndefinedError(f"{images} images are too few to detect any difference at {disagreement:.1%} disagreement")
     return difference
 
 
 def needed_images(difference: ArrayLike, disagreement: ArrayLike, *, power: float, alpha: ArrayLike) -> FloatArray:
-    """`images_to_tell_apart` for arrays that broadcast, unchecked; not a number where there is no difference."""
+    """`images_for_difference` for arrays that broadcast, without validation; NaN where the difference is 0."""
     d, share = np.abs(np.asarray(difference, dtype=np.float64)), np.asarray(disagreement, dtype=np.float64)
-    reach = _test_quantile(alpha) * np.sqrt(share) + special.ndtri(power) * np.sqrt(share - d**2)
+    b = _test_quantile(alpha) * np.sqrt(share) + special.ndtri(power) * np.sqrt(share - d**2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        root = (reach + np.sqrt(reach**2 + 4 * d)) / (2 * d)  # of n: n d - 1 = sqrt(n) reach
+        root = (b + np.sqrt(b**2 + 4 * d)) / (2 * d)  # solves n d - 1 = b sqrt(n) for sqrt(n)
         return np.where(d > 0, np.ceil(root**2), np.nan)
 
 
 def approximate_power(
     images: ArrayLike, difference: ArrayLike, disagreement: ArrayLike, *, alpha: ArrayLike
 ) -> FloatArray:
-    """The power that `needed_images` reckons with, for arrays that broadcast, unchecked; disagreements are above 0."""
+    """The approximate power used by `needed_images`, without validation; disagreements must be above 0."""
     n, d = np.asarray(images, dtype=np.float64), np.abs(np.asarray(difference, dtype=np.float64))
     share = np.asarray(disagreement, dtype=np.float64)
     excess = n * d - 1 - _test_quantile(alpha) * np.sqrt(n * share)
@@ -83,12 +83,12 @@ def approximate_power(
 
 
 def detectable_difference(images: ArrayLike, disagreement: ArrayLike, *, power: float, alpha: ArrayLike) -> FloatArray:
-    """`smallest_difference` for arrays that broadcast, unchecked; not a number where there is none."""
+    """`smallest_difference` for arrays that broadcast, without validation; NaN where there is none."""
     n, share = np.asarray(images, dtype=np.float64), np.asarray(disagreement, dtype=np.float64)
     significant = (1 + _test_quantile(alpha) * np.sqrt(n * share)) / n
     z = float(special.ndtri(power))
     part = z**2 / n
-    # (d - significant)^2 = part (share - d^2): above 50 % power the larger root
+    # solve (d - significant)^2 = part (share - d^2); above 50 % power take the larger root
     square = part * (share * (1 + part) - significant**2)
     difference = (significant + math.copysign(1, z) * np.sqrt(np.maximum(square, 0.0))) / (1 + part)
     return np.where((square >= 0) & (difference <= share), difference, np.nan)
@@ -100,7 +100,7 @@ def _test_quantile(alpha: ArrayLike) -> FloatArray:
 
 def _check(difference: float, disagreement: float) -> None:
     if difference == 0:
-        raise UndefinedError("no number of images tells apart two models that are equally good")
+        raise UndefinedError("a difference of 0 cannot be detected with any number of images")
     if not abs(difference) <= disagreement <= 1:
         raise InputError(
             f"disagreement must lie between the difference ({abs(difference):g}) and 1, got {disagreement:g}"
@@ -108,33 +108,33 @@ def _check(difference: float, disagreement: float) -> None:
 
 
 def check_shares(**shares: float) -> None:
-    """Raise unless every share lies between 0 and 1."""
+    """Raise if a share is not strictly between 0 and 1."""
     for name, value in shares.items():
         if not 0 < value < 1:
             raise InputError(f"{name} must lie between 0 and 1, got {value}")
 
 
 def check_images(images: int) -> None:
-    """Raise where there is no image."""
+    """Raise if there are no images."""
     if images < 1:
         raise UndefinedError(f"a plan needs at least one image, got {images}")
 
 
 def likely_counts(images: int, rate: float) -> IntArray:
-    """Counts within eight standard deviations: the rest weighs less than 1e-14."""
-    reach = 8 * math.sqrt(images * rate * (1 - rate)) + 8
+    """Return counts within eight standard deviations of the mean; the rest has probability below 1e-14."""
+    width = 8 * math.sqrt(images * rate * (1 - rate)) + 8
     center = images * rate
-    return np.arange(max(0, math.floor(center - reach)), min(images, math.ceil(center + reach)) + 1)
+    return np.arange(max(0, math.floor(center - width)), min(images, math.ceil(center + width)) + 1)
 
 
 def binomial(k: IntArray, n: int, rate: float) -> FloatArray:
-    """The probabilities of counts k (c,) among n trials."""
+    """Return the binomial probabilities of counts ``k`` (c,) among n trials."""
     log = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
     return np.exp(log + special.xlogy(k, rate) + special.xlog1py(n - k, -rate))
 
 
 def _rejection(totals: IntArray, share: float, alpha: float) -> FloatArray:
-    """The chance that the exact test rejects, given how many images are discordant."""
+    """The probability that the exact test rejects, for each number of discordant images."""
     losses = _most_losses(totals, alpha)
     k, n = np.maximum(losses, 0), np.maximum(totals, 1)
     winning = special.betainc(n - k, k + 1.0, share)  # P(wins >= n - k)
@@ -143,11 +143,11 @@ def _rejection(totals: IntArray, share: float, alpha: float) -> FloatArray:
 
 
 def _most_losses(totals: IntArray, alpha: float) -> IntArray:
-    """The largest count of losses among the discordant images that is still significant; -1 if none is."""
+    """The largest number of losses among the discordant images that is significant; -1 if none is."""
     low, high = np.full(totals.shape, -1), totals // 2 + 1
-    while (open_ := high - low > 1).any():
-        middle = np.where(open_, (low + high) // 2, 0)
+    while (undecided := high - low > 1).any():
+        middle = np.where(undecided, (low + high) // 2, 0)
         significant = mcnemar_exact(middle, totals - middle) <= alpha
-        low = np.where(open_ & significant, middle, low)
-        high = np.where(open_ & ~significant, middle, high)
+        low = np.where(undecided & significant, middle, low)
+        high = np.where(undecided & ~significant, middle, high)
     return low

@@ -1,4 +1,4 @@
-"""How many images it takes to know an accuracy to a given half-width."""
+"""Sample size for estimating an accuracy with a given half-width."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from regrade.core.errors import InputError
 from regrade.stats.intervals import exact_bounds
 from regrade.stats.power import check_images, check_shares
 
-_MOST = 10**10  # images; no plan needs more
+_MAX_IMAGES = 10**10
 
 
 def half_width_power(images: int, accuracy: float, half_width: float, *, confidence: float = 0.95) -> float:
-    """The chance that the Clopper-Pearson interval of a true ``accuracy`` has at most this half-width.
+    """Return the probability that the Clopper-Pearson interval at a true ``accuracy`` has at most this half-width.
 
-    That is half the length of the interval. Computed exactly: the interval is longest at one half.
+    The half-width is half the length of the interval. The probability is exact.
     """
     check_images(images)
     check_shares(half_width=half_width)
@@ -28,13 +28,13 @@ def half_width_power(images: int, accuracy: float, half_width: float, *, confide
         return 1.0
     if least > images:
         return 0.0
-    above = special.bdtrc(least - 1, images, accuracy)  # at least so many right
-    below = special.bdtr(images - least, images, accuracy)  # at least so many wrong
+    above = special.bdtrc(least - 1, images, accuracy)  # P(right >= least)
+    below = special.bdtr(images - least, images, accuracy)  # P(wrong >= least)
     return float(min(above + below, 1.0))
 
 
 def images_for_half_width(accuracy: float, half_width: float, *, power: float = 0.8, confidence: float = 0.95) -> int:
-    """Images for the Clopper-Pearson interval to be as short as ``half_width`` with this power; 0.5 needs the most.
+    """Return the images needed for a Clopper-Pearson ``half_width`` with this power; accuracy 0.5 needs the most.
 
     >>> images_for_half_width(0.5, 0.01), images_for_half_width(0.8, 0.01)
     (9701, 6341)
@@ -45,17 +45,17 @@ def images_for_half_width(accuracy: float, half_width: float, *, power: float = 
 
 
 def fewest_images(enough: Callable[[int], bool]) -> int:
-    """The smallest number of images that is enough, if more images are enough too; more than 10 billion raise."""
+    """Return the smallest number of images that is ``enough`` (a monotone test); more than 10 billion raises."""
     high = 1
     while not enough(high):
         high *= 2
-        if high > _MOST:
-            raise InputError(f"more than {_MOST:,} images would be needed: plan for less")
+        if high > _MAX_IMAGES:
+            raise InputError(f"more than {_MAX_IMAGES:,} images would be needed: relax the target")
     return bisect.bisect_left(range(high), True, lo=max(high // 2, 1), key=enough)
 
 
 def _least_right(images: int, half_width: float, confidence: float) -> int:
-    """The least count of right images, from half of them up, whose interval is short enough; else one too many."""
+    """The smallest count of right images, from images // 2 up, with a short enough interval; images + 1 if none."""
 
     def short(right: int) -> bool:
         bounds = exact_bounds(np.array(right), np.array(images), confidence=confidence)

@@ -1,4 +1,4 @@
-"""Medians and quartiles with intervals that hold for any distribution."""
+"""Quantiles with distribution-free intervals."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from regrade.stats.intervals import method_name, tail_share
 
 
 def quantile(values: ArrayLike, share: float, *, confidence: float = 0.95) -> Estimate:
-    """The value below which a share of ``values`` (n,) lies, between two of them that enclose the true one.
+    """Return the ``share`` quantile of ``values`` (n,) with an interval between two order statistics.
 
-    Which two is the binomial distribution's to say (Conover 1999, 3.2); the interval covers at least as often as it
-    promises. Where not even the smallest and the largest value do, it is undefined and raises: a median needs 6 values
-    at 95%, a quartile 13.
+    The order statistics come from the binomial distribution (Conover 1999, 3.2); coverage is at least ``confidence``
+    for any distribution. Raises if there are too few values: at 95% a median needs 6 and a quartile 13.
 
-    >>> found = quantile(range(1, 21), 0.5)
-    >>> found.value, found.low, found.high
+    >>> median = quantile(range(1, 21), 0.5)
+    >>> median.value, median.low, median.high
     (10.5, 6.0, 15.0)
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
@@ -28,7 +27,7 @@ def quantile(values: ArrayLike, share: float, *, confidence: float = 0.95) -> Es
     if ordered.ndim != 1 or not np.isfinite(ordered).all():
         raise InputError("a quantile needs one row of finite numbers")
     n, tail = len(ordered), tail_share(confidence)
-    below = special.bdtr(np.arange(n), n, share)  # that at most so many values lie below the true quantile
+    below = special.bdtr(np.arange(n), n, share)  # P(at most i values lie below the true quantile)
     low = int((below <= tail).sum()) - 1
     high = int(np.searchsorted(below, 1 - tail))
     if low < 0 or high >= n:

@@ -1,4 +1,4 @@
-"""A ratio with its interval, which may have no end or no value."""
+"""A ratio with an interval that may be unbounded."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A quotient of two estimates.
+    """A ratio of two estimates with its interval.
 
-    ``value`` is none where the second is 0. ``low`` or ``high`` is none where the interval has no such end: the second
-    cannot be told from 0 then. ``n`` counts what the ratio rests on and ``method`` names the interval.
+    ``value`` is None if the denominator is 0. ``low`` or ``high`` is None if the interval is unbounded on that side,
+    because the denominator is not significantly different from 0. ``n`` is the sample size and ``method`` the name of
+    the interval.
     """
 
     value: float | None
@@ -21,7 +22,7 @@ class Ratio:
     method: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The five fields, ready for JSON."""
+        """Return the five fields as a dict for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:

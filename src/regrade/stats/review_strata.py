@@ -1,4 +1,4 @@
-"""The strata of a partial review: what judging a random part of each says of all of it."""
+"""Strata of a partial review: totals and variances estimated from a random sample of judgments in each."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from regrade.core.arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class Stratum:
-    """Images of one stratum with their weights, a guess at the verdict on each, and the verdicts on some.
+    """Images of one stratum with their weights, a guess at each judgment, and the judgments on some.
 
-    ``verdicts`` are 1 for right and 0 for wrong or problematic, ``problems`` 1 for problematic, both not a number where
-    no one has judged yet. Guesses are followed as far as ``slope`` says. Where what is right is ``settled`` and only
-    problems are looked for, guesses are what is right, and ``problem_share`` is how many problems to reckon with.
+    ``judgments`` are 1 for right and 0 for wrong or problematic, ``problems`` 1 for problematic, both NaN where nobody
+    has judged yet. ``slope`` is the weight of the guesses. If the outcomes are ``settled`` and only problems are
+    reviewed, the guesses are the known outcomes and ``problem_share`` is the expected share of problems.
     """
 
     weights: FloatArray
     guesses: FloatArray
-    verdicts: FloatArray
+    judgments: FloatArray
     problems: FloatArray
     slope: float
     settled: bool = False
@@ -29,22 +29,22 @@ class Stratum:
 
     @property
     def size(self) -> int:
-        """How many images it has."""
+        """Number of images."""
         return len(self.weights)
 
     @cached_property
     def judged(self) -> int:
-        """How many of them are judged."""
+        """Number of judged images."""
         return int(np.count_nonzero(self._chosen))
 
     @property
     def unknown(self) -> float:
-        """Half the weight of a stratum that no judgment speaks for."""
+        """Half the weight of a stratum without judgments; 0 otherwise."""
         return 0.0 if self.judged or self.settled else float(self.weights.sum()) / 2
 
     @property
     def total(self) -> float:
-        """The weight of right predictions: guesses, corrected by what was judged."""
+        """The weight of right predictions: the guesses, corrected by the judgments."""
         if not self.judged and not self.settled:
             return self.unknown
         guessed = self.slope * float((self.weights * self.guesses).sum())
@@ -53,37 +53,37 @@ class Stratum:
 
     @property
     def lost(self) -> float:
-        """The weight of problematic images, as large a share of all weight as of that which was judged."""
+        """Estimated weight of problematic images, scaled up from the judged ones."""
         return _lost(self.weights, self.problems)
 
     @property
     def lost_squares(self) -> float:
-        """The squared weights of problematic images, likewise."""
+        """Estimated sum of squared weights of problematic images."""
         return _lost(self.weights**2, self.problems)
 
     def residuals(self, accuracy: float) -> FloatArray:
-        """What each judgment says beyond its guess: of the weight of right ones less the accuracy times all weight."""
+        """Residuals of the judgments from their guesses, for (weight of right ones) - accuracy * (all weight)."""
         chosen = self._chosen
-        found = self.verdicts[chosen] - self.slope * self.guesses[chosen] + accuracy * self.problems[chosen]
-        return self.weights[chosen] * found
+        differences = self.judgments[chosen] - self.slope * self.guesses[chosen] + accuracy * self.problems[chosen]
+        return self.weights[chosen] * differences
 
     def spread(self, accuracy: float) -> float:
         """The variance of one residual.
 
-        One right and one wrong are added, so that it is never 0; where only problems are looked for, which are rare,
-        it is at least that of as many as all strata together lead to reckon with.
+        One right and one wrong judgment are added, so that it is never 0. If only problems are reviewed, which are
+        rare, it is at least the variance at the share of problems over all strata.
         """
         residuals = self.residuals(accuracy)
         squares = float(((residuals - residuals.mean()) ** 2).sum()) if residuals.size else 0.0
         if self.settled:
-            reckoned = self.problem_share * float(((self.weights * (accuracy - self.guesses)) ** 2).mean())
-            return max(squares / max(self.judged - 1, 1), reckoned)
+            expected = self.problem_share * float(((self.weights * (accuracy - self.guesses)) ** 2).mean())
+            return max(squares / max(self.judged - 1, 1), expected)
         typical = float((self.weights**2).mean())
         return (squares + typical / 2) / (self.judged + 1) if self.judged else typical / 4
 
     @cached_property
     def _chosen(self) -> BoolArray:
-        return ~np.isnan(self.verdicts)
+        return ~np.isnan(self.judgments)
 
 
 def _lost(weights: FloatArray, problems: FloatArray) -> float:
@@ -94,6 +94,6 @@ def _lost(weights: FloatArray, problems: FloatArray) -> float:
 
 
 def _ratio(weights: FloatArray, chosen: BoolArray) -> float:
-    """All weight over that of what was chosen; 0 where that weighs nothing."""
-    known = float(weights[chosen].sum())
-    return float(weights.sum()) / known if known else 0.0
+    """Total weight divided by the weight of the chosen images; 0 if that is 0."""
+    chosen_weight = float(weights[chosen].sum())
+    return float(weights.sum()) / chosen_weight if chosen_weight else 0.0

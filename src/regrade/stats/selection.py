@@ -1,7 +1,7 @@
-"""Numbers that were picked because they are the largest or the smallest of several.
+"""Inference for the largest or the smallest of several shares.
 
-The largest of several measured accuracies is too large on average, since a lucky error was picked with it. The
-intervals and tests here hold although the data chose what they speak of.
+The largest of several measured accuracies is biased upwards, because a lucky error is selected with it. The intervals
+and tests in this module are corrected for that selection.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from scipy import special
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import Intervals, clopper_pearson, method_name, whole_numbers
-from regrade.stats.multiplicity import confidence_of_each, holm_threshold
+from regrade.stats.intervals import Intervals, as_counts, clopper_pearson, method_name
+from regrade.stats.multiplicity import bonferroni_confidence, holm_threshold
 
-_NEGLIGIBLE = 1e-14  # a term of a tail sum that changes nothing
+_NEGLIGIBLE = 1e-14  # relative size of a term at which a tail sum stops
 
 
 def best_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """The largest of m shares (m,), with an interval for the true share of the one that was picked.
+    """Return the largest of m shares (m,), with an interval for the true share of the selected one.
 
-    The lower bound holds for all m together (Bonferroni, so whatever they have in common), and therefore for the
-    one picked. The upper bound needs no correction where all have the same trials: the one picked measures at least as
-    high as the one that is best in truth, whose bound holds. The interval also contains the largest true share then.
+    The lower bound holds simultaneously for all m (Bonferroni, under any dependence), and therefore for the selected
+    one. The upper bound needs no correction if all have the same number of trials: the selected share is at least the
+    measured share of the truly best one, whose bound holds. The interval then also contains the largest true share.
 
     >>> print(best_share([820, 800, 790], [1000, 1000, 1000]))
     82.0 [78.9, 84.3]
     """
-    k, n = (np.atleast_1d(counts) for counts in whole_numbers(successes, trials))
-    each = confidence_of_each(len(k), confidence)
+    k, n = (np.atleast_1d(counts) for counts in as_counts(successes, trials))
+    corrected = bonferroni_confidence(len(k), confidence)
     place = int(np.argmax(k / n))
-    strict = clopper_pearson(k[place], n[place], confidence=each)
-    plain = clopper_pearson(k[place], n[place], confidence=confidence if (n == n[0]).all() else each)
+    strict = clopper_pearson(k[place], n[place], confidence=corrected)
+    plain = clopper_pearson(k[place], n[place], confidence=confidence if (n == n[0]).all() else corrected)
     name = method_name(f"clopper-pearson for the best of {len(k):,}" if len(k) > 1 else "clopper-pearson", confidence)
     return Estimate(float(k[place] / n[place]), float(strict.low), float(plain.high), int(n[place]), name)
 
 
 def worst_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """The smallest of m shares (m,), as `best_share`."""
-    k, n = whole_numbers(successes, trials)
+    """Return the smallest of m shares (m,); see `best_share`."""
+    k, n = as_counts(successes, trials)
     failures = best_share(n - k, n, confidence=confidence)
     return replace(
         failures,
@@ -54,17 +54,17 @@ def worst_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 
 
 
 def lower_share_p_values(successes: ArrayLike, trials: ArrayLike) -> FloatArray:
-    """Shape (g, g): Fisher's exact one-sided p-values that share i is below share j, from counts (g,).
+    """Shape (g, g): one-sided p-values of Fisher's exact test that share i is below share j, from counts (g,).
 
-    The shares are of different images; where some are in both, the test is on the safe side. 1 where share i does not
-    measure below share j.
+    The shares should be over different images; the test is conservative if some are shared. The p-value is 1 if the
+    measured share i is not below share j.
 
     >>> lower_share_p_values([1, 5], [6, 6]).round(4).tolist()
     [[1.0, 0.04], [1.0, 1.0]]
     """
-    k, n = (np.atleast_1d(counts) for counts in whole_numbers(successes, trials))
+    k, n = (np.atleast_1d(counts) for counts in as_counts(successes, trials))
     if (n <= 0).any():
-        raise UndefinedError("a share of nothing has no value: trials must be at least 1")
+        raise UndefinedError("a share needs at least 1 trial, got 0")
     p_values = np.ones((len(k), len(k)))
     i, j = np.nonzero(np.less.outer(k / n, k / n))
     p_values[i, j] = _hypergeometric_tail(k[i], n[i], k[j], n[j])
@@ -72,10 +72,10 @@ def lower_share_p_values(successes: ArrayLike, trials: ArrayLike) -> FloatArray:
 
 
 def below_others_p_values(values: ArrayLike, place: int) -> FloatArray:
-    """Shape (g,): one-sided p-values that the mean of row ``place`` of ``values`` (g, n) is below that of each other.
+    """Shape (g,): one-sided p-values that the mean of row ``place`` of ``values`` (g, n) is below each other mean.
 
-    Paired t tests over the n images. Two images more, with the largest difference seen in either direction, keep few
-    or equal images from passing for certainty (after Bonett and Price 2012). 1 for the row itself.
+    Paired t tests over the n images. Two images with the largest observed difference in either direction are added, so
+    that few or equal images do not look certain (after Bonett and Price 2012). The p-value of the row itself is 1.
     """
     rows = np.asarray(values, dtype=np.float64)
     if rows.ndim != 2 or not rows.shape[1]:
@@ -89,19 +89,19 @@ def below_others_p_values(values: ArrayLike, place: int) -> FloatArray:
     return np.where(error > 0, p_values, 1.0)
 
 
-def shown_below(p_values: FloatArray, *, level: float) -> BoolArray:
-    """Shape (g,): which of g the lowest is shown to be below, from the p-values (g,) that it is below each.
+def significantly_below(p_values: FloatArray, *, level: float) -> BoolArray:
+    """Shape (g,): the groups that the lowest one is significantly below, from its p-values (g,) against each.
 
-    Each at ``level`` / g. Had the data picked a wrong one, it would be shown to be below the one that is the lowest in
-    truth, one of g - 1 false findings; where two share the lowest place, either may be picked, which makes g.
+    Each test uses ``level`` / g, which accounts for the lowest group being selected from the data: a wrong selection
+    would be a false rejection against the truly lowest group, one of g - 1 tests, or of g if two are tied.
     """
     return np.asarray(p_values <= level / len(p_values))
 
 
-def may_be_lowest(p_values: FloatArray, *, level: float) -> BoolArray:
-    """Shape (g,): which of g may be the lowest, from p-values (g, g) that i is below j.
+def lowest_candidates(p_values: FloatArray, *, level: float) -> BoolArray:
+    """Shape (g,): the groups that may be the lowest, from p-values (g, g) that i is below j.
 
-    Not so where another is below it at the level, by Holm's correction for all ordered pairs.
+    A group is excluded if another is significantly below it, with Holm's correction over all ordered pairs.
     """
     pairs = ~np.eye(len(p_values), dtype=bool)
     threshold = holm_threshold(p_values[pairs], level)
@@ -109,10 +109,10 @@ def may_be_lowest(p_values: FloatArray, *, level: float) -> BoolArray:
     return np.logical_not(below.any(axis=0))
 
 
-def agreeing_with_test(bounds: Intervals, values: FloatArray, differs: BoolArray) -> Intervals:
-    """Intervals of differences ``values`` (p,) that leave out 0 exactly where an exact test says that they differ.
+def align_with_test(bounds: Intervals, values: FloatArray, differs: BoolArray) -> Intervals:
+    """Return the intervals of ``values`` (p,), adjusted to exclude 0 exactly where ``differs`` (p,) is true.
 
-    A score interval and an exact test of the same level disagree now and then, where counts are small.
+    A score interval and an exact test at the same level can disagree if counts are small.
     """
     least = np.finfo(np.float64).smallest_normal
     up, down = differs & (values > 0), differs & (values < 0)
@@ -122,9 +122,9 @@ def agreeing_with_test(bounds: Intervals, values: FloatArray, differs: BoolArray
 
 
 def _hypergeometric_tail(k: IntArray, n: IntArray, k_rest: IntArray, n_rest: IntArray) -> FloatArray:
-    """The chance of at most ``k`` successes among ``n`` if all k + k_rest fell anywhere in n + n_rest.
+    """P(at most ``k`` successes among ``n``) if the k + k_rest successes are spread at random over n + n_rest.
 
-    Summed downwards from ``k``, which lies below the mode, until terms vanish.
+    Summed downwards from ``k``, which is below the mode, until the terms are negligible.
     """
     total, trials = (k + k_rest).astype(np.float64), (n + n_rest).astype(np.float64)
     term = np.exp(_log_choose(n, k) + _log_choose(n_rest, k_rest) - _log_choose(trials, total))

@@ -1,4 +1,4 @@
-"""Two slopes on the same models: how far apart they are, as a difference and as a ratio."""
+"""Difference and ratio of two slopes fitted to the same models."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from regrade.stats.intervals import method_name, normal_quantile, tail_share
 from regrade.stats.line_fit import Scale, line_contrasts, robust_weights, scaled_accuracies
 from regrade.stats.ratio import Ratio
 
-_FLAT = 1e-12  # a slope below this is rounding
+_FLAT = 1e-12  # a slope below this is rounding error
 
 
 @dataclass(frozen=True)
 class _Slopes:
-    """Two slopes, the variances and covariance of their errors over models, and the t quantile that goes with them."""
+    """Two slopes with the variances and covariance of their errors over models, and the t quantile to use."""
 
     first: float
     second: float
@@ -33,31 +33,31 @@ class _Slopes:
 def slope_difference(
     x: ArrayLike, first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95, image_deviation: float = 0.0
 ) -> Estimate:
-    """The slope of ``first`` on ``x`` less that of ``second``, all accuracies (m,) of the same models as fractions.
+    """Return the slope of ``first`` on ``x`` minus that of ``second``, from accuracies (m,) of the same models.
 
-    Models that are above both lines say little about the difference, and the interval, a robust t over models as that
-    of `fit_lines`, takes this into account. It is on these images; with ``image_deviation``, what other images would
-    change (see `slope_deviation`), it is over both.
+    The interval is a robust t interval over models as in `fit_lines`, and accounts for the correlation of the two
+    lines' residuals. It is conditional on these images; with ``image_deviation`` (see `slope_deviation`) it is over
+    both models and images.
 
-    >>> found = slope_difference([0.5, 0.6, 0.7, 0.8], [0.4, 0.52, 0.6, 0.71], [0.3, 0.33, 0.37, 0.41])
-    >>> round(found.value, 3)
+    >>> difference = slope_difference([0.5, 0.6, 0.7, 0.8], [0.4, 0.52, 0.6, 0.71], [0.3, 0.33, 0.37, 0.41])
+    >>> round(difference.value, 3)
     0.64
     """
     slopes = _slopes(x, first, second, confidence)
     value = slopes.first - slopes.second
     variance = slopes.first_variance - 2 * slopes.covariance + slopes.second_variance
     over_images = normal_quantile(confidence) * image_deviation
-    reach = float(np.hypot(slopes.quantile * np.sqrt(max(variance, 0.0)), over_images))
+    half_width = float(np.hypot(slopes.quantile * np.sqrt(max(variance, 0.0)), over_images))
     name = method_name("robust t over models" + (" and images" if image_deviation else ""), confidence)
-    return Estimate(value, value - reach, value + reach, slopes.models, name)
+    return Estimate(value, value - half_width, value + half_width, slopes.models, name)
 
 
 def slope_deviation(x: ArrayLike, correct: BoolArray, second: BoolArray, clusters: ArrayLike | None = None) -> float:
-    """What other images would change in a slope on ``x`` (m,), as far as scatter over models does not show it.
+    """Return the standard error over images of a difference of slopes on ``x`` (m,), beyond the residual scatter.
 
-    It is a standard error of the slope of accuracy in one group less that in a second: ``correct`` (m, n) is on the
-    images of both, and ``second`` (n,) says which are of the second. Images that are harder the weaker a model is turn
-    the line and leave no scatter. Images of one of the ``clusters`` (n,) do not count as independent.
+    The difference is the slope of accuracy in one group minus that in a second: ``correct`` (m, n) covers the images of
+    both, and ``second`` (n,) marks those of the second. Sampled images can rotate the line without adding scatter,
+    which the residuals do not show. Images of one of the ``clusters`` (n,) are treated as dependent.
     """
     a = np.asarray(x, dtype=np.float64)
     errors: FloatArray = np.empty(correct.shape)
@@ -72,16 +72,16 @@ def slope_deviation(x: ArrayLike, correct: BoolArray, second: BoolArray, cluster
 
 
 def slope_noise(x: ArrayLike, covariance: ArrayLike) -> float:
-    """What other images would change in a slope on ``x`` (m,), as far as scatter over models does not show it.
+    """Return the standard error over images of a slope on ``x`` (m,), beyond the residual scatter.
 
-    It is a standard error, from the covariance (m, m) of the models' accuracies over drawings of images.
+    ``covariance`` (m, m) is the sampling covariance of the models' accuracies.
     """
     a, noise = np.asarray(x, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
     contrasts = line_contrasts(a, np.empty(0))
-    left = np.eye(len(a)) - np.outer(a, contrasts[0]) - contrasts[1]  # what a line leaves of the models
+    residual_maker = np.eye(len(a)) - np.outer(a, contrasts[0]) - contrasts[1]
     weights, _ = robust_weights(a, contrasts[:1])
-    seen = weights[0] @ ((left @ noise) * left).sum(axis=1)
-    return float(np.sqrt(max(contrasts[0] @ noise @ contrasts[0] - seen, 0.0)))
+    in_residuals = weights[0] @ ((residual_maker @ noise) * residual_maker).sum(axis=1)
+    return float(np.sqrt(max(contrasts[0] @ noise @ contrasts[0] - in_residuals, 0.0)))
 
 
 def slope_ratio(
@@ -92,17 +92,17 @@ def slope_ratio(
     confidence: float = 0.95,
     image_deviations: tuple[float, float] = (0.0, 0.0),
 ) -> Ratio:
-    """The slope of ``first`` on ``x`` divided by that of ``second``, with Fieller's interval.
+    """Return the slope of ``first`` on ``x`` divided by that of ``second``, with Fieller's interval (Fieller 1954).
 
-    It holds the ratios r for which first - r second has no slope that could be told from 0. Where the second slope
-    itself cannot be told from 0 no bounded interval is right, and there are no bounds (Fieller 1954). With
-    ``image_deviations``, what other images of the two sets would change (see `slope_noise`), it is over images too.
+    The interval contains the ratios r for which the slope of first - r second is not significantly different from 0. If
+    the second slope itself is not significantly different from 0, there are no bounds. With ``image_deviations`` of the
+    two slopes (see `slope_noise`) the interval is over both models and images.
     """
     slopes = _slopes(x, first, second, confidence)
-    reach, images = slopes.quantile**2, normal_quantile(confidence) ** 2
-    square = slopes.second**2 - reach * slopes.second_variance - images * image_deviations[1] ** 2
-    cross = slopes.first * slopes.second - reach * slopes.covariance
-    rest = slopes.first**2 - reach * slopes.first_variance - images * image_deviations[0] ** 2
+    t2, z2 = slopes.quantile**2, normal_quantile(confidence) ** 2
+    square = slopes.second**2 - t2 * slopes.second_variance - z2 * image_deviations[1] ** 2
+    cross = slopes.first * slopes.second - t2 * slopes.covariance
+    rest = slopes.first**2 - t2 * slopes.first_variance - z2 * image_deviations[0] ** 2
     over = "over models and images" if any(image_deviations) else "over models"
     name = method_name(f"Fieller, robust t {over}", confidence)
     value = slopes.first / slopes.second if abs(slopes.second) > _FLAT else None

@@ -8,7 +8,7 @@ from regrade.studies.confusion import (
     ConfusionPart,
     HardRule,
     HardSet,
-    WithoutLabels,
+    UnlabeledInputs,
     confusion,
 )
 from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
@@ -205,7 +205,7 @@ __all__ = [
     "TopK",
     "TriageKind",
     "TriageSources",
-    "WithoutLabels",
+    "UnlabeledInputs",
     "apply_review",
     "assumed_ranking",
     "chosen_metrics",

@@ -19,12 +19,12 @@ from regrade.metrics import (
 )
 from regrade.stats import (
     below_others_p_values,
+    bonferroni_confidence,
     clustered_mean,
     clustered_proportion,
-    confidence_of_each,
-    named_together,
+    mark_simultaneous,
     proportion,
-    shown_below,
+    significantly_below,
 )
 from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
 from regrade.studies.grade import EVERYTHING
@@ -204,11 +204,11 @@ def _model_rows(
         None if clean_wrong is None else proportion(int(clean_wrong.sum()), len(clean_wrong), confidence=confidence),
     )
     kinds = len(frame.corruptions)
-    each = confidence_of_each(kinds, confidence)
+    each = bonferroni_confidence(kinds, confidence)
     rows = [overall]
     for number, name in enumerate(frame.corruptions):
         mine = referred == number
-        error = named_together(_error(wrong[:, [number]], each), kinds, confidence=confidence)
+        error = mark_simultaneous(_error(wrong[:, [number]], each), kinds, confidence=confidence)
         relative = _relative(wrong[:, referred[mine]], clean_wrong, reference[mine], each)
         rows.append(
             CorruptionRow(
@@ -216,7 +216,7 @@ def _model_rows(
                 name,
                 error,
                 _divided(error, ALEXNET_ERRORS[name]) if mine.any() else None,
-                relative and named_together(relative, kinds, confidence=confidence),
+                relative and mark_simultaneous(relative, kinds, confidence=confidence),
                 None,
             )
         )
@@ -244,7 +244,7 @@ def _extreme(names: Sequence[str], values: FloatArray, place: int, level: float)
     """The lowest row of ``values`` (g, n), tested against the other rows."""
     if len(names) < 2 or not values.shape[1]:
         return None
-    apart = shown_below(below_others_p_values(values, place), level=level)
+    apart = significantly_below(below_others_p_values(values, place), level=level)
     rest = (name for number, name in enumerate(names) if number != place and not apart[number])
     return Extreme(names[place], tuple(rest))
 

@@ -21,7 +21,7 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
-from regrade.stats import calibration_error, confidence_of_each, named_together, proportion
+from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous, proportion
 from regrade.studies.confidences import stored_confidences
 from regrade.studies.grade_metrics import GradedImages, GradeMetric, graded_images
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
@@ -74,13 +74,13 @@ class GradeRow:
         """The row, ready for JSON."""
         return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
-    def named_together(self, slices: int, confidence: float) -> GradeRow:
+    def mark_simultaneous(self, slices: int, confidence: float) -> GradeRow:
         """The row with the number of simultaneous slices added to the methods of its intervals."""
         estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
         named: dict[str, Any] = {
-            name: named_together(value, slices, confidence=confidence) for name, value in estimates.items()
+            name: mark_simultaneous(value, slices, confidence=confidence) for name, value in estimates.items()
         }
-        values = {name: named_together(value, slices, confidence=confidence) for name, value in self.values.items()}
+        values = {name: mark_simultaneous(value, slices, confidence=confidence) for name, value in self.values.items()}
         return replace(self, values=values, **named)
 
 
@@ -242,7 +242,7 @@ def _model_rows(
     confidences = stored_confidences(predictions) if scoring.class_map is None else None
     usable_metrics = metrics if scoring.class_map is None else ()  # scores are those of the classes it is graded on
     slices = len(masks) - 1
-    levels = {name: confidence if name == EVERYTHING else confidence_of_each(slices, confidence) for name in masks}
+    levels = {name: confidence if name == EVERYTHING else bonferroni_confidence(slices, confidence) for name in masks}
     judged = grade_multilabel(predictions, scoring, labels, masks, confidence=levels) if labels else {}
     rows = []
     for name, mask in masks.items():
@@ -267,7 +267,7 @@ def _model_rows(
             anytime=multilabel.anytime,
             values=_metric_values(usable_metrics, images, levels[name]),
         )
-        rows.append(row if name == EVERYTHING else row.named_together(slices, confidence))
+        rows.append(row if name == EVERYTHING else row.mark_simultaneous(slices, confidence))
     return rows
 
 

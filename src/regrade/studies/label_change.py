@@ -10,7 +10,7 @@ from regrade.core import Column, Estimate, InputError, Predictions, Table, Tabul
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.metrics import MultilabelRule
-from regrade.stats import confidence_of_each, paired_difference
+from regrade.stats import bonferroni_confidence, paired_difference
 from regrade.stats.intervals import method_name
 from regrade.stats.ranks import rank_ranges
 from regrade.studies.label_diff import LabelDiff, label_diff, state_word
@@ -188,7 +188,7 @@ def _difference(row: ModelChange, models: int, confidence: float) -> Estimate | 
     """The paired difference, with an interval that is simultaneous for all models."""
     if not row.shared:
         return None
-    bounds = paired_difference(row.gained, row.lost, row.shared, confidence=confidence_of_each(models, confidence))
+    bounds = paired_difference(row.gained, row.lost, row.shared, confidence=bonferroni_confidence(models, confidence))
     name = method_name("paired score" if models == 1 else f"paired score, {models:,} together", confidence)
     value = (row.gained - row.lost) / row.shared
     return Estimate(value, float(bounds.low), float(bounds.high), row.shared, name)

@@ -13,9 +13,9 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import (
-    agreeing_with_test,
+    align_with_test,
     benjamini_hochberg,
-    confidence_of_each,
+    bonferroni_confidence,
     holm,
     mcnemar,
     mcnemar_exact,
@@ -184,7 +184,7 @@ class ModelPairs(Sequence[Pair]):
         ):
             bounds = paired_difference(b[group], c[group], self.images, confidence=confidence)
             if levels.pairs > 1:
-                bounds = agreeing_with_test(bounds, values[group], differs[group])
+                bounds = align_with_test(bounds, values[group], differs[group])
             method = method_name(f"paired score{words if levels.pairs > 1 else ''}", self.confidence)
             parts = zip(values[group].tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
             estimates[group] = [Estimate(*part, self.images, method) for part in parts]
@@ -210,7 +210,7 @@ class _IntervalLevels:
 
     @property
     def of_rest(self) -> float:
-        return confidence_of_each(self.pairs - self.differing, self.confidence)
+        return bonferroni_confidence(self.pairs - self.differing, self.confidence)
 
 
 def model_pairs(

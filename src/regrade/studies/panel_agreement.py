@@ -11,7 +11,7 @@ import numpy as np
 
 from regrade.core import Column, Estimate, Table, Tabular, UndefinedError
 from regrade.core.arrays import IntArray
-from regrade.stats import equal_answers, fleiss_kappa, krippendorff_alpha, proportion, quantile
+from regrade.stats import fleiss_kappa, krippendorff_alpha, pairwise_agreement, proportion, quantile
 
 _UNDECIDED = "the others' votes are tied or missing on every item"
 
@@ -194,7 +194,7 @@ def _measures(of: str, answers: Sequence[Sequence[str]], overlap: int, confidenc
 
     return AgreementMeasures(
         of,
-        measured("share of equal answers", equal_answers, every),
+        measured("share of equal answers", pairwise_agreement, every),
         measured("Fleiss' kappa", fleiss_kappa, complete),
         measured("Krippendorff's alpha", krippendorff_alpha, every),
         tuple(undefined),

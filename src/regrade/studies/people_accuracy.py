@@ -11,10 +11,10 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import (
+    bonferroni_confidence,
     class_bootstrap,
     clustered_proportion,
-    confidence_of_each,
-    named_together,
+    mark_simultaneous,
     proportion,
     wilson,
 )
@@ -92,9 +92,9 @@ class CorrectnessTable:
     def _row(self, who: str, kind: Contender, right: BoolArray, subset: Subset, chance: Chance | None) -> PeopleRow:
         if subset.inside.all():
             return PeopleRow(who, kind, subset.name, self._accuracy(right), None, chance)
-        each = replace(self, confidence=confidence_of_each(self.subsets, self.confidence))
+        each = replace(self, confidence=bonferroni_confidence(self.subsets, self.confidence))
         accuracy, change = (
-            named_together(estimate, self.subsets, confidence=self.confidence)
+            mark_simultaneous(estimate, self.subsets, confidence=self.confidence)
             for estimate in (each._accuracy(right[:, subset.inside]), each._change(right, subset.inside))
         )
         return PeopleRow(who, kind, subset.name, accuracy, change, chance)

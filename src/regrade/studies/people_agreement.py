@@ -8,7 +8,7 @@ from itertools import combinations
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import equal_answers, fleiss_kappa, krippendorff_alpha
+from regrade.stats import fleiss_kappa, krippendorff_alpha, pairwise_agreement
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ def agreement(names: Sequence[str], classes: IntArray, images: BoolArray, *, con
     complete = shared[:, (shared >= 0).all(axis=0)]
     pairs = []
     for i, j in combinations(range(len(names)), 2):
-        share = _defined(equal_answers, shared[[i, j]], confidence)
+        share = _defined(pairwise_agreement, shared[[i, j]], confidence)
         pairs += [EqualPair(names[i], names[j], share)] if share else []
     return Agreement(
-        _defined(equal_answers, shared, confidence),
+        _defined(pairwise_agreement, shared, confidence),
         _defined(fleiss_kappa, complete, confidence),
         _defined(krippendorff_alpha, classes, confidence),
         tuple(pairs),

@@ -14,9 +14,9 @@ from regrade.metrics import agreement, independent_dominance
 from regrade.metrics.similarity import consistency_from_counts, dominance_from_counts
 from regrade.stats import (
     Intervals,
+    bonferroni_confidence,
     clopper_pearson,
     cluster,
-    confidence_of_each,
     covariance_interval,
     kappa_interval,
     proportions,
@@ -118,7 +118,7 @@ def _excess(tables: _Tables, correct: BoolArray, confidence: float) -> PairMatri
     """
     value = dominance_from_counts(tables.both, tables.images) - independent_dominance(correct)
     pairs = len(value) * (len(value) - 1) // 2
-    covariance = covariance_interval(*tables.counts, confidence=confidence_of_each(pairs, confidence))
+    covariance = covariance_interval(*tables.counts, confidence=bonferroni_confidence(pairs, confidence))
     bounds = Intervals(-covariance.high, -covariance.low)
     method = "delta, adjusted" if pairs == 1 else f"delta, adjusted, {pairs:,} together"
     return _matrix(value, bounds, np.zeros(len(value)), method_name(method, confidence))
@@ -143,7 +143,7 @@ def _clusters(kappa: FloatArray, right: IntArray) -> tuple[IntArray, tuple[int, 
     """
     distances = 1 - np.where(np.isnan(kappa), 1.0, kappa)
     np.fill_diagonal(distances, 0.0)
-    clustering = cluster(distances, cut=1 - CLUSTER_KAPPA)
+    clustering = cluster(distances, threshold=1 - CLUSTER_KAPPA)
     order, members = clustering.order, clustering.members
     if (right[order[-1]], order[0]) > (right[order[0]], order[-1]):
         order, members = order[::-1], members.max() - members

@@ -11,7 +11,7 @@ from regrade.core import AlreadyStored, Checkpoints, InputError, Predictions, Sc
 from regrade.core.arguments import refuse_text
 from regrade.core.arrays import FloatArray
 from regrade.store import Store, keep_slices
-from regrade.studies import Confusion, HardRule, Scoring, WithoutLabels, confusion, scoring_for
+from regrade.studies import Confusion, HardRule, Scoring, UnlabeledInputs, confusion, scoring_for
 from regrade.testsets import images_are_missing
 from regrade.workspace.loading import ProgressCallback, chosen_models, scored_predictions
 from regrade.workspace.test_set_adding import listed_in_catalog
@@ -55,7 +55,7 @@ def study_confusion(
         stored_models = store.model_names(target.name)
         both = tuple(name for name in chosen_models(store, test_set, models) if name in stored_models)
         scored = list(scored_predictions(store, target, both, progress=progress)) if both else []
-        without_labels = WithoutLabels(target, first, scored, _ensemble_scoring(store, target, first))
+        without_labels = UnlabeledInputs(target, first, scored, _ensemble_scoring(store, target, first))
     names = chosen_models(store, test_set, models)
     return confusion(
         test_set,
@@ -66,7 +66,7 @@ def study_confusion(
         base=base,
         bin_width=bin_width,
         hard=hard,
-        other=without_labels,
+        unlabeled=without_labels,
         confidence=store.config.confidence,
     )
 

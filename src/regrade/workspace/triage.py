@@ -10,7 +10,7 @@ from regrade.classes import superclasses
 from regrade.core import TestSet
 from regrade.store import Store
 from regrade.studies.mistakes.mistake_labels import MistakeLabels
-from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, triage_against
+from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, make_triage
 from regrade.workspace.loading import reviewed_labels
 from regrade.workspace.mistakes_loader import pair_labels
 
@@ -18,7 +18,7 @@ from regrade.workspace.mistakes_loader import pair_labels
 def triage_under(store: Store, test_set: TestSet, labels: str) -> Triage:
     """The triage of errors under a label set, from all data stored for its test set."""
     judged_labels = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
-    return triage_against(
+    return make_triage(
         MistakeLabels(test_set, replace(judged_labels, review=None), judged_labels),
         superclasses=superclasses(test_set.class_space),
         pairs_from=pair_labels(store, test_set, labels),

@@ -60,6 +60,8 @@ from regrade.store import (
     import_predictions,
     import_slices,
     keep_slices,
+    predictions_from_scores,
+    store_predictions,
 )
 from regrade.studies import (
     Comparison,

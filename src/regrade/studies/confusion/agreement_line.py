@@ -1,4 +1,4 @@
-"""Agreement on the line: where accuracies lie on a line between two sets, so do agreements, which need no labels."""
+"""Agreement-on-the-line: estimate errors on unlabeled images from the agreement of models (Baek et al. 2022)."""
 
 from __future__ import annotations
 
@@ -12,84 +12,89 @@ from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats.intervals import exact_bounds, method_name, tail_share
 
-_GROUPS = 100  # parts of the images that are drawn anew together
+_GROUPS = 100  # groups of images resampled together
 _DRAWS = 400
-_MODELS = 60  # models whose pairs make up the line
-_LEAST = 3
+_MODELS = 60  # most models whose pairs determine the line
+_MIN_MODELS = 3
 
 
 def agreement_lines(
     classes: IntArray,
     correct: BoolArray,
-    other_classes: IntArray,
+    unlabeled_classes: IntArray,
     *,
     rng: np.random.Generator,
     confidence: float = 0.95,
 ) -> list[Estimate]:
-    """The error of each model on other images by the line through the models' agreements (Baek et al. 2022, ALine-S).
+    """Estimate each model's error on unlabeled images from the line through agreements (Baek et al. 2022, ALine-S).
 
-    ``classes`` (m, n) and ``correct`` (m, n) are of the labeled images, ``other_classes`` (m, u) of the others. How
-    often two models agree there is fitted by least squares to how often they agree here, on the probit scale, and the
-    accuracies are carried over by the same line. It holds where the accuracies of these models lie on a line, which no
-    one knows without labels; fewer than three models, or agreements that are all alike, raise. Intervals come from
-    drawing the images of both sets anew, in a hundred parts; they reach at least as far as as many other images without
-    an error leave open, so that models which always agree there have a width.
+    ``classes`` (m, n) and ``correct`` (m, n) are of the labeled images, ``unlabeled_classes`` (m, u) of the unlabeled
+    ones. The agreement of pairs of models on the unlabeled images is regressed on their agreement on the labeled
+    images, on the probit scale, and the same line maps accuracies. This assumes that the accuracies lie on the same
+    line, which cannot be checked without labels. Raises for fewer than three models, or if all agreements are equal.
+    Intervals come from a bootstrap of the images of both sets, in a hundred groups. They are at least as wide as the
+    exact interval for 0 errors on the unlabeled images, so that they have a width even if the models always agree.
     """
     models = len(classes)
-    if models < _LEAST:
-        raise UndefinedError(f"a line through agreements needs at least {_LEAST} models, got {models}")
+    if models < _MIN_MODELS:
+        raise UndefinedError(f"a line through agreements needs at least {_MIN_MODELS} models, got {models}")
     chosen = _spread(correct.mean(axis=1))
     pairs = np.array(list(combinations(chosen, 2)))
-    here, there = (_grouped(each.shape[1], rng) for each in (classes, other_classes))
-    agree = _counts((classes[i] == classes[j] for i, j in pairs), here)
-    agree_there = _counts((other_classes[i] == other_classes[j] for i, j in pairs), there)
-    right = _counts(correct, here)
-    draw, draw_there = (_weights(groups, rng) for groups in (here, there))
-    found = _carried(draw @ agree, draw_there @ agree_there, draw @ right, classes.shape[1], other_classes.shape[1])
-    value, drawn = found[0], found[1:]
+    images, unlabeled_images = classes.shape[1], unlabeled_classes.shape[1]
+    groups, unlabeled_groups = (_grouped(count, rng) for count in (images, unlabeled_images))
+    agree = _counts((classes[i] == classes[j] for i, j in pairs), groups)
+    unlabeled_agree = _counts((unlabeled_classes[i] == unlabeled_classes[j] for i, j in pairs), unlabeled_groups)
+    right = _counts(correct, groups)
+    weights, unlabeled_weights = (_weights(members, rng) for members in (groups, unlabeled_groups))
+    errors = _errors_on_line(
+        weights @ agree, unlabeled_weights @ unlabeled_agree, weights @ right, images, unlabeled_images
+    )
+    value, drawn = errors[0], errors[1:]
     if not np.isfinite(value).all():
-        raise UndefinedError("all pairs of models agree equally often: there is no line through their agreements")
-    tail = _expanded(tail_share(confidence), min(len(draw[0]), len(draw_there[0])))
+        raise UndefinedError("all pairs of models agree equally often: the line through agreements is undefined")
+    tail = _expanded(tail_share(confidence), min(len(weights[0]), len(unlabeled_weights[0])))
     low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
-    others, method = other_classes.shape[1], method_name("bootstrap of images", confidence)
-    least = float(exact_bounds(np.zeros(1), np.full(1, others), confidence=confidence).high[0])
+    least = float(exact_bounds(np.zeros(1), np.full(1, unlabeled_images), confidence=confidence).high[0])
     low, high = np.maximum(np.minimum(low, value - least), 0.0), np.minimum(np.maximum(high, value + least), 1.0)
-    return [Estimate(float(v), float(a), float(b), others, method) for v, a, b in zip(value, low, high, strict=True)]
+    method, rows = method_name("bootstrap of images", confidence), zip(value, low, high, strict=True)
+    return [Estimate(float(v), float(a), float(b), unlabeled_images, method) for v, a, b in rows]
 
 
 def _expanded(tail: float, parts: int) -> float:
-    """The tail of percentiles that makes up for few parts, as Student's t does for the normal (Hesterberg 2015)."""
+    """The tail probability of percentiles, expanded for few groups (Hesterberg 2015)."""
     freedom = max(parts - 1, 1)
     return float(special.ndtr(special.stdtrit(freedom, tail) * np.sqrt(parts / freedom)))
 
 
 def _spread(accuracies: FloatArray) -> IntArray:
-    """Models from the worst to the best, as many as make up the line."""
+    """Up to ``_MODELS`` models, evenly spaced from the worst to the best."""
     order = np.argsort(accuracies, kind="stable")
     return np.sort(order[np.unique(np.linspace(0, len(order) - 1, min(len(order), _MODELS)).round().astype(int))])
 
 
 def _grouped(images: int, rng: np.random.Generator) -> IntArray:
-    """Shape (n,): a part for each image, at random, all of one size to within one."""
+    """Shape (n,): a random group for each image, of equal sizes to within one."""
     return rng.permutation(images) % min(_GROUPS, images)
 
 
 def _counts(rows: Iterable[BoolArray], groups: IntArray) -> FloatArray:
-    """Shape (groups, rows): of how many images of each part a row is true."""
+    """Shape (groups, rows): the number of images in each group for which a row is true."""
     return np.stack([np.bincount(groups, row) for row in rows], axis=1)
 
 
 def _weights(groups: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Shape (1 + draws, groups): how often each part counts, over the images this makes; first once each."""
+    """Shape (1 + draws, groups): bootstrap weights of the groups per image; the first row is the sample itself."""
     sizes = np.bincount(groups)
     count = len(sizes)
     drawn = np.concatenate([np.ones((1, count)), rng.multinomial(count, np.full(count, 1 / count), size=_DRAWS)])
     return drawn / (drawn @ sizes)[:, None]
 
 
-def _carried(here: FloatArray, there: FloatArray, accuracy: FloatArray, images: int, others: int) -> FloatArray:
-    """Shape (d, m): errors by the line from agreements (d, p) here to those there; not a number without a line."""
-    x, y, z = _probit(here, images), _probit(there, others), _probit(accuracy, images)
+def _errors_on_line(
+    agree: FloatArray, unlabeled_agree: FloatArray, accuracy: FloatArray, images: int, unlabeled_images: int
+) -> FloatArray:
+    """Shape (d, m): errors by the line from labeled to unlabeled agreements (d, p); NaN without a line."""
+    x, y, z = _probit(agree, images), _probit(unlabeled_agree, unlabeled_images), _probit(accuracy, images)
     dx = x - x.mean(axis=1, keepdims=True)
     spread = (dx**2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""Do models err where the score is high? The error by score, and how closely the two go together."""
+"""Error by confusion score, and the correlation of the two."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import binned_correlation, proportions, robust_pearson
 from regrade.studies.confusion.distribution import ScoreBins
-from regrade.studies.confusion.undefined_scores import defined
+from regrade.studies.confusion.undefined import none_if_undefined
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class ScoreBin:
     error: Estimate
 
     def as_dict(self) -> dict[str, Any]:
-        """The bin, ready for JSON."""
+        """Return the bin as a dict for JSON."""
         return {"low": self.low, "high": self.high, "error": self.error.as_dict()}
 
 
 @dataclass(frozen=True)
 class ErrorCurve:
-    """One model's error against the score, in bins that hold images and as correlations; what is undefined is none.
+    """One model's error by score, in non-empty bins and as correlations (None if undefined).
 
-    ``binned`` is Pearson's r over the bins, as the paper most likely has it: sparse bins count as much as full ones.
-    ``single`` is that over single images, score against wrong or right (point-biserial).
+    ``binned`` is Pearson's r over the bins, as probably computed in the paper: sparse bins count as much as full ones.
+    ``single`` is r over single images, between the score and an error of 0 or 1 (point-biserial).
     """
 
     bins: tuple[ScoreBin, ...]
@@ -40,9 +40,9 @@ class ErrorCurve:
     single: Estimate | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The curve, ready for JSON."""
+        """Return the curve as a dict for JSON."""
         return {
-            "bins": [one.as_dict() for one in self.bins],
+            "bins": [score_bin.as_dict() for score_bin in self.bins],
             "binned_correlation": self.binned.as_dict() if self.binned else None,
             "correlation": self.single.as_dict() if self.single else None,
         }
@@ -51,15 +51,15 @@ class ErrorCurve:
 def error_curve(
     scores: FloatArray, wrong: BoolArray, bins: ScoreBins, *, rng: np.random.Generator, confidence: float
 ) -> ErrorCurve:
-    """Hold a model's mistakes ``wrong`` (n,) against the scores (n,) of the same images; there must be one."""
+    """Relate a model's mistakes ``wrong`` (n,) to the scores (n,) of the same images; n must be at least 1."""
     places = bins.of(scores)
     sizes = np.bincount(places, minlength=bins.count)
     misses = np.bincount(places[wrong], minlength=bins.count)
     full = np.flatnonzero(sizes)
     errors = proportions(misses[full], sizes[full], confidence=confidence)
-    found = tuple(ScoreBin(*bins.edges(int(place)), error) for place, error in zip(full, errors, strict=True))
+    score_bins = tuple(ScoreBin(*bins.edges(int(place)), error) for place, error in zip(full, errors, strict=True))
     return ErrorCurve(
-        found,
-        defined(binned_correlation, misses, sizes, bins.middles, rng=rng, confidence=confidence),
-        defined(robust_pearson, scores, wrong, confidence=confidence),
+        score_bins,
+        none_if_undefined(binned_correlation, misses, sizes, bins.middles, rng=rng, confidence=confidence),
+        none_if_undefined(robust_pearson, scores, wrong, confidence=confidence),
     )

@@ -1,4 +1,4 @@
-"""The hard set: the images with the highest scores, chosen without a look at any label."""
+"""The hard set: the images with the highest confusion scores, chosen without labels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from regrade.core import UNLABELED, InputError, SliceSet, TestSet, UndefinedErro
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 
-_USUAL = 10  # the hardest one of so many, unless told otherwise
+_DEFAULT_SHARE = 10  # default: the hardest 1 / 10 of the images
 
 
 @dataclass(frozen=True)
 class HardRule:
-    """Which images are hard: those with a score of ``above`` or more, or the ``hardest`` so many, in all or per class.
+    """Which images are hard: those with a score of at least ``above``, or the ``hardest`` N, overall or per class.
 
-    Without any it is the hardest tenth.
+    Default: the hardest tenth.
     """
 
     above: float | None = None
@@ -27,16 +27,16 @@ class HardRule:
 
     def __post_init__(self) -> None:
         if self.above is not None and self.hardest is not None:
-            raise InputError("hard images are those above a score or the hardest so many: give one of the two")
+            raise InputError("hard images are those above a score or the hardest N: give only one of the two")
         if self.per_class and self.hardest is None:
-            raise InputError("per class goes with a number of hardest images: say how many of each class")
+            raise InputError("per class needs the number of hardest images of each class")
         if self.hardest is not None and self.hardest < 1:
             raise InputError(f"a hard set needs at least one image, got {self.hardest}")
 
 
 @dataclass(frozen=True, eq=False)
 class HardSet:
-    """The hard images of a test set: ``inside`` (n,), and the rule in words."""
+    """The hard images of a test set (``inside`` (n,)), and the rule as text."""
 
     test_set: str
     inside: BoolArray
@@ -44,15 +44,15 @@ class HardSet:
 
     @property
     def images(self) -> int:
-        """How many images are hard."""
+        """Number of hard images."""
         return int(self.inside.sum())
 
     def as_slices(self, name: str) -> SliceSet:
-        """The hard images as a slice of their test set."""
+        """Return the hard images as a slice of their test set."""
         return SliceSet(name, self.test_set, len(self.inside), {name: self.inside}, origin=self.rule, chosen_hard=True)
 
     def as_test_set(self, test_set: TestSet, name: str) -> TestSet:
-        """The hard images as a test set of their own, with their labels and groups."""
+        """Return the hard images as a separate test set, with their labels and groups."""
         places = np.flatnonzero(self.inside)
         return replace(
             test_set,
@@ -64,25 +64,25 @@ class HardSet:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The set, ready for JSON; its images are their places in the test set."""
+        """Return the set as a dict for JSON; images are given by their positions in the test set."""
         return {"rule": self.rule, "images": self.images, "places": np.flatnonzero(self.inside).tolist()}
 
 
-def hard_set(test_set: TestSet, scores: FloatArray, answers: IntArray, rule: HardRule, *, unit: str) -> HardSet:
-    """Choose the hard images by their scores (n,); of equal scores the earlier image is taken first.
+def hard_set(test_set: TestSet, scores: FloatArray, predictions: IntArray, rule: HardRule, *, unit: str) -> HardSet:
+    """Choose the hard images by their scores (n,); ties go to the earlier image.
 
-    A class is the image's label or, where it has none, what the ensemble answers in the end (``answers`` (n,)). A rule
-    that leaves no image, or all of them, raises.
+    The class of an image is its label or, without one, the ensemble's final prediction (``predictions`` (n,)). Raises
+    if the rule selects no image, or all of them.
     """
     order = np.argsort(-scores, kind="stable")
     if rule.above is not None:
         inside = scores >= rule.above
         words = f"images with a score of {rule.above:g} {unit} or more"
     elif rule.per_class:
-        inside = _hardest_of_each(order, np.where(test_set.labels == UNLABELED, answers, test_set.labels), rule)
+        inside = _hardest_of_each(order, np.where(test_set.labels == UNLABELED, predictions, test_set.labels), rule)
         words = f"the hardest {amount(rule.hardest or 0, 'image')} of each class"
     else:
-        count = rule.hardest or max(1, len(scores) // _USUAL)
+        count = rule.hardest or max(1, len(scores) // _DEFAULT_SHARE)
         inside = np.zeros(len(scores), dtype=bool)
         inside[order[:count]] = True
         words = f"the hardest {amount(count, 'image')}" if rule.hardest else "the hardest tenth of the images"
@@ -96,7 +96,7 @@ def hard_set(test_set: TestSet, scores: FloatArray, answers: IntArray, rule: Har
 
 
 def _hardest_of_each(order: IntArray, classes: IntArray, rule: HardRule) -> BoolArray:
-    """The first so many of each class along an order."""
+    """The first ``rule.hardest`` images of each class in the given order."""
     grouped = order[np.argsort(classes[order], kind="stable")]
     own = classes[grouped]
     begins = np.flatnonzero(np.diff(own, prepend=own[0] - 1))

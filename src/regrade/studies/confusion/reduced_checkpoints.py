@@ -1,4 +1,4 @@
-"""What fewer epochs or a single member would have given: how far the score needs all of them."""
+"""Confusion scores from fewer epochs or a single member, compared with the full score."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from regrade.core.arrays import FloatArray
 from regrade.metrics import ConfusionEntropies
 from regrade.stats import kendall, robust_pearson
 from regrade.studies.confusion.distribution import ScoreBins, peak
-from regrade.studies.confusion.undefined_scores import defined
+from regrade.studies.confusion.undefined import none_if_undefined
 
 STRIDES = (3, 5, 10, 20)
-"""Every so many of the epochs, from the first on (Albiero et al. 2023, Figure 5)."""
+"""Strides over the epochs, starting with the first (Albiero et al. 2023, Figure 5)."""
 
-_MOST = 8  # members whose scores are compared pair by pair
+_MAX_COMPARED = 8  # ensembles or members that are compared pairwise
 
 
 @dataclass(frozen=True)
 class ReducedCheckpoints:
-    """The score from some of the checkpoints: its correlation with the full score, none if undefined, and its peak."""
+    """The score from a subset of the checkpoints: its correlation with the full score (None if undefined) and peak."""
 
     what: str
     epochs: int
@@ -30,54 +30,55 @@ class ReducedCheckpoints:
     peak: float
 
     def as_dict(self) -> dict[str, Any]:
-        """The part, ready for JSON."""
+        """Return the row as a dict for JSON."""
         return {**vars(self), "correlation": self.correlation.as_dict() if self.correlation else None}
 
 
 @dataclass(frozen=True)
 class RankAgreement:
-    """Kendall's tau-b between the scores that two ensembles, or two members of one, give the same images."""
+    """Kendall's tau-b between the scores of two ensembles, or of two members of one, on the same images."""
 
     first: str
     second: str
     tau: Estimate | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The pair, ready for JSON."""
+        """Return the pair as a dict for JSON."""
         return {**vars(self), "tau": self.tau.as_dict() if self.tau else None}
 
 
 def fewer_checkpoints(
     entropies: ConfusionEntropies, names: tuple[str, ...], bins: ScoreBins, *, unit: float, confidence: float
 ) -> tuple[ReducedCheckpoints, ...]:
-    """The score from every 3rd, 5th, 10th and 20th epoch, as far as two are left, and from each member alone.
+    """Return the score from every 3rd, 5th, 10th and 20th epoch (if at least two remain), and from each member alone.
 
-    ``unit`` is how many bits one unit of the score is.
+    ``unit`` is the number of bits per unit of the score.
     """
     full = entropies.score / unit
     epochs, members = len(entropies.epochs), len(names)
 
     def fewer(what: str, scores: FloatArray, *, epochs: int, members: int) -> ReducedCheckpoints:
-        r = defined(robust_pearson, scores, full, confidence=confidence)
+        r = none_if_undefined(robust_pearson, scores, full, confidence=confidence)
         return ReducedCheckpoints(what, epochs, members, r, peak(scores, bins))
 
-    found = []
+    rows = []
     for stride in STRIDES:
         if epochs > stride:
             kept = entropies.epochs[::stride]
             what = f"every {stride}{'rd' if stride == 3 else 'th'} epoch"
-            found.append(fewer(what, kept.mean(axis=0, dtype=float) / unit, epochs=len(kept), members=members))
+            rows.append(fewer(what, kept.mean(axis=0, dtype=float) / unit, epochs=len(kept), members=members))
     if members > 1:
-        found += [
+        rows += [
             fewer(f"member {name} alone", own / unit, epochs=epochs, members=1)
             for name, own in zip(names, entropies.members, strict=True)
         ]
-    return tuple(found)
+    return tuple(rows)
 
 
 def rank_agreements(scores: dict[str, FloatArray], *, confidence: float) -> tuple[RankAgreement, ...]:
-    """Kendall's tau-b between all pairs of scores (n,) of the same images, in O(n log n)."""
-    pairs = combinations(list(scores)[:_MOST], 2)
+    """Return Kendall's tau-b between all pairs of scores (n,) of the same images, in O(n log n)."""
+    pairs = combinations(list(scores)[:_MAX_COMPARED], 2)
     return tuple(
-        RankAgreement(one, two, defined(kendall, scores[one], scores[two], confidence=confidence)) for one, two in pairs
+        RankAgreement(first, second, none_if_undefined(kendall, scores[first], scores[second], confidence=confidence))
+        for first, second in pairs
     )

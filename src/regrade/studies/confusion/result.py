@@ -1,4 +1,4 @@
-"""What a study of confusion says: which images confuse an ensemble, and what that means for models."""
+"""Result of the confusion study."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ConfusionPart(Enum):
 
 @dataclass(frozen=True)
 class ScoredEnsemble:
-    """Whose confusion it is: members, epochs, and what their scores were.
+    """The ensemble that confusion scores come from: members, epochs and the kind of stored scores.
 
-    ``base`` is that of the logarithm; scores lie between 0 and ``top``.
+    ``base`` is the base of the logarithm; confusion scores lie between 0 and ``top``.
     """
 
     name: str
@@ -46,26 +46,26 @@ class ScoredEnsemble:
 
     @property
     def top(self) -> float:
-        """The largest score there can be: all classes equally likely after every epoch."""
+        """The largest possible score: all classes equally probable after every epoch."""
         return log(self.classes) / log(self.base)
 
     @property
     def unit(self) -> str:
-        """What a score is counted in."""
+        """The unit of a score."""
         named = {2.0: "bits", e: "nats", 10.0: "hartleys"}
         return next((name for base, name in named.items() if isclose(self.base, base)), f"units of base {self.base:g}")
 
     def as_dict(self) -> dict[str, Any]:
-        """The ensemble, ready for JSON."""
+        """Return the ensemble as a dict for JSON."""
         plain = {**vars(self), "kind": self.kind.value, "members": list(self.members), "epochs": list(self.epochs)}
         return {**plain, "top": self.top, "unit": self.unit}
 
 
 @dataclass(frozen=True)
 class ConfusedModel:
-    """One model on the scored images that have labels: its error, the error by score, and on hard images and the rest.
+    """One model on the labeled images: its error overall, by score, and on hard images and the rest.
 
-    ``inside`` says that it is the ensemble itself, or one of its members. Without a hard set there is no ``transfer``.
+    ``inside`` is true for the ensemble itself and its members. ``transfer`` is None without a hard set.
     """
 
     model: str
@@ -75,7 +75,7 @@ class ConfusedModel:
     transfer: Transfer | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
+        """Return the row as a dict for JSON."""
         return {
             "model": self.model,
             "inside": self.inside,
@@ -87,7 +87,7 @@ class ConfusedModel:
 
 @dataclass(frozen=True)
 class UnlabeledSet:
-    """A set whose labels are not used: its scores, how many lie beyond the labeled ones, and the errors to expect."""
+    """An unlabeled set: its scores, the number ``beyond`` the range of labeled scores, and the expected errors."""
 
     test_set: str
     distribution: Distribution
@@ -96,21 +96,21 @@ class UnlabeledSet:
     errors: tuple[ExpectedError, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The set, ready for JSON."""
+        """Return the set as a dict for JSON."""
         return {
             **vars(self),
             "distribution": self.distribution.as_dict(),
-            "errors": [one.as_dict() for one in self.errors],
+            "errors": [row.as_dict() for row in self.errors],
         }
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Confusion(Tabular):
-    """The confusion scores (n,) of a test set's images ``ids`` (n,), and what they say of models, best first.
+    """Confusion scores (n,) of the images ``ids`` (n,), and their relation to the errors of models, best model first.
 
-    ``agreements`` are between ensembles, or between the members of a single one; ``fewer`` is what a part of the
-    checkpoints would have given; ``ranking`` is whether models keep their order on the hard images. What there is not
-    enough of is none, and ``notes`` say why.
+    ``agreements`` are between ensembles, or between the members of a single one. ``fewer`` holds scores from a subset
+    of the checkpoints. ``ranking`` is the rank correlation of models between hard images and the rest. Undefined parts
+    are None, and ``notes`` explain why.
     """
 
     test_set: str
@@ -125,45 +125,45 @@ class Confusion(Tabular):
     fewer: tuple[ReducedCheckpoints, ...]
     hard: HardSet | None
     ranking: Estimate | None
-    other: UnlabeledSet | None
+    unlabeled: UnlabeledSet | None
     notes: tuple[str, ...] = ()
 
     @property
     def images(self) -> int:
-        """How many images have a score."""
+        """Number of scored images."""
         return len(self.scores)
 
     @property
     def outsiders(self) -> tuple[ConfusedModel, ...]:
-        """The models that are no part of the ensemble."""
-        return tuple(one for one in self.models if not one.inside)
+        """The models outside the ensemble."""
+        return tuple(model for model in self.models if not model.inside)
 
     @property
     def parts(self) -> tuple[ConfusionPart, ...]:
-        """The tables that have anything to say."""
-        there = {
+        """The available tables."""
+        contents = {
             ConfusionPart.MODELS: self.models,
             ConfusionPart.BINS: self.models,
             ConfusionPart.IMAGES: True,
             ConfusionPart.DISTRIBUTION: True,
             ConfusionPart.CHECKPOINTS: self.fewer,
             ConfusionPart.RANKS: self.agreements,
-            ConfusionPart.EXPECTED: self.other,
+            ConfusionPart.EXPECTED: self.unlabeled,
         }
-        return tuple(part for part, content in there.items() if content)
+        return tuple(part for part, content in contents.items() if content)
 
     def table(self) -> Table:
-        """One line a model; where no model can be graded, the distribution of the scores."""
+        """Return one row per model; the distribution of the scores if no model can be graded."""
         return self.part(ConfusionPart.MODELS if self.models else ConfusionPart.DISTRIBUTION)
 
     def part(self, part: ConfusionPart) -> Table:
-        """One of the tables; one that has nothing to say raises and tells what it needs."""
-        from regrade.studies.confusion.tables import confusion_table  # it reads results, of which this is one
+        """Return one of the tables; raises with the missing input if it is not available."""
+        from regrade.studies.confusion.tables import confusion_table  # avoids a circular import
 
         return confusion_table(self, part)
 
     def as_dict(self) -> dict[str, Any]:
-        """The study, ready for JSON; the score of each image is in the table of images."""
+        """Return the study as a dict for JSON; the scores of single images are in the images table."""
         return {
             "test_set": self.test_set,
             "ensemble": self.ensemble.as_dict(),
@@ -171,11 +171,11 @@ class Confusion(Tabular):
             "confidence": self.confidence,
             "bin_width": self.bins.width,
             "distribution": self.distribution.as_dict(),
-            "models": [one.as_dict() for one in self.models],
-            "agreements": [one.as_dict() for one in self.agreements],
-            "fewer": [one.as_dict() for one in self.fewer],
+            "models": [model.as_dict() for model in self.models],
+            "agreements": [agreement.as_dict() for agreement in self.agreements],
+            "fewer": [row.as_dict() for row in self.fewer],
             "hard": self.hard.as_dict() if self.hard else None,
             "ranking": self.ranking.as_dict() if self.ranking else None,
-            "other": self.other.as_dict() if self.other else None,
+            "other": self.unlabeled.as_dict() if self.unlabeled else None,
             "notes": list(self.notes),
         }

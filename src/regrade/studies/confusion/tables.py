@@ -1,4 +1,4 @@
-"""The tables of a study of confusion."""
+"""Tables of the confusion study."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _NEEDS = {
 
 
 def confusion_table(study: Confusion, part: ConfusionPart) -> Table:
-    """One of the tables; one that has nothing to say raises and tells what it needs."""
+    """Return one of the tables; raises with the missing input if it is not available."""
     if part not in study.parts:
         raise UndefinedError(f"the table of {part.value} needs {_NEEDS[part]}")
     return _TABLES[part](study)
 
 
 def basis(study: Confusion) -> str:
-    """Whose confusion over which checkpoints, in words."""
+    """Describe the ensemble and its checkpoints."""
     ensemble = study.ensemble
     members = amount(len(ensemble.members), "member")
     return (
@@ -33,12 +33,14 @@ def basis(study: Confusion) -> str:
 
 
 def distribution_in_words(study: Confusion) -> str:
-    """The middle, the middle half and the peak of the scores."""
-    found = study.distribution
-    told = {share: each for share, each in found.quantiles.items() if each}
-    middle = f"median {_plain(told[0.5])}, " if 0.5 in told else f"mean {found.mean:.2f}, "
-    half = f"middle half {told[0.25].value:.2f} to {told[0.75].value:.2f}, " if {0.25, 0.75} <= set(told) else ""
-    return f"scores of {amount(study.images, 'image')}: {middle}{half}most of them near {found.peak:.2f}"
+    """Describe the median, the quartiles and the peak of the scores."""
+    scores = study.distribution
+    quantiles = {share: value for share, value in scores.quantiles.items() if value}
+    middle = f"median {_plain(quantiles[0.5])}, " if 0.5 in quantiles else f"mean {scores.mean:.2f}, "
+    half = ""
+    if {0.25, 0.75} <= set(quantiles):
+        half = f"middle half {quantiles[0.25].value:.2f} to {quantiles[0.75].value:.2f}, "
+    return f"scores of {amount(study.images, 'image')}: {middle}{half}most of them near {scores.peak:.2f}"
 
 
 def _models(study: Confusion) -> Table:
@@ -51,30 +53,30 @@ def _models(study: Confusion) -> Table:
     if study.hard:
         columns += [Column("hard", "error, hard"), Column("rest", "error, rest"), Column("difference", "difference")]
     rows: list[tuple[Cell, ...]] = []
-    for one in study.models:
-        row: list[Cell] = [one.model, one.error, one.curve.single, one.curve.binned]
+    for model in study.models:
+        row: list[Cell] = [model.model, model.error, model.curve.single, model.curve.binned]
         if study.hard:
-            found = one.transfer
-            row += [found.hard, found.rest, found.difference] if found else [None] * 3
+            errors = model.transfer
+            row += [errors.hard, errors.rest, errors.difference] if errors else [None] * 3
         rows.append(tuple(row))
-    return Table(
-        f"{study.test_set}: error in %, and {basis(study)}", tuple(columns), tuple(rows), (*_said(study), *study.notes)
-    )
+    title, notes = f"{study.test_set}: error in %, and {basis(study)}", (*_model_notes(study), *study.notes)
+    return Table(title, tuple(columns), tuple(rows), notes)
 
 
-def _said(study: Confusion) -> tuple[str, ...]:
+def _model_notes(study: Confusion) -> tuple[str, ...]:
     notes = [distribution_in_words(study)]
     notes.append(
         f"r: Pearson's correlation of score and error, over images and over bins of {study.bins.width:g} "
-        f"{study.ensemble.unit}; sparse bins count as much as full ones there, and draw it towards 0"
+        f"{study.ensemble.unit}; sparse bins count as much as full ones there, and draw r towards 0"
     )
     if study.hard:
         notes.append(f"hard: {study.hard.rule}; {study.hard.images:,} of {amount(study.images, 'image')}")
     if study.ranking:
         notes.append(f"do models keep their order on hard images? Kendall's tau {_plain(study.ranking)}")
-    methods = {one.error.method for one in study.models}
-    methods |= {one.method for m in study.models for one in (m.curve.single, m.curve.binned) if one}
-    methods |= {m.transfer.difference.method for m in study.models if m.transfer and m.transfer.difference}
+    models = study.models
+    methods = {model.error.method for model in models}
+    methods |= {r.method for model in models for r in (model.curve.single, model.curve.binned) if r}
+    methods |= {model.transfer.difference.method for model in models if model.transfer and model.transfer.difference}
     notes.append(f"intervals: {', '.join(sorted(methods))}")
     return tuple(notes)
 
@@ -88,13 +90,15 @@ def _bins(study: Confusion) -> Table:
         Column("error", "error"),
     )
     rows = tuple(
-        (one.model, each.low, each.high, each.error.n, each.error) for one in study.models for each in one.curve.bins
+        (model.model, score_bin.low, score_bin.high, score_bin.error.n, score_bin.error)
+        for model in study.models
+        for score_bin in model.curve.bins
     )
     return Table(f"{study.test_set}: error in % by {basis(study)}", columns, rows, study.notes)
 
 
 def _images(study: Confusion) -> Table:
-    """One line an image, in the order of the test set."""
+    """One row per image, in the order of the test set."""
     columns = [Column("example", "image"), Column("score", "score", percent=False, digits=4)]
     inside = study.hard.inside.tolist() if study.hard else None
     if inside:
@@ -109,7 +113,7 @@ def _distribution(study: Confusion) -> Table:
         Column("share", "below it, in % of images", digits=0),
         Column("score", "score", percent=False, digits=2),
     )
-    rows = tuple((share, found) for share, found in study.distribution.quantiles.items())
+    rows = tuple(study.distribution.quantiles.items())
     notes = [distribution_in_words(study)]
     if study.hard:
         notes.append(f"hard: {study.hard.rule}; {study.hard.images:,} of {amount(study.images, 'image')}")
@@ -124,7 +128,7 @@ def _checkpoints(study: Confusion) -> Table:
         Column("correlation", "r with the full score", percent=False, digits=3),
         Column("peak", "most scores near", percent=False, digits=2),
     )
-    rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in study.fewer)
+    rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in study.fewer)
     full = ("all", len(study.ensemble.epochs), len(study.ensemble.members), None, study.distribution.peak)
     return Table(f"{study.test_set}: {basis(study)}, from fewer checkpoints", columns, (full, *rows), study.notes)
 
@@ -135,14 +139,14 @@ def _ranks(study: Confusion) -> Table:
         Column("second", "second"),
         Column("tau", "Kendall's tau-b", percent=False, digits=2),
     )
-    rows = tuple((one.first, one.second, one.tau) for one in study.agreements)
+    rows = tuple((pair.first, pair.second, pair.tau) for pair in study.agreements)
     note = f"on {amount(study.images, 'image')}; 1: the same order from easy to confusing, 0: none in common"
     return Table(f"{study.test_set}: scores side by side", columns, rows, (note, *study.notes))
 
 
 def _expected(study: Confusion) -> Table:
-    other = study.other
-    if other is None:
+    unlabeled = study.unlabeled
+    if unlabeled is None:
         raise UndefinedError(_NEEDS[ConfusionPart.EXPECTED])
     columns = [
         Column("model", "model"),
@@ -154,29 +158,30 @@ def _expected(study: Confusion) -> Table:
         Column("actual", "actual"),
         Column("gap", "by score − actual"),
     ]
-    shown = [column for column in columns if any(getattr(one, column.key) is not None for one in other.errors)]
-    rows = tuple(tuple(getattr(one, column.key) for column in shown) for one in other.errors)
+    shown = [column for column in columns if any(getattr(row, column.key) is not None for row in unlabeled.errors)]
+    rows = tuple(tuple(getattr(row, column.key) for column in shown) for row in unlabeled.errors)
     methods = sorted({
-        value.method for one in other.errors for value in vars(one).values() if isinstance(value, Estimate)
+        value.method for row in unlabeled.errors for value in vars(row).values() if isinstance(value, Estimate)
     })  # fmt: skip
     notes = [
-        "by score: right if images of one score err alike in both sets; average confidence: if the model is calibrated "
-        "there, as often right as it is sure; thresholded: if as many answers lie below one confidence as are wrong in "
-        "both sets; agreement: if accuracies lie on the line of agreements. None of this can be seen without labels",
-        "intervals cover the drawing of the images, not that an assumption fails: an overconfident model may err far "
+        "assumptions: by score: the error depends only on the score; average confidence: the model is calibrated on "
+        "the unlabeled set; thresholded: in both sets as many predictions lie below one confidence as are wrong; "
+        "agreement: accuracies lie on the line of agreements. None of these can be checked without labels",
+        "intervals cover the sampling of images, not a violated assumption: an overconfident model may err far "
         f"more than its interval of average confidence says; intervals: {', '.join(methods)}",
     ]
-    if other.beyond:
+    if unlabeled.beyond:
         notes.append(
-            f"{amount(other.beyond, 'image')} of {other.test_set} {'has' if other.beyond == 1 else 'have'} a score "
-            f"outside those of {study.test_set}, and count as the nearest there"
+            f"{amount(unlabeled.beyond, 'image')} of {unlabeled.test_set} {'has' if unlabeled.beyond == 1 else 'have'} "
+            f"a score outside the range on {study.test_set}, and count as the nearest score in it"
         )
-    title = f"error to expect on {amount(other.images, 'image')} of {other.test_set}, in %, from {study.test_set}"
+    images = amount(unlabeled.images, "image")
+    title = f"error to expect on {images} of {unlabeled.test_set}, in %, from {study.test_set}"
     return Table(title, tuple(shown), rows, (*notes, *study.notes))
 
 
-def _plain(found: Estimate) -> str:
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+def _plain(estimate: Estimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 _TABLES = {

@@ -1,4 +1,4 @@
-"""Are images that confuse the ensemble hard for other models too?"""
+"""Errors of models on hard images compared with the rest, and whether the ranking of models is the same."""
 
 from __future__ import annotations
 
@@ -10,26 +10,33 @@ import numpy as np
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray
-from regrade.stats import ENOUGH_SPREAD, accuracy_covariance, independent_difference, kendall, proportion, spread_of
+from regrade.stats import (
+    MIN_SPREAD,
+    accuracy_covariance,
+    independent_difference,
+    kendall,
+    proportion,
+    spread_beyond_noise,
+)
 from regrade.stats.intervals import method_name
-from regrade.studies.confusion.undefined_scores import defined
+from regrade.studies.confusion.undefined import none_if_undefined
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One model's error on hard images and on the rest, and the first less the second; none where there is no image."""
+    """One model's error on hard images and on the rest, and their difference; None without images."""
 
     hard: Estimate | None
     rest: Estimate | None
     difference: Estimate | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The three, ready for JSON."""
-        return {name: one.as_dict() if one else None for name, one in vars(self).items()}
+        """Return the three estimates as a dict for JSON."""
+        return {name: estimate.as_dict() if estimate else None for name, estimate in vars(self).items()}
 
 
 def transfer(wrong: BoolArray, inside: BoolArray, *, confidence: float) -> Transfer:
-    """Hold a model's mistakes (n,) on hard images against those on the others, which are samples of their own."""
+    """Compare a model's mistakes (n,) on hard images with those on the rest, as independent samples."""
     counts = [(int((wrong & part).sum()), int(part.sum())) for part in (inside, ~inside)]
     hard, rest = (proportion(k, n, confidence=confidence) if n else None for k, n in counts)
     if hard is None or rest is None:
@@ -43,12 +50,11 @@ def transfer(wrong: BoolArray, inside: BoolArray, *, confidence: float) -> Trans
 def ranking_holds(
     wrong: Sequence[BoolArray], counted: Sequence[BoolArray], inside: BoolArray, *, confidence: float
 ) -> Estimate | None:
-    """Kendall's tau-b between the errors of models on hard images and on the rest; none with fewer than four models.
+    """Return Kendall's tau-b between the models' errors on hard images and on the rest; None for fewer than 4 models.
 
-    ``wrong`` and ``counted`` (n,) are each model's, ``inside`` (n,) says which images are hard. The interval is over
-    models. Errors that are measured on few images look more out of order than they are: at the upper end the noise of
-    images is taken out, as for normal errors (disattenuation, Spearman 1904). Where the models differ hardly more than
-    by that noise, the upper end is 1.
+    ``wrong`` and ``counted`` (n,) are per model, ``inside`` (n,) marks the hard images. The interval is over models.
+    Sampling noise attenuates tau, so the upper bound is corrected for it (disattenuation, Spearman 1904). If the models
+    hardly differ beyond that noise, the upper bound is 1.
     """
     both = [(row & own & inside, row & own & ~inside, own) for row, own in zip(wrong, counted, strict=True)]
     kept = [(hard, rest, own) for hard, rest, own in both if (own & inside).any() and (own & ~inside).any()]
@@ -57,7 +63,7 @@ def ranking_holds(
     parts = [(np.stack([row[place] for row in kept]), side) for place, side in ((0, inside), (1, ~inside))]
     own = np.stack([row[2] for row in kept])
     hard, rest = (errors.sum(axis=1) / (own & side).sum(axis=1) for errors, side in parts)
-    tau = defined(kendall, hard.tolist(), rest.tolist(), confidence=confidence)
+    tau = none_if_undefined(kendall, hard.tolist(), rest.tolist(), confidence=confidence)
     if tau is None:
         return None
     reliability = [_reliability(errors[:, side], own[:, side]) for errors, side in parts]
@@ -66,17 +72,17 @@ def ranking_holds(
 
 
 def _reliability(wrong: BoolArray, counted: BoolArray) -> float:
-    """The share of the spread of errors (m,) that is not noise of images; 0 where that cannot be told."""
+    """The share of the variance of errors (m,) that is not sampling noise; 0 if it cannot be estimated."""
     try:
         noise = accuracy_covariance(wrong, counted)
     except UndefinedError:
         return 0.0
-    reliability, sure = spread_of((wrong & counted).sum(axis=1) / counted.sum(axis=1), noise)
-    return reliability if sure >= ENOUGH_SPREAD else 0.0
+    reliability, spread = spread_beyond_noise((wrong & counted).sum(axis=1) / counted.sum(axis=1), noise)
+    return reliability if spread >= MIN_SPREAD else 0.0
 
 
 def _without_noise(tau: float, reliability: float) -> float:
-    """Tau of normal pairs from that of measured ones, whose noise leaves so much of both spreads."""
+    """Tau of normal pairs without noise, from the tau of measured pairs with this reliability."""
     if reliability <= 0:
         return 1.0
     correlation = np.sin(np.pi / 2 * tau) / np.sqrt(reliability)

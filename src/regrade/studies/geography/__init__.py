@@ -1,4 +1,4 @@
-"""Geography: are models right everywhere alike, and does progress reach everyone? (Richards et al. 2023)"""
+"""Study of geography: how accuracy and progress vary by region, country or income (Richards et al. 2023)."""
 
 from regrade.studies.geography.grouping import Grouping, grouping
 from regrade.studies.geography.growth import DisparityGrowth, GrowthVerdict

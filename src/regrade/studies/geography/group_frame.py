@@ -1,4 +1,4 @@
-"""The frame of a study of geography: which group and which cluster every image is in, and what models have right."""
+"""Groups and clusters of the images in a geography study, and the correctness of models on them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from regrade.studies.geography.result import GroupSize
 from regrade.studies.scoring import Scoring
 
 HOUSEHOLD = "household"
-"""The column that is taken for clusters where a test set has one."""
+"""The default cluster column, if the test set has it."""
 
-_NAMED = 5  # names that a note tells
+_LISTED = 5  # most names listed in a note
 
 
 @dataclass(frozen=True, eq=False)
 class ModelCorrectness:
-    """One model on all images (n,): what is right, what counts, and the rule of its label space in words."""
+    """One model on all images (n,): which predictions are right, which count, and the scoring rule as text."""
 
     model: str
     right: BoolArray
@@ -33,7 +33,7 @@ class ModelCorrectness:
 
 @dataclass(frozen=True, eq=False)
 class GroupFrame:
-    """The groups of images, and the clusters they come in: ``clusters`` (n,) from the column, or none."""
+    """The groups of the images and their ``clusters`` (n,) by ``column``, or None without clusters."""
 
     grouping: Grouping
     column: str | None
@@ -42,50 +42,50 @@ class GroupFrame:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The groups' names."""
+        """The names of the groups."""
         return self.grouping.names
 
     def shares(self, scores: BoolArray | np.ndarray, counted: BoolArray) -> GroupShares:
-        """The shares of groups from scores (n,) of the images that count; every group must have one."""
+        """Return the mean ``scores`` (n,) per group over the images that count; no group may be empty."""
         inside = counted & (self.grouping.members != NO_GROUP)
         members = self.grouping.members[inside]
         return group_shares(scores[inside], members, None if self.clusters is None else self.clusters[inside])
 
     def within(self, renumbered: IntArray) -> GroupFrame:
-        """The frame of some groups only, from their new numbers (g + 1,), the last for images without a group."""
+        """Return the frame restricted to some groups, by their new numbers (g + 1,); the last is for no group."""
         kept = sorted((new, self.names[old]) for old, new in enumerate(renumbered[:-1]) if new != NO_GROUP)
         names = tuple(name for _, name in kept)
         return replace(self, grouping=replace(self.grouping, names=names, members=renumbered[self.grouping.members]))
 
-    def seen(self, answers: ModelCorrectness) -> IntArray:
-        """Shape (g,): how many images of each group count for a model."""
-        members = self.grouping.members[answers.counted]
+    def counted_per_group(self, model: ModelCorrectness) -> IntArray:
+        """Shape (g,): the number of images of each group that count for a model."""
+        members = self.grouping.members[model.counted]
         return np.bincount(members[members != NO_GROUP], minlength=len(self.names))
 
-    def sizes(self, answers: Sequence[ModelCorrectness]) -> tuple[GroupSize, ...]:
-        """The groups, over the images that count for any model."""
-        inside = np.logical_or.reduce([one.counted for one in answers])
-        found = []
+    def sizes(self, models: Sequence[ModelCorrectness]) -> tuple[GroupSize, ...]:
+        """Return the sizes of the groups, over the images that count for any model."""
+        inside = np.logical_or.reduce([model.counted for model in models])
+        sizes = []
         for place, name in enumerate(self.names):
-            mine = inside & (self.grouping.members == place)
-            clusters = None if self.clusters is None else len(np.unique(self.clusters[mine]))
-            found.append(GroupSize(name, int(mine.sum()), clusters))
-        return tuple(found)
+            in_group = inside & (self.grouping.members == place)
+            clusters = None if self.clusters is None else len(np.unique(self.clusters[in_group]))
+            sizes.append(GroupSize(name, int(in_group.sum()), clusters))
+        return tuple(sizes)
 
 
-def answers_of(predictions: Predictions, scoring: Scoring, top: int) -> ModelCorrectness:
-    """What a model has right among its best ``top`` classes."""
-    found = scoring.top_k(predictions, top)
-    return ModelCorrectness(predictions.model, found.right, scoring.counted & predictions.counted, scoring.rule)
+def correctness_of(predictions: Predictions, scoring: Scoring, top: int) -> ModelCorrectness:
+    """Return the top-``top`` correctness of a model."""
+    scored = scoring.top_k(predictions, top)
+    return ModelCorrectness(predictions.model, scored.right, scoring.counted & predictions.counted, scoring.rule)
 
 
 def frame_of(
-    test_set: TestSet, groups: Grouping, clusters: str | None, answers: Sequence[ModelCorrectness]
+    test_set: TestSet, groups: Grouping, clusters: str | None, models: Sequence[ModelCorrectness]
 ) -> GroupFrame:
-    """The frame of some models; groups in which no image counts for any of them are left out and named."""
+    """Return the frame of some models, without the groups in which no image counts (a note lists these)."""
     if clusters == groups.column:
-        raise InputError(f"{clusters} cannot be the groups and the clusters at once")
-    inside = np.logical_or.reduce([one.counted for one in answers]) & (groups.members != NO_GROUP)
+        raise InputError(f"{clusters} cannot be both the group column and the cluster column")
+    inside = np.logical_or.reduce([model.counted for model in models]) & (groups.members != NO_GROUP)
     if not inside.any():
         raise UndefinedError(f"no image of {test_set.name} that counts has a {groups.column}")
     used = np.unique(groups.members[inside])
@@ -97,25 +97,25 @@ def frame_of(
     column = clusters or next((name for name in test_set.group_columns if name.casefold() == HOUSEHOLD), None)
     if column is None or column == groups.column:
         return GroupFrame(kept, None, None, (*groups.notes, *notes))
-    found, told = _clusters(column_values(test_set, column), column, kept, inside)
-    return GroupFrame(kept, column, found, (*groups.notes, *notes, *told))
+    cluster_numbers, cluster_notes = _clusters(column_values(test_set, column), column, kept, inside)
+    return GroupFrame(kept, column, cluster_numbers, (*groups.notes, *notes, *cluster_notes))
 
 
 def few(names: Sequence[str]) -> str:
-    """The first of many names, and how many more there are."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    """Join the first few names, with the number of the remaining ones."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def _clusters(
     values: tuple[str, ...], column: str, groups: Grouping, inside: BoolArray
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """Clusters by number, an image without one by itself; and what a reader must know of them."""
-    own = np.array([value if value.strip() else f"\0{place}" for place, value in enumerate(values)])
-    _, clusters = np.unique(own, return_inverse=True)
-    here, members = clusters[inside], groups.members[inside]
-    several = int((np.bincount(np.unique(here * len(groups.names) + members) // len(groups.names)) > 1).sum())
-    count = len(np.unique(here))
+    """Cluster numbers (an image without a value is its own cluster), and notes about them."""
+    keys = np.array([value if value.strip() else f"\0{place}" for place, value in enumerate(values)])
+    _, clusters = np.unique(keys, return_inverse=True)
+    used, members = clusters[inside], groups.members[inside]
+    several = int((np.bincount(np.unique(used * len(groups.names) + members) // len(groups.names)) > 1).sum())
+    count = len(np.unique(used))
     notes = [f"intervals are over {amount(count, 'cluster')} of images, by column {column}"]
     if several:
         notes.append(

@@ -1,4 +1,4 @@
-"""Has disparity tripled? The best models' disparity over the weakest models', tested against three."""
+"""Growth of disparity: the best models' disparity divided by the weakest models', tested against a factor of 3."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import Ratio, group_shares, range_ratio, share_range
 
 TIMES = 3.0
-"""What Richards et al. 2023 say of the best models' disparity: at least this many times that of the weakest."""
+"""The claim of Richards et al. 2023: the best models' disparity is at least this many times that of the weakest."""
 
 
 class GrowthVerdict(Enum):
-    """What the interval of the ratio says of the claim."""
+    """Whether the interval of the ratio supports the claim."""
 
     SUPPORTED = "supported"
     NOT_SETTLED = "not settled"
@@ -26,9 +26,9 @@ class GrowthVerdict(Enum):
 
 @dataclass(frozen=True)
 class DisparityGrowth:
-    """The disparity of the ``best`` models, of the ``weakest``, and the one divided by the other.
+    """The disparity of the ``best`` models, that of the ``weakest``, and their ratio.
 
-    Several models stand together by their mean accuracy in each group. Intervals are over images, for these models.
+    Several models are combined by their mean accuracy in each group. Intervals are over images, for these models.
     """
 
     best: tuple[str, ...]
@@ -40,7 +40,7 @@ class DisparityGrowth:
 
     @property
     def verdict(self) -> GrowthVerdict:
-        """Whether the ratio is at least three."""
+        """Whether the ratio is at least 3."""
         if self.ratio.low is not None and self.ratio.low >= TIMES:
             return GrowthVerdict.SUPPORTED
         if self.ratio.high is not None and self.ratio.high < TIMES:
@@ -48,7 +48,7 @@ class DisparityGrowth:
         return GrowthVerdict.NOT_SETTLED
 
     def as_dict(self) -> dict[str, Any]:
-        """The growth, ready for JSON."""
+        """Return the growth as a dict for JSON."""
         return {
             "best": list(self.best),
             "weakest": list(self.weakest),
@@ -61,7 +61,7 @@ class DisparityGrowth:
         }
 
     def in_words(self) -> str:
-        """The claim and what becomes of it."""
+        """Describe the claim and the result."""
         return (
             f"disparity at least tripled: {self.verdict.value}; {self.chosen}: {self.best_disparity} against "
             f"{self.weakest_disparity}, ratio {self.ratio}"
@@ -78,16 +78,18 @@ def disparity_growth(
     chosen: str,
     confidence: float,
 ) -> DisparityGrowth:
-    """Hold some models against others, from what is ``right`` (m, n) on images that count for all of them.
+    """Compare the disparities of two sets of models, from ``right`` (m, n) on images that count for all of them.
 
-    ``best`` and ``weakest`` are models by name, with their rows.
+    ``best`` and ``weakest`` map model names to their rows.
     """
-    one, two = (group_shares(np.mean(right[list(rows.values())], axis=0), groups, clusters) for rows in (best, weakest))
+    best_shares, weakest_shares = (
+        group_shares(np.mean(right[list(rows.values())], axis=0), groups, clusters) for rows in (best, weakest)
+    )
     return DisparityGrowth(
         tuple(best),
         tuple(weakest),
-        share_range(one, confidence=confidence),
-        share_range(two, confidence=confidence),
-        range_ratio(one, two, confidence=confidence),
+        share_range(best_shares, confidence=confidence),
+        share_range(weakest_shares, confidence=confidence),
+        range_ratio(best_shares, weakest_shares, confidence=confidence),
         chosen,
     )

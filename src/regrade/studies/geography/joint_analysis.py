@@ -1,4 +1,4 @@
-"""What models show together: progress over models, and the growth of disparity; or why it cannot be told."""
+"""Analyses over all models: progress rates and growth of disparity, or the reason why they are undefined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.core.arrays import BoolArray, FloatArray
-from regrade.stats import accuracy_covariance, extremes_apart, largest_covariance, slope_deviation, spread_of
+from regrade.stats import accuracy_covariance, extremes_differ, largest_covariance, slope_deviation, spread_beyond_noise
 from regrade.studies.geography.group_frame import GroupFrame, ModelCorrectness, few
 from regrade.studies.geography.grouping import NO_GROUP
 from regrade.studies.geography.growth import DisparityGrowth, disparity_growth
@@ -17,12 +17,12 @@ from regrade.studies.geography.progress import Progress, progress_of
 from regrade.studies.geography.result import ModelByGroup
 from regrade.studies.set_counts import SetCounts
 
-_GROWTH_GROUPS = 100  # up to which all pairs of differences are held against each other
+_GROWTH_GROUPS = 100  # most groups for which all pairs of differences are compared
 
 
 @dataclass(frozen=True)
 class Benchmarks:
-    """The geographic set by name, and the counts of models on the others."""
+    """The name of the geographic set, and the counts of models on the original and standard sets."""
 
     geographic: str
     original: SetCounts | None
@@ -31,7 +31,7 @@ class Benchmarks:
 
 @dataclass(frozen=True)
 class IntervalOptions:
-    """How intervals over models are made."""
+    """Options of the intervals over models."""
 
     rng: np.random.Generator
     draws: int
@@ -43,54 +43,54 @@ def progress_over(
     judged: Sequence[ModelCorrectness],
     sets: Benchmarks,
     frame: GroupFrame,
-    how: IntervalOptions,
+    options: IntervalOptions,
 ) -> tuple[Progress | None, tuple[str, ...]]:
-    """Progress over the models that are everywhere, or none; and what a reader must know of either."""
+    """Return the progress over models that have predictions on all sets (or None), and notes."""
     if sets.original is None:
         return None, ()
     if len(frame.names) < 2:
         return None, (f"no progress rates by {frame.grouping.column}: there is one group only",)
-    everywhere = [sets.original, *sets.standard]
-    kept = [row for row in rows if row.disparity and all(row.model in one.models for one in everywhere)]
-    models = {model for one in everywhere for model in one.models} | {row.model for row in rows}
+    counts = [sets.original, *sets.standard]
+    kept = [row for row in rows if row.disparity and all(row.model in on_set.models for on_set in counts)]
+    models = {model for on_set in counts for model in on_set.models} | {row.model for row in rows}
     left_out = sorted(models - {row.model for row in kept})
     notes = (f"not on all test sets or not in all groups, left out of progress: {few(left_out)}",) if left_out else ()
     if not kept:
         return None, ("no progress rates: no model is on all test sets and in all groups", *notes)
 
-    def accuracies(one: SetCounts) -> FloatArray:
-        counts = [one.models[row.model] for row in kept]
-        return np.array([each.right / each.images for each in counts])
+    def accuracies(on_set: SetCounts) -> FloatArray:
+        per_model = [on_set.models[row.model] for row in kept]
+        return np.array([model.right / model.images for model in per_model])
 
     x = accuracies(sets.original)
-    answers = {one.model: one for one in judged}
+    by_name = {model.model: model for model in judged}
 
     def image_deviation(best: str, worst: str) -> float:
-        return _image_deviation(x, [answers[row.model] for row in kept], frame, best, worst)
+        return _image_deviation(x, [by_name[row.model] for row in kept], frame, best, worst)
 
     try:
-        found = progress_of(
+        progress = progress_of(
             (sets.original.test_set, x),
             (sets.geographic, np.array([row.overall.value for row in kept])),
-            {one.test_set: accuracies(one) for one in sets.standard},
+            {on_set.test_set: accuracies(on_set) for on_set in sets.standard},
             {name: _in_group(kept, place) for place, name in enumerate(frame.names)},
             np.array([row.disparity.value.value for row in kept if row.disparity]),
-            noise=_noise(kept, answers, sets, frame),
+            noise=_noise(kept, by_name, sets, frame),
             image_deviation=image_deviation,
-            settled=_extremes_settled([answers[row.model] for row in kept], frame, how.confidence),
+            settled=_extremes_settled([by_name[row.model] for row in kept], frame, options.confidence),
             models=tuple(row.model for row in kept),
-            rng=how.rng,
-            draws=how.draws,
-            confidence=how.confidence,
+            rng=options.rng,
+            draws=options.draws,
+            confidence=options.confidence,
         )
     except UndefinedError as error:
         return None, (f"no progress rates: {error}", *notes)
-    return found, (_flattened(sets.original, x, found.models), *notes)
+    return progress, (_attenuation_note(sets.original, x, progress.models), *notes)
 
 
-def _flattened(original: SetCounts, x: FloatArray, models: Sequence[str]) -> str:
-    """How much the noise of the original's images flattens all rates, which are not corrected for it."""
-    reliability, _ = spread_of(x, _set_noise(original, models))
+def _attenuation_note(original: SetCounts, x: FloatArray, models: Sequence[str]) -> str:
+    """How much the sampling noise of the original attenuates all rates, which are not corrected for it."""
+    reliability, _ = spread_beyond_noise(x, _set_noise(original, models))
     share = 100 * float(np.clip(1 - reliability, 0, 1))
     return (
         f"rates are for points as measured on {original.test_set}: chance of its images is {share:.1f}% of the models' "
@@ -99,33 +99,30 @@ def _flattened(original: SetCounts, x: FloatArray, models: Sequence[str]) -> str
 
 
 def _noise(
-    rows: Sequence[ModelByGroup], answers: Mapping[str, ModelCorrectness], sets: Benchmarks, frame: GroupFrame
+    rows: Sequence[ModelByGroup], by_name: Mapping[str, ModelCorrectness], sets: Benchmarks, frame: GroupFrame
 ) -> dict[str, FloatArray]:
-    """How accuracies on the geographic set, its groups of several images and the standard sets vary over images.
-
-    Shape (m, m) each.
-    """
-    models = [row.model for row in rows]
-    own, members = [answers[model] for model in models], frame.grouping.members
+    """Sampling covariances (m, m) of accuracies on the geographic set, its groups of 2+ images and standard sets."""
+    names = [row.model for row in rows]
+    models, members = [by_name[name] for name in names], frame.grouping.members
     parts = {name: members == place for place, name in enumerate(frame.names)}
-    several = {name: part for name, part in parts.items() if min(model.counted[part].sum() for model in own) > 1}
-    groups = {name: _geographic_noise(own, frame, part) for name, part in several.items()}
-    standard = {counts.test_set: _set_noise(counts, models) for counts in sets.standard}
-    return groups | standard | {sets.geographic: _geographic_noise(own, frame, members != NO_GROUP)}
+    several = {name: part for name, part in parts.items() if min(model.counted[part].sum() for model in models) > 1}
+    groups = {name: _geographic_noise(models, frame, part) for name, part in several.items()}
+    standard = {counts.test_set: _set_noise(counts, names) for counts in sets.standard}
+    return groups | standard | {sets.geographic: _geographic_noise(models, frame, members != NO_GROUP)}
 
 
 def _set_noise(counts: SetCounts, models: Sequence[str]) -> FloatArray:
-    """From what models have right, or, where only counts are known, as if they erred on the same images."""
+    """The covariance from the models' correctness, or the largest possible one if only counts are known."""
     if counts.noise is not None and counts.noise.covers(models):
         return counts.noise.of(models).top1
-    own = [counts.models[model] for model in models]
-    return largest_covariance([model.right for model in own], [model.images for model in own])
+    per_model = [counts.models[model] for model in models]
+    return largest_covariance([model.right for model in per_model], [model.images for model in per_model])
 
 
-def _geographic_noise(answers: Sequence[ModelCorrectness], frame: GroupFrame, inside: BoolArray) -> FloatArray:
-    """Of the accuracies on the images ``inside`` (n,), over images or over clusters of them."""
-    right = np.stack([model.right[inside] for model in answers])
-    counted = np.stack([model.counted[inside] for model in answers])
+def _geographic_noise(models: Sequence[ModelCorrectness], frame: GroupFrame, inside: BoolArray) -> FloatArray:
+    """The covariance of the accuracies on the images ``inside`` (n,), over images or clusters."""
+    right = np.stack([model.right[inside] for model in models])
+    counted = np.stack([model.counted[inside] for model in models])
     if frame.clusters is None:
         return accuracy_covariance(right, counted)
     images = counted.sum(axis=1, keepdims=True)
@@ -137,32 +134,32 @@ def _geographic_noise(answers: Sequence[ModelCorrectness], frame: GroupFrame, in
 
 
 def _image_deviation(
-    x: FloatArray, answers: Sequence[ModelCorrectness], frame: GroupFrame, best: str, worst: str
+    x: FloatArray, models: Sequence[ModelCorrectness], frame: GroupFrame, best: str, worst: str
 ) -> float:
-    """How much the slope of the best group less the worst varies over images that count for all models."""
-    shared = np.logical_and.reduce([one.counted for one in answers])
+    """The standard error over images of the slope of best - worst group, on images that count for all models."""
+    shared = np.logical_and.reduce([model.counted for model in models])
     members = frame.grouping.members
     inside = shared & np.isin(members, [frame.names.index(best), frame.names.index(worst)])
     second = members[inside] == frame.names.index(worst)
     if second.all() or not second.any() or best == worst:
         raise UndefinedError(f"the models share no image of {best} or of {worst}")
-    correct = np.stack([one.right[inside] for one in answers])
+    correct = np.stack([model.right[inside] for model in models])
     return slope_deviation(x, correct, second, None if frame.clusters is None else frame.clusters[inside])
 
 
-def _extremes_settled(answers: Sequence[ModelCorrectness], frame: GroupFrame, confidence: float) -> bool:
-    """Whether the best and the worst group in the mean over models differ for sure, on images that count for all."""
-    if not answers:
+def _extremes_settled(models: Sequence[ModelCorrectness], frame: GroupFrame, confidence: float) -> bool:
+    """Whether the best and the worst group (by mean over models) differ significantly, on images that count for all."""
+    if not models:
         return False
-    shared = np.logical_and.reduce([one.counted for one in answers])
+    shared = np.logical_and.reduce([model.counted for model in models])
     if len(np.unique(frame.grouping.members[shared & (frame.grouping.members != NO_GROUP)])) < len(frame.names):
         return False
-    scores = np.mean([one.right for one in answers], axis=0)
-    return extremes_apart(frame.shares(scores, shared), confidence=confidence)
+    scores = np.mean([model.right for model in models], axis=0)
+    return extremes_differ(frame.shares(scores, shared), confidence=confidence)
 
 
 def _in_group(rows: Sequence[ModelByGroup], place: int) -> FloatArray:
-    return np.array([found.value for row in rows if (found := row.groups[place])])
+    return np.array([accuracy.value for row in rows if (accuracy := row.groups[place])])
 
 
 def growth_over(
@@ -173,31 +170,31 @@ def growth_over(
     *,
     confidence: float,
 ) -> tuple[DisparityGrowth | None, tuple[str, ...]]:
-    """The best models' disparity over the weakest models', or none; and why."""
-    known = {row.model: row for row in rows if row.disparity}
+    """Return the growth of disparity from the weakest to the best models (or None), and notes."""
+    with_disparity = {row.model: row for row in rows if row.disparity}
     for model in named or ():
         if model not in {row.model for row in rows}:
             raise UnknownName("model", model, sorted(row.model for row in rows))
-        if model not in known:
+        if model not in with_disparity:
             return None, (f"no growth of disparity: {model} has none",)
     if named and named[0] == named[1]:
-        raise InputError("growth of disparity is between two different models")
-    sides = ((named[0],), (named[1],)) if named else _quarters(list(known.values()))
+        raise InputError("growth of disparity needs two different models")
+    sides = ((named[0],), (named[1],)) if named else _quarters(list(with_disparity.values()))
     if sides is None:
         return None, ()
     if len(frame.names) > _GROWTH_GROUPS:
         return None, (f"no growth of disparity: more than {_GROWTH_GROUPS} groups",)
-    place = {one.model: i for i, one in enumerate(judged)}
+    place = {model.model: i for i, model in enumerate(judged)}
     chosen = [judged[place[model]] for side in sides for model in side]
-    shared = np.logical_and.reduce([one.counted for one in chosen]) & (frame.grouping.members != NO_GROUP)
+    shared = np.logical_and.reduce([model.counted for model in chosen]) & (frame.grouping.members != NO_GROUP)
     members = frame.grouping.members[shared]
     if len(np.unique(members)) < len(frame.names):
         return None, ("no growth of disparity: the models share no image of some group",)
-    row_of = {one.model: i for i, one in enumerate(chosen)}
+    row_of = {model.model: i for i, model in enumerate(chosen)}
     best, weakest = ({model: row_of[model] for model in side} for side in sides)
     return (
         disparity_growth(
-            np.stack([one.right[shared] for one in chosen]),
+            np.stack([model.right[shared] for model in chosen]),
             members,
             None if frame.clusters is None else frame.clusters[shared],
             best=best,
@@ -210,7 +207,7 @@ def growth_over(
 
 
 def _quarters(rows: Sequence[ModelByGroup]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The best and the weakest quarter on the original, one model each at the least; none without two models on it."""
+    """The best and the weakest quarter of models on the original, at least one each; None with fewer than two."""
     ordered = sorted((-row.original.value, row.model) for row in rows if row.original)
     if len(ordered) < 2:
         return None

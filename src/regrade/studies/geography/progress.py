@@ -1,4 +1,4 @@
-"""Progress: what a point on the original test set brings on other ones, and how far the geographic set falls behind."""
+"""Progress rates: points gained on a benchmark per point on the original test set, and gaps between benchmarks."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from regrade.stats import Ratio, Scale, slope_difference, slope_noise, slope_rat
 from regrade.stats.intervals import normal_quantile
 from regrade.studies.lines import ModelLine, model_line, model_lines
 
-_SETTLED = "free of the chance in each model's own extremes"
-_OPEN = "but these two do not differ for sure, so that this says little"
-_BAND = 60  # places of the band around the line of disparities
+_SETTLED = "not biased by the selection of each model's extremes"
+_OPEN = "but these two groups do not differ significantly, so this is weak evidence"
+_BAND = 60  # points of the band around the line of disparities
 
 
 class BenchmarkKind(Enum):
-    """What a benchmark is in a study of geography."""
+    """The role of a benchmark in the geography study."""
 
     GEOGRAPHIC = "geographic"
     """All images of the geographic set."""
     STANDARD = "standard"
-    """A set that was not collected with geography in mind."""
+    """A set that was not collected by geography."""
     GROUP = "group"
     """One group of the geographic set."""
 
 
 @dataclass(frozen=True)
 class ProgressRate:
-    """How many points a benchmark gains with each point on the original: the slope of a line through models."""
+    """Points gained on a benchmark per point on the original: the slope of a line through models."""
 
     benchmark: str
     kind: BenchmarkKind
@@ -41,46 +41,46 @@ class ProgressRate:
 
     @property
     def rate(self) -> Estimate:
-        """The slope, with an interval that holds with few models too."""
+        """The slope, with an interval that is valid for few models."""
         return self.line.robust_slope
 
     def as_dict(self) -> dict[str, Any]:
-        """The rate, ready for JSON."""
+        """Return the rate as a dict for JSON."""
         return {"benchmark": self.benchmark, "kind": self.kind.value, **self.line.as_dict()}
 
 
 @dataclass(frozen=True)
 class ProgressGap:
-    """How far the geographic set falls behind a standard one: the difference of their rates, and the ratio."""
+    """Difference and ratio of the progress rates of a standard set and the geographic set."""
 
     standard: str
     difference: Estimate
     ratio: Ratio
 
     def as_dict(self) -> dict[str, Any]:
-        """The gap, ready for JSON."""
+        """Return the gap as a dict for JSON."""
         return {"standard": self.standard, "difference": self.difference.as_dict(), "ratio": self.ratio.as_dict()}
 
     def in_words(self) -> str:
-        """Both forms of the gap."""
+        """Describe the difference and the ratio."""
         gap = f"{self.difference.value:.2f} [{self.difference.low:.2f}, {self.difference.high:.2f}]"
-        words = f"progress gap to {self.standard}: {gap} points a point, ratio {self.ratio}"
+        words = f"progress gap to {self.standard}: {gap} points per point, ratio {self.ratio}"
         if self.ratio.low is None and self.ratio.high is None:
-            words += ": progress on the geographic set cannot be told from none"
+            words += ": progress on the geographic set is not significantly different from 0"
         return words
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of the ``models`` that are on all test sets, against the ``original``.
+    """Progress of the ``models`` that have predictions on all test sets, relative to the ``original``.
 
-    ``disparity`` is the line of their disparities on the original's accuracy. Small disparities are measured too large,
-    which draws its slope towards 0; so ``apart`` is the slope of the difference between the ``extremes``, the best and
-    the worst group in the mean over all models. Intervals of the rates, of the gaps and of ``apart`` are over models
-    and images; those of ``disparity``, and of the rate of a group of one image, over models, on these images. Rates are
-    for points as measured on the original: they are not corrected for the chance of its images, which draws all of them
-    towards 0 alike. Unless the extremes differ for sure, which ``settled`` says, they were picked by chance, and what
-    chance picks shrinks as models become better.
+    ``disparity`` is the line of the models' disparities against accuracy on the original. Small disparities are biased
+    upwards, which attenuates its slope; ``apart`` is therefore the slope of the difference between the ``extremes``,
+    the best and the worst group by mean over all models. Intervals of the rates, the gaps and ``apart`` are over models
+    and images; those of ``disparity``, and of the rate of a group with a single image, are over models only. Rates are
+    per measured point on the original: they are not corrected for its sampling noise, which attenuates all of them
+    equally. If the extremes do not differ significantly (``settled`` is false), they were selected by chance, and
+    ``apart`` is biased towards shrinking with better models.
     """
 
     original: str
@@ -93,11 +93,11 @@ class Progress:
     settled: bool
 
     def of(self, kind: BenchmarkKind) -> tuple[ProgressRate, ...]:
-        """The rates of one kind of benchmark."""
+        """Return the rates of one kind of benchmark."""
         return tuple(rate for rate in self.rates if rate.kind is kind)
 
     def as_dict(self) -> dict[str, Any]:
-        """Progress, ready for JSON."""
+        """Return the progress as a dict for JSON."""
         return {
             "original": self.original,
             "models": list(self.models),
@@ -110,25 +110,25 @@ class Progress:
         }
 
     def in_words(self) -> tuple[str, ...]:
-        """What the models show together, a line each."""
-        told = [
-            f"progress rate of {one.benchmark}: {_number(one.rate)} points a point on {self.original}, "
-            f"R² {one.line.r_squared:.3f}, {len(self.models)} models"
-            for one in self.rates
-            if one.kind is not BenchmarkKind.GROUP
+        """Describe the results over all models, one line each."""
+        lines = [
+            f"progress rate of {rate.benchmark}: {_number(rate.rate)} points per point on {self.original}, "
+            f"R² {rate.line.r_squared:.3f}, {len(self.models)} models"
+            for rate in self.rates
+            if rate.kind is not BenchmarkKind.GROUP
         ]
-        told += [gap.in_words() for gap in self.gaps]
+        lines += [gap.in_words() for gap in self.gaps]
         slope = _number(self.disparity.robust_slope)
-        told.append(
-            f"disparity grows by {slope} points a point on {self.original}, over models, on these images; "
+        lines.append(
+            f"disparity grows by {slope} points per point on {self.original} (interval over models); "
             f"R² {self.disparity.r_squared:.3f}"
         )
         best, worst = self.extremes
-        told.append(
-            f"{best} less {worst}, the best and the worst over all models, grows by {_number(self.apart)}, over models "
-            f"and images; {_SETTLED if self.settled else _OPEN}"
+        lines.append(
+            f"{best} minus {worst}, the best and the worst over all models, grows by {_number(self.apart)} (interval "
+            f"over models and images); {_SETTLED if self.settled else _OPEN}"
         )
-        return tuple(told)
+        return tuple(lines)
 
 
 def progress_of(
@@ -146,11 +146,12 @@ def progress_of(
     draws: int,
     confidence: float,
 ) -> Progress:
-    """Progress from the accuracies (m,) of the same models on every set and in every group.
+    """Compute progress from the accuracies (m,) of the same models on every set and in every group.
 
-    With several standard sets their mean is one more. ``noise`` (m, m) is how the accuracies on the sets and in the
-    groups vary over drawings of their images. ``image_deviation`` tells of the best and the worst group how much the
-    slope of their difference varies over images. Fewer than three models, or models all alike on the original, raise.
+    With several standard sets their mean is added as another one. ``noise`` holds the sampling covariance (m, m) of the
+    accuracies per set and group. ``image_deviation`` returns the standard error over images of the slope of the
+    difference between the best and the worst group. Raises for fewer than three models, or if all models have the same
+    accuracy on the original.
     """
     name, x = original
     benchmarks = dict(standard)
@@ -196,7 +197,7 @@ def _gap(
     deviations: tuple[float, float],
     confidence: float,
 ) -> ProgressGap:
-    """From accuracies (m,) on the original, the standard and the geographic set."""
+    """The gap from accuracies (m,) on the original, the standard and the geographic set."""
     return ProgressGap(
         standard,
         slope_difference(*accuracies, confidence=confidence, image_deviation=float(np.hypot(*deviations))),
@@ -205,13 +206,14 @@ def _gap(
 
 
 def _over_images(line: ModelLine, deviation: float, confidence: float) -> ModelLine:
-    """The line with an interval of the slope that is over other images too, which change it by this deviation."""
+    """The line with the slope's interval widened by its standard error over images."""
     if not deviation:
         return line
     slope = line.robust_slope
-    reach = float(np.hypot(slope.half_width, normal_quantile(confidence) * deviation))
+    half_width = float(np.hypot(slope.half_width, normal_quantile(confidence) * deviation))
     method = slope.method.replace("over models", "over models and images")
-    return replace(line, robust_slope=replace(slope, low=slope.value - reach, high=slope.value + reach, method=method))
+    low, high = slope.value - half_width, slope.value + half_width
+    return replace(line, robust_slope=replace(slope, low=low, high=high, method=method))
 
 
 def _number(estimate: Estimate) -> str:

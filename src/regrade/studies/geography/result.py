@@ -1,4 +1,4 @@
-"""What a study of geography says: every model in every group, how far apart the groups are, and progress."""
+"""Result of the geography study: accuracy of every model in every group, disparities and progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
 from regrade.studies.geography.growth import DisparityGrowth
 from regrade.studies.geography.progress import Progress
 
-_COLUMNS = 8  # groups up to which each has a column of its own
+_MAX_COLUMNS = 8  # with more groups, they are left out of the models table
 
 
 class GeographyPart(Enum):
@@ -23,24 +23,24 @@ class GeographyPart(Enum):
 
 @dataclass(frozen=True)
 class GroupSize:
-    """A group: how many images count in it, for the model that has most, and of how many clusters they are."""
+    """A group with the number of images that count for any model, and the number of their clusters."""
 
     name: str
     images: int
     clusters: int | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The group, ready for JSON."""
+        """Return the group as a dict for JSON."""
         return {"name": self.name, "images": self.images, "clusters": self.clusters}
 
 
 @dataclass(frozen=True)
 class Disparity:
-    """How far apart a model's groups are: the best less the worst (Richards et al. 2023).
+    """A model's disparity: the accuracy of its best group minus that of its worst (Richards et al. 2023).
 
-    ``value`` is too large on average, by ``chance`` at the most: what equal groups would show. Its interval knows this.
-    ``settled`` says whether these two groups differ for sure, though they were picked as the extremes. ``lowest`` is
-    the accuracy of the worst group, with an interval for the truly lowest, whichever group that is.
+    ``value`` is biased upwards by at most ``chance``, the expected disparity of equal groups; its interval accounts for
+    this. ``settled`` says whether the two groups differ significantly, corrected for their selection. ``lowest`` is the
+    accuracy of the worst group, with an interval for the lowest true accuracy, whichever group has it.
     """
 
     value: Estimate
@@ -51,7 +51,7 @@ class Disparity:
     lowest: Estimate
 
     def as_dict(self) -> dict[str, Any]:
-        """The disparity, ready for JSON."""
+        """Return the disparity as a dict for JSON."""
         return {
             "value": self.value.as_dict(),
             "chance": self.chance,
@@ -64,9 +64,9 @@ class Disparity:
 
 @dataclass(frozen=True)
 class ModelByGroup:
-    """One model: ``overall``, on the original, in each group in their order, and what lies between groups.
+    """One model's accuracy overall, on the original and per group; its disparity, and differences ``between`` groups.
 
-    A group without an image that counts for this model is none, and so is its disparity then.
+    A group without an image that counts for this model is None, and then so is the disparity.
     """
 
     model: str
@@ -77,20 +77,20 @@ class ModelByGroup:
     between: tuple[Estimate | None, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
+        """Return the row as a dict for JSON."""
         return {
             "model": self.model,
             "overall": self.overall.as_dict(),
             "original": _plain(self.original),
-            "groups": [_plain(one) for one in self.groups],
+            "groups": [_plain(accuracy) for accuracy in self.groups],
             "disparity": None if self.disparity is None else self.disparity.as_dict(),
-            "between": [_plain(one) for one in self.between],
+            "between": [_plain(difference) for difference in self.between],
         }
 
 
 @dataclass(frozen=True, repr=False)
 class Geography(Tabular):
-    """Models by group, best first; ``progress`` and ``growth`` are none where there is too little to tell them."""
+    """Models by group, best first; ``progress`` and ``growth`` are None if undefined."""
 
     test_set: str
     by: str
@@ -107,15 +107,15 @@ class Geography(Tabular):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The groups' names."""
+        """The names of the groups."""
         return tuple(group.name for group in self.groups)
 
     def row(self, model: str) -> ModelByGroup:
-        """The row of one model."""
+        """Return the row of one model."""
         return next(row for row in self.rows if row.model == model)
 
     def as_dict(self) -> dict[str, Any]:
-        """The study, ready for JSON."""
+        """Return the study as a dict for JSON."""
         return {
             "test_set": self.test_set,
             "by": self.by,
@@ -132,8 +132,8 @@ class Geography(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a model; each group has a column if they are few. What the models show together is in the notes."""
-        shown = self.groups if len(self.groups) <= _COLUMNS else ()
+        """Return one row per model, with a column per group if there are few; the notes summarize all models."""
+        shown = self.groups if len(self.groups) <= _MAX_COLUMNS else ()
         columns = [
             Column("model", "model"),
             *((Column("original", "original"),) if self._has_original else ()),
@@ -147,7 +147,7 @@ class Geography(Tabular):
             *(Column(f"{first}-{second}", f"{first} - {second}") for first, second in self.between),
         ]
         rows = tuple(self._cells(row, row.groups[: len(shown)]) for row in self.rows)
-        return Table(f"{self.test_set} by {self.by}, in %", tuple(columns), rows, self._told())
+        return Table(f"{self.test_set} by {self.by}, in %", tuple(columns), rows, self._table_notes())
 
     @property
     def _has_original(self) -> bool:
@@ -165,7 +165,7 @@ class Geography(Tabular):
         )
 
     def part(self, part: GeographyPart) -> Table:
-        """One of the tables; that of progress raises where there is none."""
+        """Return one of the tables; the progress table raises if there is no progress."""
         match part:
             case GeographyPart.MODELS:
                 return self.table()
@@ -175,7 +175,7 @@ class Geography(Tabular):
                 return self.progress_table()
 
     def groups_table(self) -> Table:
-        """One line a model and group."""
+        """Return one row per model and group."""
         columns = (
             Column("model", "model"),
             Column("group", self.by),
@@ -194,13 +194,13 @@ class Geography(Tabular):
             for row in self.rows
             for group, accuracy in zip(self.groups, row.groups, strict=True)
         )
-        return Table(f"{self.test_set} in every {self.by}, in %", columns, rows, self._told())
+        return Table(f"{self.test_set} in every {self.by}, in %", columns, rows, self._table_notes())
 
     def progress_table(self) -> Table:
-        """One line a benchmark and group: its progress rate, and how far the geographic set falls behind."""
+        """Return one row per benchmark and group: its progress rate, and the gap to the geographic set."""
         if self.progress is None:
             why = next((note for note in self.notes if note.startswith("no progress rates")), None)
-            raise InputError(why or "progress is measured on an original test set: name it with --original")
+            raise InputError(why or "progress needs an original test set: name it with --original")
         columns = (
             Column("benchmark", "benchmark"),
             Column("kind", "kind"),
@@ -212,18 +212,18 @@ class Geography(Tabular):
         )
         gaps = {gap.standard: gap for gap in self.progress.gaps}
         rows: list[tuple[Cell, ...]] = []
-        for one in self.progress.rates:
-            gap = gaps.get(one.benchmark)
-            known = (gap.difference, str(gap.ratio)) if gap else (None, None)
-            rows.append((one.benchmark, one.kind.value, one.rate, one.line.slope, one.line.r_squared, *known))
+        for rate in self.progress.rates:
+            gap = gaps.get(rate.benchmark)
+            cells = (gap.difference, str(gap.ratio)) if gap else (None, None)
+            rows.append((rate.benchmark, rate.kind.value, rate.rate, rate.line.slope, rate.line.r_squared, *cells))
         line = self.progress.disparity
         rows.append((f"disparity by {self.by}", "disparity", line.robust_slope, line.slope, line.r_squared, None, None))
         apart = f"{self.progress.extremes[0]} - {self.progress.extremes[1]}"
         rows.append((apart, "disparity", self.progress.apart, None, None, None, None))
         title = f"{self.test_set}: points gained with a point on {self.progress.original}"
-        return Table(title, columns, tuple(rows), self._told())
+        return Table(title, columns, tuple(rows), self._table_notes())
 
-    def _told(self) -> tuple[str, ...]:
+    def _table_notes(self) -> tuple[str, ...]:
         together = self.progress.in_words() if self.progress else ()
         return (*together, *((self.growth.in_words(),) if self.growth else ()), *self.notes)
 

@@ -1,4 +1,4 @@
-"""One model in every group: its accuracies, how far apart they are, and the differences of named groups."""
+"""One model in every group: accuracies, disparity, and differences of named groups."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import IntArray
 from regrade.stats import (
     GroupShares,
-    confidence_of_each,
-    extremes_apart,
+    bonferroni_confidence,
+    extremes_differ,
     group_shares,
-    named_together,
+    mark_simultaneous,
     proportion,
     proportions,
     share_difference,
@@ -29,24 +29,24 @@ from regrade.studies.set_counts import SetCounts
 
 
 def model_row(
-    answers: ModelCorrectness,
+    model: ModelCorrectness,
     frame: GroupFrame,
     between: Sequence[tuple[str, str]],
     original: SetCounts | None,
     confidence: float,
 ) -> ModelByGroup:
-    """The row of one model; a group that it has no image of is none, and so is what rests on it."""
-    sizes = frame.seen(answers)
+    """Return the row of one model; groups without images, and numbers that need them, are None."""
+    sizes = frame.counted_per_group(model)
     if not sizes.any():
-        raise UndefinedError(f"no image with a {frame.grouping.column} counts for {answers.model}")
+        raise UndefinedError(f"no image with a {frame.grouping.column} counts for {model.model}")
     present = np.flatnonzero(sizes)
-    shares = _shares_of(answers, frame, present)
+    shares = _shares_of(model, frame, present)
     place = {frame.names[group]: i for i, group in enumerate(present)}
-    accuracies = dict(zip(place, _accuracies_together(shares, confidence), strict=True))
+    accuracies = dict(zip(place, _simultaneous_accuracies(shares, confidence), strict=True))
     return ModelByGroup(
-        answers.model,
-        _overall(answers, frame, confidence),
-        _on_original(answers.model, original, confidence),
+        model.model,
+        _overall(model, frame, confidence),
+        _on_original(model.model, original, confidence),
         tuple(accuracies.get(name) for name in frame.names),
         _disparity(shares, frame, confidence) if sizes.all() and len(sizes) > 1 else None,
         tuple(
@@ -58,18 +58,18 @@ def model_row(
     )
 
 
-def _shares_of(answers: ModelCorrectness, frame: GroupFrame, present: IntArray) -> GroupShares:
-    """The shares of the groups that the model has images of, in their order."""
+def _shares_of(model: ModelCorrectness, frame: GroupFrame, present: IntArray) -> GroupShares:
+    """The shares of the groups that the model has images of, in order."""
     renumbered = np.full(len(frame.names) + 1, NO_GROUP)
     renumbered[present] = np.arange(len(present))
-    return frame.within(renumbered).shares(answers.right, answers.counted)
+    return frame.within(renumbered).shares(model.right, model.counted)
 
 
-def _accuracies_together(shares: GroupShares, confidence: float) -> list[Estimate]:
-    """The share of each group; the intervals hold for all groups together."""
+def _simultaneous_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
+    """The accuracy of each group, with simultaneous intervals."""
     groups = len(shares.values)
-    each = confidence_of_each(groups, confidence)
-    return [named_together(share, groups, confidence=confidence) for share in group_accuracies(shares, each)]
+    corrected = bonferroni_confidence(groups, confidence)
+    return [mark_simultaneous(share, groups, confidence=confidence) for share in group_accuracies(shares, corrected)]
 
 
 def group_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
@@ -87,14 +87,14 @@ def _disparity(shares: GroupShares, frame: GroupFrame, confidence: float) -> Dis
         share_noise(shares),
         frame.names[int(shares.values.argmax())],
         frame.names[int(shares.values.argmin())],
-        extremes_apart(shares, confidence=confidence),
+        extremes_differ(shares, confidence=confidence),
         smallest_share(shares, confidence=confidence),
     )
 
 
-def _overall(answers: ModelCorrectness, frame: GroupFrame, confidence: float) -> Estimate:
-    inside = answers.counted & (frame.grouping.members != NO_GROUP)
-    images, right = int(inside.sum()), answers.right[inside]
+def _overall(model: ModelCorrectness, frame: GroupFrame, confidence: float) -> Estimate:
+    inside = model.counted & (frame.grouping.members != NO_GROUP)
+    images, right = int(inside.sum()), model.right[inside]
     if frame.clusters is None:
         return proportion(int(right.sum()), images, confidence=confidence)
     whole = group_shares(right, np.zeros(images, dtype=np.int64), frame.clusters[inside])

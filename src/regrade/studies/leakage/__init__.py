@@ -1,4 +1,4 @@
-"""Leakage: which images of a test set are in a training set too, and what that does to accuracies."""
+"""Study of leakage: images of a test set with near duplicates in a training set, and their effect on accuracies."""
 
 from regrade.studies.leakage.pairs import LeakedPair
 from regrade.studies.leakage.result import (

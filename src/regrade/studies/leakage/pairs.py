@@ -1,4 +1,4 @@
-"""The pairs that people are to judge: each once, whatever found it, the nearest first."""
+"""Pairs of near duplicates over all distances, nearest first, for people to judge."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from regrade.core.arrays import BoolArray, IntArray
 
 @dataclass(frozen=True)
 class LeakedPair:
-    """Two images that are alike: ids, names of their labels (empty where there is none), and how far apart they are.
+    """Two near-duplicate images: ids, names of their labels (empty without a label), and their distances.
 
-    ``differs`` says whether their labels do, none where either has none. ``distances`` are those that found the pair,
-    and ``closeness`` the mean of all that were asked but exactness, in units of their cuts, 1 for one that did not
-    find it: 0 is nearest. ``mirrored`` says that it is the mirror image that is so near. ``positions`` are in the two
-    sets.
+    ``differs`` says whether their labels differ (None if either has no label). ``distances`` are those below their
+    thresholds. ``closeness`` is the mean of all distances except the exact one, each divided by its threshold, or 1 for
+    a distance above it; 0 is nearest. ``mirrored`` is true if one image matches the mirror image of the other.
+    ``positions`` are the indices in the two sets.
     """
 
     image: str
@@ -33,25 +33,25 @@ class LeakedPair:
     positions: tuple[int, int]
 
     def as_dict(self) -> dict[str, Any]:
-        """The pair, ready for JSON."""
+        """Return the pair as a dict for JSON."""
         fields = {key: value for key, value in vars(self).items() if key != "positions"}
         return {**fields, "distances": {**self.distances}}
 
 
 def leaked_pairs(pairs: Sequence[NearPairs], test_set: TestSet, against: TestSet) -> tuple[LeakedPair, ...]:
-    """Each pair that any distance has found, the nearest first, of equally near ones in the order of the set."""
-    cuts = {one.distance.value: one.cut for one in pairs}
-    found: dict[tuple[int, int], dict[str, tuple[float, bool]]] = {}
-    for one in pairs:
-        columns = (one.first, one.second, one.values, one.mirrored)
+    """Return each pair found by any distance, nearest first; ties are in the order of the set."""
+    thresholds = {near.distance.value: near.cut for near in pairs}
+    distances: dict[tuple[int, int], dict[str, tuple[float, bool]]] = {}
+    for near in pairs:
+        columns = (near.first, near.second, near.values, near.mirrored)
         for i, j, value, mirrored in zip(*(column.tolist() for column in columns), strict=True):
-            found.setdefault((i, j), {})[one.distance.value] = (value, mirrored)
-    places = np.array(list(found), dtype=np.int64).reshape(-1, 2)
+            distances.setdefault((i, j), {})[near.distance.value] = (value, mirrored)
+    places = np.array(list(distances), dtype=np.int64).reshape(-1, 2)
     both, differ = labels_differ(places[:, 0], places[:, 1], test_set, against)
-    disputed = (bool(two) if one else None for one, two in zip(both, differ, strict=True))
+    disputed = (bool(different) if labeled else None for labeled, different in zip(both, differ, strict=True))
     listed = [
-        _pair(place, by, cuts, test_set, against, differs=differs)
-        for (place, by), differs in zip(found.items(), disputed, strict=True)
+        _pair(place, by, thresholds, test_set, against, differs=differs)
+        for (place, by), differs in zip(distances.items(), disputed, strict=True)
     ]
     return tuple(
         sorted(listed, key=lambda pair: (pair.closeness, Distance.EXACT.value not in pair.distances, pair.positions))
@@ -61,14 +61,14 @@ def leaked_pairs(pairs: Sequence[NearPairs], test_set: TestSet, against: TestSet
 def labels_differ(
     first: IntArray, second: IntArray, test_set: TestSet, against: TestSet
 ) -> tuple[BoolArray, BoolArray]:
-    """Shape (p,) twice: which pairs have two labels, and which of these have two different ones, by class id."""
-    own, other = test_set.labels[first], _in_classes_of(test_set, against)[second]
-    both = (own != UNLABELED) & against.labeled[second]
-    return both, both & (own != other)
+    """Return which pairs (p,) have two labels, and which of these have different ones, by class id."""
+    first_labels, second_labels = test_set.labels[first], _in_classes_of(test_set, against)[second]
+    both = (first_labels != UNLABELED) & against.labeled[second]
+    return both, both & (first_labels != second_labels)
 
 
 def _in_classes_of(test_set: TestSet, against: TestSet) -> IntArray:
-    """The labels of the other set in the classes of the first; a class that the first has not is none of them."""
+    """The labels of the second set as class indices of the first; unlabeled if the first lacks the class."""
     index = test_set.class_space.index_of
     translate = np.array([index.get(name, UNLABELED) for name in against.class_space.ids] + [UNLABELED])
     return translate[against.labels]
@@ -77,7 +77,7 @@ def _in_classes_of(test_set: TestSet, against: TestSet) -> IntArray:
 def _pair(
     place: tuple[int, int],
     by: Mapping[str, tuple[float, bool]],
-    cuts: Mapping[str, float],
+    thresholds: Mapping[str, float],
     test_set: TestSet,
     against: TestSet,
     *,
@@ -91,18 +91,19 @@ def _pair(
         _label(against, j),
         differs,
         all(mirrored for _, mirrored in by.values()),
-        _closeness({name: value for name, (value, _) in by.items()}, cuts),
+        _closeness({name: value for name, (value, _) in by.items()}, thresholds),
         {name: value for name, (value, _) in by.items()},
         place,
     )
 
 
-def _closeness(distances: Mapping[str, float], cuts: Mapping[str, float]) -> float:
-    """The mean of the distances in units of their cuts; one with a cut of 0 finds only what is the same."""
+def _closeness(distances: Mapping[str, float], thresholds: Mapping[str, float]) -> float:
+    """The mean of the distances divided by their thresholds; a threshold of 0 only matches a distance of 0."""
     if Distance.EXACT.value in distances:
         return 0.0
-    asked = {name: cut for name, cut in cuts.items() if name != Distance.EXACT.value}
-    return sum(distances[name] / (cut or 1.0) if name in distances else 1.0 for name, cut in asked.items()) / len(asked)
+    inexact = {name: threshold for name, threshold in thresholds.items() if name != Distance.EXACT.value}
+    ratios = [distances[name] / (limit or 1.0) if name in distances else 1.0 for name, limit in inexact.items()]
+    return sum(ratios) / len(inexact)
 
 
 def _label(test_set: TestSet, position: int) -> str:

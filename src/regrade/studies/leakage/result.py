@@ -1,4 +1,4 @@
-"""What a study of leakage found: one result, several tables."""
+"""Result of the leakage study."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from regrade.core.amounts import amount
 from regrade.studies.leakage.pairs import LeakedPair
 
 ANY = "any"
-"""Stands for all distances together: an image is found if any of them finds it."""
+"""All distances combined: an image is a near duplicate if any of them finds it."""
 
-_NAMED = 5  # unreadable images that notes name
+_LISTED = 5  # most unreadable images listed in notes
 
 
 class LeakagePart(Enum):
@@ -27,12 +27,11 @@ class LeakagePart(Enum):
 
 @dataclass(frozen=True)
 class DistanceResult:
-    """What one distance found, or `ANY`: pairs, and the images of the test set that have a near duplicate.
+    """Near duplicates by one distance, or by `ANY`: pairs, and the images of the test set that have one.
 
-    ``share`` is that of the found among the images that could be compared. Within one set an image is found where
-    it is surplus: not the one that is kept of each group. ``labeled`` images have a near duplicate with a label, of
-    which ``differing`` have one with another label. ``crowded`` images list as many as they may and may
-    have more.
+    ``share`` is relative to the images that could be compared. Within one set only surplus images count, not the one
+    kept per group. ``labeled`` images have a labeled near duplicate, and ``differing`` is the share of these with a
+    different label. ``crowded`` images reached the limit of listed neighbors and may have more.
     """
 
     distance: str
@@ -47,27 +46,33 @@ class DistanceResult:
 
 @dataclass(frozen=True)
 class LeakedModel:
-    """One model with and without the images that one distance, or `ANY`, has found; what is undefined is none.
+    """One model with and without the images found by one distance, or by `ANY`; undefined values are None.
 
-    ``difference`` is the accuracy on found images less that on the others, ``change`` the accuracy on all less that on
-    the others: what the found images add to the figure that everyone quotes. Both have intervals per model;
-    ``p_value`` is of Fisher's exact test that the difference is 0, and ``holm`` corrects it for all models.
+    ``leaked`` is the accuracy on the images with near duplicates and ``clean`` that on the others. ``difference`` is
+    leaked - clean, and ``change`` is all - clean, the effect of the leaked images on the reported accuracy. Intervals
+    are per model; ``p_value`` is of Fisher's exact test that the difference is 0, and ``holm`` is corrected for all
+    models.
     """
 
     model: str
     distance: str
     all: Estimate
-    found: Estimate | None
-    others: Estimate | None
+    leaked: Estimate | None
+    clean: Estimate | None
     difference: Estimate | None
     change: Estimate | None
     p_value: float | None = None
     holm: float | None = None
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row as a dict for JSON."""
+        keys = {"leaked": "found", "clean": "others"}
+        return {keys.get(name, name): value for name, value in asdict(self).items()}
+
 
 @dataclass(frozen=True)
 class DuplicateGroup:
-    """Images of one set that hang together: the one to keep, and the surplus."""
+    """A group of near duplicates within one set: the image to keep, and the surplus."""
 
     kept: str
     surplus: tuple[str, ...]
@@ -75,7 +80,7 @@ class DuplicateGroup:
 
 @dataclass(frozen=True)
 class NearestBar:
-    """How many images have their nearest neighbor this far away, in units of the cut; the last bar is open."""
+    """Number of images by the distance of their nearest neighbor, in units of the threshold; the last bar is open."""
 
     distance: str
     low: float
@@ -85,7 +90,7 @@ class NearestBar:
 
 @dataclass(frozen=True)
 class SkippedImage:
-    """A image that could not be read, and why."""
+    """An image that could not be read, and the reason."""
 
     test_set: str
     image: str
@@ -94,13 +99,13 @@ class SkippedImage:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leakage(Tabular):
-    """Which images of a test set have near duplicates in another set, or within it where ``against`` is none."""
+    """The near duplicates of a test set in another set, or within itself if ``against`` is None."""
 
     test_set: str
     against: str | None
     images: int
     references: int
-    found: tuple[DistanceResult, ...]
+    results: tuple[DistanceResult, ...]
     models: tuple[LeakedModel, ...]
     pairs: tuple[LeakedPair, ...]
     groups: tuple[DuplicateGroup, ...]
@@ -111,25 +116,25 @@ class Leakage(Tabular):
 
     @property
     def title(self) -> str:
-        """Which sets were held against each other."""
+        """The sets that were compared."""
         return f"{self.test_set} against {self.against}" if self.against else f"within {self.test_set}"
 
     def by(self, distance: str) -> DistanceResult:
-        """What one distance found, or `ANY`."""
-        return next(one for one in self.found if one.distance == distance)
+        """Return the result of one distance, or of `ANY`."""
+        return next(result for result in self.results if result.distance == distance)
 
     def models_by(self, distance: str = ANY) -> tuple[LeakedModel, ...]:
-        """Every model with and without what one distance found."""
-        return tuple(one for one in self.models if one.distance == distance)
+        """Return every model with and without the images found by one distance."""
+        return tuple(model for model in self.models if model.distance == distance)
 
     @property
     def parts(self) -> tuple[LeakagePart, ...]:
-        """The tables that have anything to show."""
-        there = {LeakagePart.MODELS: self.models, LeakagePart.PAIRS: self.pairs, LeakagePart.GROUPS: self.groups}
-        return tuple(part for part in LeakagePart if there.get(part, True))
+        """The available tables."""
+        contents = {LeakagePart.MODELS: self.models, LeakagePart.PAIRS: self.pairs, LeakagePart.GROUPS: self.groups}
+        return tuple(part for part in LeakagePart if contents.get(part, True))
 
     def part(self, part: LeakagePart) -> Table:
-        """One of the tables; one that has nothing to show raises."""
+        """Return one of the tables; an empty one raises."""
         if part not in self.parts:
             raise InputError(f"there are no {part.value} to show for {self.title}")
         tables = {
@@ -141,22 +146,23 @@ class Leakage(Tabular):
         return tables[part]()
 
     def table(self) -> Table:
-        """One line a distance."""
-        labeled = any(one.labeled for one in self.found)
+        """Return one row per distance."""
+        labeled = any(result.labeled for result in self.results)
         columns = [
             Column("distance", "by"), Column("cut", "threshold", percent=False, digits=2), Column("pairs", "pairs"),
             Column("images", "images" if self.against else "surplus images"), Column("share", "share, %"),
         ]  # fmt: skip
         columns += [Column("differing", "of these with another label, %")] if labeled else []
-        columns += [Column("crowded", "with more near duplicates")] if any(one.crowded for one in self.found) else []
+        crowded = any(result.crowded for result in self.results)
+        columns += [Column("crowded", "with more near duplicates")] if crowded else []
         rows = tuple(
-            (one.distance, _number(one.cut), *(getattr(one, column.key) for column in columns[2:]))
-            for one in self.found
+            (result.distance, _number(result.cut), *(getattr(result, column.key) for column in columns[2:]))
+            for result in self.results
         )
         return Table(f"near duplicates {self._where}", tuple(columns), rows, (*self._in_words(), *self.notes))
 
     def model_table(self) -> Table:
-        """One line a model: accuracy on all images, on the found ones and on the others."""
+        """Return one row per model: accuracy on all images, on the leaked ones and on the others."""
         words = ("leaked", "clean") if self.against else ("surplus", "deduplicated")
         columns = (
             Column("model", "model"),
@@ -167,7 +173,10 @@ class Leakage(Tabular):
             Column("change", f"all − {words[1]}"),
             Column("holm", "p, Holm", percent=False, digits=4),
         )
-        rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in self.models_by())
+        rows = tuple(
+            (row.model, row.all, row.leaked, row.clean, row.difference, row.change, row.holm)
+            for row in self.models_by()
+        )
         notes = (
             f"{words[0]}: found by any distance; differences in points, with intervals per model",
             f"p: Fisher's exact test of {words[0]} against {words[1]}, corrected for all models (Holm)",
@@ -176,46 +185,46 @@ class Leakage(Tabular):
         return Table(f"top-1 accuracy {self._where}, in %", columns, rows, notes)
 
     def pair_table(self) -> Table:
-        """One line a pair, the nearest first; the last column is for people to fill in."""
-        names = [one.distance for one in self.found if one.distance != ANY]
+        """Return one row per pair, nearest first; the last column is for people to fill in."""
+        names = [result.distance for result in self.results if result.distance != ANY]
         columns = [Column("image", "image"), Column("reference", "near duplicate")]
-        if any(one.label or one.reference_label for one in self.pairs):
+        if any(pair.label or pair.reference_label for pair in self.pairs):
             columns += [
                 Column("label", "label"), Column("reference_label", "its label"), Column("differs", "labels differ")
             ]  # fmt: skip
         columns.append(Column("mirrored", "mirrored"))
         rows = tuple(
             (
-                *(getattr(one, column.key) for column in columns),
-                *(_number(one.distances.get(name)) for name in names),
+                *(getattr(pair, column.key) for column in columns),
+                *(_number(pair.distances.get(name)) for name in names),
                 "",
             )
-            for one in self.pairs
+            for pair in self.pairs
         )
         columns += [*(Column(name, name, percent=False, digits=4) for name in names), Column("verdict", "verdict")]
-        notes = ("the verdict is for people to give", *self._left_out())
+        notes = ("the column verdict is for people to fill in", *self._left_out())
         return Table(f"pairs {self._where}", tuple(columns), rows, notes)
 
     def group_table(self) -> Table:
-        """One line a group of near duplicates within the set."""
+        """Return one row per group of near duplicates within the set."""
         columns = (Column("kept", "keep"), Column("count", "surplus images"), Column("surplus", "surplus"))
-        rows = tuple((one.kept, len(one.surplus), ", ".join(one.surplus)) for one in self.groups)
-        kept = "kept: the largest image, of equal ones the first; near duplicates of near duplicates are in the group"
+        rows = tuple((group.kept, len(group.surplus), ", ".join(group.surplus)) for group in self.groups)
+        kept = "kept: the largest image, or the first of equal size; groups include near duplicates of near duplicates"
         return Table(f"groups {self._where}", columns, rows, (kept, *self._left_out()))
 
     def as_dict(self) -> dict[str, Any]:
-        """The study, ready for JSON."""
+        """Return the study as a dict for JSON."""
         return {
             "test_set": self.test_set,
             "against": self.against,
             "images": self.images,
             "references": self.references,
-            "found": [asdict(one) for one in self.found],
-            "models": [asdict(one) for one in self.models],
-            "pairs": [one.as_dict() for one in self.pairs],
-            "groups": [asdict(one) for one in self.groups],
-            "nearest": [asdict(one) for one in self.nearest],
-            "unreadable": [asdict(one) for one in self.unreadable],
+            "found": [asdict(result) for result in self.results],
+            "models": [model.as_dict() for model in self.models],
+            "pairs": [pair.as_dict() for pair in self.pairs],
+            "groups": [asdict(group) for group in self.groups],
+            "nearest": [asdict(bar) for bar in self.nearest],
+            "unreadable": [asdict(image) for image in self.unreadable],
             "confidence": self.confidence,
             "notes": list(self.notes),
         }
@@ -225,28 +234,29 @@ class Leakage(Tabular):
         return self.title if self.against is None else f"of {self.title}"
 
     def _in_words(self) -> list[str]:
-        there = f"{amount(self.references, 'image')} of {self.against}{self._unread(self.against)}"
-        among = f"among {there}" if self.against else "in the same set"
+        references = f"{amount(self.references, 'image')} of {self.against}{self._unread(self.against)}"
+        among = f"among {references}" if self.against else "in the same set"
         lines = [f"{amount(self.images, 'image')} of {self.test_set}{self._unread(self.test_set)}, searched {among}"]
-        methods = sorted({one.share.method for one in self.found if one.share})
+        methods = sorted({result.share.method for result in self.results if result.share})
         lines += [f"intervals: {', '.join(methods)}"] if methods else []
-        if any(one.crowded for one in self.found):
-            lines.append("more near duplicates: images with as many candidates as are looked at; give more with --most")
-        if any(one.distance == Distance.FEATURES.value for one in self.found):
-            lines.append("features: near in a model's eyes is alike, not the same; let people judge the pairs")
+        if any(result.crowded for result in self.results):
+            lines.append("more near duplicates: images that reached the limit of candidates; raise it with --most")
+        if any(result.distance == Distance.FEATURES.value for result in self.results):
+            lines.append("features: near in embedding space means similar, not identical; let people judge the pairs")
         return [*lines, *self._left_out()]
 
     def _unread(self, name: str | None) -> str:
-        count = sum(one.test_set == name for one in self.unreadable)
+        count = sum(image.test_set == name for image in self.unreadable)
         return f" ({count:,} unreadable)" if count else ""
 
     def _left_out(self) -> list[str]:
-        lines = [f"unreadable in {one.test_set}: {one.image}: {one.reason}" for one in self.unreadable[:_NAMED]]
-        if len(self.unreadable) > _NAMED:
-            lines.append(f"... and {amount(len(self.unreadable) - _NAMED, 'more unreadable image')}")
+        listed = self.unreadable[:_LISTED]
+        lines = [f"unreadable in {skipped.test_set}: {skipped.image}: {skipped.reason}" for skipped in listed]
+        if len(self.unreadable) > _LISTED:
+            lines.append(f"... and {amount(len(self.unreadable) - _LISTED, 'more unreadable image')}")
         return lines
 
 
 def _number(value: float | None) -> float | int | None:
-    """A distance as people read it: whole where it is."""
+    """A distance, as an integer if it is one."""
     return int(value) if value is not None and value == int(value) else value

@@ -1,4 +1,4 @@
-"""Mistakes: which are any, of what kind, how grave, and whose (Vasudevan et al. 2022)."""
+"""Study of mistakes: which predictions are mistakes, their categories and severities (Vasudevan et al. 2022)."""
 
 from regrade.studies.mistakes.agreement import TriageAgreement
 from regrade.studies.mistakes.categories import Categories, CategoryCount, CategoryTest

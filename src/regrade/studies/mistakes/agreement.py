@@ -1,4 +1,4 @@
-"""The triage beside people: on images that a review lists, what it suggests and what people said."""
+"""Agreement of the triage with reviewers on images listed in a review of mistakes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, kind_c
 
 @dataclass(frozen=True)
 class TriageAgreement:
-    """One source's errors on images that a review lists, as people and as the triage have them.
+    """A model's errors on images listed in a review, by reviewers' category and by triage kind.
 
-    The source is the reviewed model itself, or another one that errs on the same images; then ``same`` of its answers
-    are those that people saw. ``counts`` are people's categories by the triage's kinds; shares are of the ``images``.
+    The ``source`` is the reviewed model itself, or another one that errs on the same images; ``same`` of its
+    predictions equal those that were reviewed. ``counts`` are reviewers' categories by triage kinds; ``people`` and
+    ``triage`` are shares of the ``images``.
     """
 
     source: str
@@ -38,47 +39,46 @@ ALIKE: tuple[tuple[MistakeCategory | None, TriageKind | None], ...] = (
     (None, TriageKind.MULTILABEL),
     (None, TriageKind.FAILURE),
 )
-"""People's categories beside the kinds of the triage that stand for them, none where nothing does."""
+"""Reviewers' categories with the corresponding triage kinds; None where there is no counterpart."""
 
 
 def review_agreement(review: MistakeReview, triage: Triage, *, confidence: float) -> TriageAgreement | None:
-    """The reviewed answers themselves, as far as the labels score their images; none where there are none."""
+    """Return the agreement on the reviewed predictions whose images are scored; None if there are none."""
     return _agreement(_Source(review.model, review.classes, triage.scored), review, triage, confidence)
 
 
 def model_agreement(
     predictions: Predictions, review: MistakeReview, triage: Triage, *, confidence: float
 ) -> TriageAgreement | None:
-    """Another model on those images of a review that are scored and that it errs on, too; none where there are none."""
-    answers = predictions.top1[review.examples]
-    source = _Source(predictions.model, answers, triage.scored & predictions.counted)
+    """Return the agreement for another model, on the scored images of a review that it errs on; None without any."""
+    source = _Source(predictions.model, predictions.top1[review.examples], triage.scored & predictions.counted)
     return _agreement(source, review, triage, confidence)
 
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """Whose answers (r,) to the images of a review are looked at, and which images (n,) count."""
+    """A model's predictions (r,) on the images of a review, and the images (n,) that count."""
 
     name: str
-    answers: IntArray
+    predictions: IntArray
     scored: BoolArray
 
 
 def _agreement(source: _Source, review: MistakeReview, triage: Triage, confidence: float) -> TriageAgreement | None:
-    kinds = triage.kinds(review.examples, source.answers)
+    kinds = triage.kinds(review.examples, source.predictions)
     rows = np.flatnonzero(source.scored[review.examples] & (kinds != NO_ERROR))
     shares = shares_of(kind_counts(kinds[rows]), confidence)
     if shares is None:
         return None
     categories = list(MistakeCategory)
-    said = np.array([categories.index(category) for category in review.categories])
+    category_index = np.array([categories.index(category) for category in review.categories])
     counts = np.zeros((len(MistakeCategory), len(TriageKind)), dtype=np.int64)
-    np.add.at(counts, (said[rows], kinds[rows]), 1)
+    np.add.at(counts, (category_index[rows], kinds[rows]), 1)
     return TriageAgreement(
         source.name,
         review.model,
         len(rows),
-        int((source.answers[rows] == review.classes[rows]).sum()),
+        int((source.predictions[rows] == review.classes[rows]).sum()),
         tuple(map(tuple, counts.tolist())),
         tuple(proportions(counts.sum(axis=1), len(rows), confidence=confidence)),
         shares,

@@ -1,4 +1,4 @@
-"""Which kinds of mistakes, how grave, and whether two models or sets differ in them."""
+"""Categories and severities of mistakes, and tests whether two models or test sets differ in them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from regrade.stats import ChiSquare, PairedChiSquare, chi_square, paired_chi_squ
 
 @dataclass(frozen=True)
 class CategoryCount:
-    """The mistakes of one category in one review, or of all (none): how many, their share, and the grave among them.
+    """The mistakes of one category in one review (category None: all), by severity, with shares.
 
-    Borderline mistakes count as minor. A share of nothing, and that of all, is none.
+    Borderline mistakes count as minor. ``share`` is None for all categories together, ``major_share`` without mistakes.
     """
 
     review: str
@@ -30,17 +30,16 @@ class CategoryCount:
 
     @property
     def mistakes(self) -> int:
-        """All of them."""
+        """Number of mistakes of either severity."""
         return self.major + self.minor
 
 
 @dataclass(frozen=True)
 class CategoryTest:
-    """Pearson's chi-square between two reviews, of their categories or their severities.
+    """Pearson's chi-square test between two reviews, of their categories or their severities.
 
-    ``test`` is none where too little is left to test once what neither has is left out. It takes the mistakes of the
-    two as independent. Those of two models on the same images are not: ``paired`` reckons with that, and is none for
-    two test sets or where too little varies.
+    ``test`` assumes independent mistakes; it is None if fewer than two non-empty columns remain. ``paired`` accounts
+    for two models sharing images; it is None for different test sets or if undefined.
     """
 
     first: str
@@ -52,14 +51,14 @@ class CategoryTest:
 
 @dataclass(frozen=True)
 class Categories:
-    """The reviews side by side: their counts, and every two of them tested."""
+    """Counts of all reviews, and tests of all pairs of reviews."""
 
     counts: tuple[CategoryCount, ...]
     tests: tuple[CategoryTest, ...]
 
 
 def categories_of(reviews: Sequence[MistakeReview], *, home: str, confidence: float) -> Categories:
-    """Count the mistakes of each review by category and severity; reviews of other sets than ``home`` say so."""
+    """Count the mistakes of each review by category and severity; names include test sets other than ``home``."""
     names = [review.model if review.test_set == home else f"{review.model} on {review.test_set}" for review in reviews]
     counts = [count for name, review in zip(names, reviews, strict=True) for count in _counts(name, review, confidence)]
     tests = [
@@ -76,7 +75,7 @@ def categories_of(reviews: Sequence[MistakeReview], *, home: str, confidence: fl
 
 
 def tested(table: ArrayLike) -> ChiSquare | None:
-    """Pearson's chi-square of a table of counts, columns that are empty left out; none where it has no value."""
+    """Return Pearson's chi-square test of a table of counts without empty columns; None if undefined."""
     counts = np.asarray(table)
     filled = counts[:, counts.any(axis=0)]
     if filled.shape[1] < 2:
@@ -90,7 +89,7 @@ def tested(table: ArrayLike) -> ChiSquare | None:
 def _paired(
     first: MistakeReview, second: MistakeReview, kinds: Callable[[MistakeReview], IntArray]
 ) -> PairedChiSquare | None:
-    """The paired test of two models on the same images; none for two test sets and where it has no value."""
+    """The paired test of two models on the same images; None for different test sets or if undefined."""
     if first.test_set != second.test_set:
         return None
     by_image = [np.full(review.size, -1) for review in (first, second)]
@@ -114,13 +113,13 @@ def _major(review: MistakeReview) -> IntArray:
 def _counts(name: str, review: MistakeReview, confidence: float) -> list[CategoryCount]:
     everything = np.ones(len(review), dtype=bool)
     chosen = [(None, everything), *((category, review.of_category(category)) for category in MistakeCategory)]
-    found = []
+    counts = []
     for category, inside in chosen:
         total, major = int(inside.sum()), int((inside & review.major).sum())
         share = proportion(total, len(review), confidence=confidence) if len(review) and category else None
-        grave = proportion(major, total, confidence=confidence) if total else None
-        found.append(CategoryCount(name, category, major, total - major, share, grave))
-    return found
+        major_share = proportion(major, total, confidence=confidence) if total else None
+        counts.append(CategoryCount(name, category, major, total - major, share, major_share))
+    return counts
 
 
 def _by_category(review: MistakeReview) -> list[int]:

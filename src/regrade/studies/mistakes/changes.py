@@ -1,8 +1,9 @@
-"""What a newer model fixed, what it broke, and what it still has wrong."""
+"""Changes of mistakes between two models: fixed, new and common ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,10 @@ from regrade.studies.mistakes.mistake_labels import MistakeList
 
 @dataclass(frozen=True)
 class Change:
-    """The mistakes of ``model`` held against those of ``against``, image by image.
+    """The mistakes of ``model`` compared with those of the model ``against``, image by image.
 
-    ``fixed`` were mistakes of the other alone and ``new`` are its own; common ones have the ``same`` answer or an
-    ``other``. ``fixed_share`` is of the other's mistakes, none where it has none.
+    ``fixed`` are mistakes of ``against`` only, ``new`` of ``model`` only; on common ones the two predictions are the
+    ``same`` or ``different``. ``fixed_share`` is relative to the mistakes of ``against``, None without any.
     """
 
     model: str
@@ -24,19 +25,25 @@ class Change:
     fixed: int
     new: int
     same: int
-    other: int
+    different: int
     fixed_share: Estimate | None
 
     @property
     def common(self) -> int:
-        """Images that both have wrong."""
-        return self.same + self.other
+        """Number of images that both have wrong."""
+        return self.same + self.different
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the change as a dict for JSON."""
+        share = None if self.fixed_share is None else self.fixed_share.as_dict()
+        fields = {"other" if name == "different" else name: value for name, value in vars(self).items()}
+        return {**fields, "common": self.common, "fixed_share": share}
 
 
 def change_between(mistakes: MistakeList, against: MistakeList, *, confidence: float) -> Change:
-    """Hold one model's mistakes against another's."""
-    _, here, there = np.intersect1d(mistakes.examples, against.examples, assume_unique=True, return_indices=True)
-    same = int((mistakes.classes[here] == against.classes[there]).sum())
-    fixed = len(against) - len(here)
+    """Compare one model's mistakes with those of another model."""
+    images, first, second = np.intersect1d(mistakes.examples, against.examples, assume_unique=True, return_indices=True)
+    common, same = len(images), int((mistakes.classes[first] == against.classes[second]).sum())
+    fixed = len(against) - common
     share = proportion(fixed, len(against), confidence=confidence) if len(against) else None
-    return Change(mistakes.source, against.source, fixed, len(mistakes) - len(here), same, len(here) - same, share)
+    return Change(mistakes.source, against.source, fixed, len(mistakes) - common, same, common - same, share)

@@ -1,4 +1,4 @@
-"""The review flow: how many mistakes there were, what people made of them, and how many remain."""
+"""The review flow: mistakes before the review, decisions of the review, and mistakes that remain."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
 
 @dataclass(frozen=True)
 class MultilabelAccuracies:
-    """Multi-label accuracy by both rules: over images, and over classes (none where an image has no label of its own).
+    """Multi-label accuracy over images and over classes (None if an image has no original label).
 
-    What no one has judged counts as wrong.
+    Novel predictions count as wrong.
     """
 
     over_images: Estimate
@@ -23,11 +23,11 @@ class MultilabelAccuracies:
 
 @dataclass(frozen=True)
 class Flow:
-    """One model's mistakes before and after people judged them.
+    """One model's mistakes before and after the review.
 
-    Of the ``mistakes``, ``novel`` were in none of the lists, and of these ``judged`` by now. Of all mistakes
-    ``to_correct`` and ``to_unclear`` are no longer any, and the images of ``to_problematic`` no longer count;
-    ``added`` are mistakes only since then. So many remain, ``open`` of them still novel.
+    Of the ``mistakes``, ``novel`` were unjudged before the review, and ``judged`` of these are judged now.
+    ``to_correct`` and ``to_unclear`` mistakes are now correct or unclear, and the images of ``to_problematic`` no
+    longer count; ``added`` are new mistakes. ``remaining`` mistakes are left, ``open`` of them still novel.
     """
 
     model: str
@@ -46,13 +46,13 @@ class Flow:
 
     @property
     def overturned(self) -> int:
-        """How many mistakes turned out to be none."""
+        """Number of mistakes that the review overturned."""
         return self.to_correct + self.to_unclear + self.to_problematic
 
 
-def flow_of(predictions: Predictions, ground: MistakeLabels, look: JudgedPredictions, *, confidence: float) -> Flow:
-    """Follow one model's mistakes through the review."""
-    first, now = look.before, look.after
+def flow_of(predictions: Predictions, ground: MistakeLabels, judged: JudgedPredictions, *, confidence: float) -> Flow:
+    """Return one model's mistakes before and after the review."""
+    first, now = judged.before, judged.after
     mistakes = first.scored & ~first.right
     remaining = now.scored & ~now.right
     turned = mistakes & now.right
@@ -79,7 +79,7 @@ def flow_of(predictions: Predictions, ground: MistakeLabels, look: JudgedPredict
 def _accuracies(
     predictions: Predictions, ground: MistakeLabels, labels: ReviewedLabels, lenient: Judged, confidence: float
 ) -> MultilabelAccuracies:
-    """Both accuracies of one model, given what is right where unclear counts as right."""
+    """Both accuracies of one model; ``lenient`` has unclear predictions as right."""
     strict = ground.judged(predictions, labels, MultilabelRule.IMAGES)
     own = ground.test_set.labels
     images = accuracy_by_rule(strict.right, strict.scored, own, rule=MultilabelRule.IMAGES, confidence=confidence)

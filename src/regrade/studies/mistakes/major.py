@@ -1,4 +1,4 @@
-"""The slice of major mistakes: images that most reviewed models get gravely wrong (ImageNet-M's rule)."""
+"""The slice of major mistakes: images on which most reviewed models make a major mistake (as in ImageNet-M)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regrade.core.arrays import BoolArray
 
 @dataclass(frozen=True)
 class MajorScore:
-    """One model on the major slice: the share of its images that it has right, none where none is scored."""
+    """One model's accuracy on the major slice; None if no image is scored."""
 
     model: str
     right: Estimate | None
@@ -33,28 +33,28 @@ class MajorSlice:
 
     @property
     def images(self) -> int:
-        """How many images are in it."""
+        """Number of images in the slice."""
         return int(self.inside.sum())
 
     def as_slices(self, name: str) -> SliceSet:
-        """The slice, ready to be stored under a name."""
+        """Return the slice as a named slice set, ready to be stored."""
         if not self.images:
-            raise InputError(f"no image is a major mistake of {self.least} models: there is no slice to keep")
+            raise InputError(f"no image is a major mistake of {self.least} models: the slice would be empty")
         origin = f"major mistakes of at least {self.least} of {', '.join(self.models)}"
         inside = {name: self.inside}
         return SliceSet(name, self.test_set, len(self.inside), inside, origin=origin, chosen_hard=True)
 
 
 def major_slice(reviews: Sequence[MistakeReview], *, least: int | None = None) -> MajorSlice:
-    """The images that at least ``least`` of the reviews call a major mistake: three of four of them, unless told."""
+    """Return the images with a major mistake in at least ``least`` reviews (default: three quarters of them)."""
     if not reviews:
         raise InputError("a slice of major mistakes needs a review: regrade import mistakes")
-    wanted = math.ceil(0.75 * len(reviews)) if least is None else least
-    if not 1 <= wanted <= len(reviews):
+    threshold = math.ceil(0.75 * len(reviews)) if least is None else least
+    if not 1 <= threshold <= len(reviews):
         raise InputError(
-            f"at least {wanted} of {amount(len(reviews), 'review')} of mistakes cannot be: give 1 to {len(reviews)}"
+            f"at least {threshold} of {amount(len(reviews), 'review')} of mistakes cannot be: give 1 to {len(reviews)}"
         )
-    votes = np.zeros(reviews[0].size, dtype=np.int64)
+    counts = np.zeros(reviews[0].size, dtype=np.int64)
     for review in reviews:
-        votes[review.examples[review.major]] += 1
-    return MajorSlice(reviews[0].test_set, tuple(review.model for review in reviews), wanted, votes >= wanted)
+        counts[review.examples[review.major]] += 1
+    return MajorSlice(reviews[0].test_set, tuple(review.model for review in reviews), threshold, counts >= threshold)

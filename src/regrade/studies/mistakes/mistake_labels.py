@@ -1,4 +1,4 @@
-"""What mistakes are held against: the labels before and after people judged, and the right classes of each image."""
+"""Reference labels of the mistakes study, before and after a review, and the right classes of each image."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class ImageLabels:
     starts: IntArray
     classes: IntArray
 
-    def paired(self, examples: IntArray, answers: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Each answer (r,) with each right class of its image: the row it is from, the answer, the right class."""
+    def paired(self, examples: IntArray, predictions: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Pair each prediction (r,) with each right class of its image: row, prediction, right class."""
         sizes = self.starts[examples + 1] - self.starts[examples]
         rows = np.repeat(np.arange(len(examples)), sizes)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return rows, answers[rows], self.classes[self.starts[examples][rows] + within]
+        return rows, predictions[rows], self.classes[self.starts[examples][rows] + within]
 
-    def any_of(self, table: BoolArray, examples: IntArray, answers: IntArray) -> BoolArray:
-        """Shape (r,): whether ``table`` (c, c) holds for an answer and any right class of its image."""
-        rows, given, right = self.paired(examples, answers)
-        found = np.zeros(len(examples), dtype=bool)
-        found[rows[table[given, right] & (given >= 0)]] = True
-        return found
+    def any_of(self, table: BoolArray, examples: IntArray, predictions: IntArray) -> BoolArray:
+        """Shape (r,): whether ``table`` (c, c) is true for a prediction and any right class of its image."""
+        rows, predicted, right = self.paired(examples, predictions)
+        matches = np.zeros(len(examples), dtype=bool)
+        matches[rows[table[predicted, right] & (predicted >= 0)]] = True
+        return matches
 
 
 @dataclass(frozen=True, eq=False)
 class MistakeList:
-    """The mistakes of one model: images, ascending, and the class it gave each.
+    """The mistakes of one model: images, ascending, and the predicted class of each.
 
-    Those ``by_people`` are from a review, which may have seen other images than the labels do.
+    Mistakes ``by_people`` come from a review, which may cover other images than the labels.
     """
 
     source: str
@@ -56,9 +56,9 @@ class MistakeList:
 
 @dataclass(frozen=True, eq=False)
 class JudgedPredictions:
-    """What the labels made of one model's answers at first, and what labels and verdicts make of them now.
+    """One model's predictions graded by the labels before the review, and by labels and decisions after it.
 
-    What is still novel counts as wrong.
+    Novel predictions count as wrong.
     """
 
     before: Judged
@@ -67,9 +67,9 @@ class JudgedPredictions:
 
 @dataclass(frozen=True, eq=False)
 class MistakeLabels:
-    """The labels of a study of mistakes, before and after people judged what was novel or labeled again.
+    """The labels of the mistakes study before and after a review or relabeling.
 
-    An answer is a mistake where it is neither correct nor unclear, by the rule of Vasudevan et al. 2022.
+    A prediction is a mistake if it is neither correct nor unclear (the rule of Vasudevan et al. 2022).
     """
 
     test_set: TestSet
@@ -78,58 +78,58 @@ class MistakeLabels:
 
     @property
     def unchanged(self) -> bool:
-        """Whether nothing was judged since."""
+        """Whether the labels are the same before and after."""
         return self.after.review is None and self.after.scoring.labels is self.before.scoring.labels
 
-    def look(self, predictions: Predictions) -> JudgedPredictions:
-        """Hold one model's answers against the labels, before and after."""
+    def grade(self, predictions: Predictions) -> JudgedPredictions:
+        """Grade one model's predictions by the labels before and after."""
         before = self.judged(predictions, self.before, MultilabelRule.CLASSES)
         after = before if self.unchanged else self.judged(predictions, self.after, MultilabelRule.CLASSES)
         return JudgedPredictions(before, after)
 
     def judged(self, predictions: Predictions, labels: ReviewedLabels, rule: MultilabelRule) -> Judged:
-        """What labels and their review make of a model's answers; only the images that it was asked about count."""
-        judged = replace(labels.scoring, rule=rule).judge(predictions, self.test_set)
-        found = apply_review(predictions, judged, labels.review, rule)
-        asked = predictions.counted
-        return Judged(found.right & asked, found.novel & asked, found.scored & asked)
+        """Grade predictions by labels and their review; only images that the model should predict count."""
+        by_labels = replace(labels.scoring, rule=rule).judge(predictions, self.test_set)
+        judged = apply_review(predictions, by_labels, labels.review, rule)
+        counted = predictions.counted
+        return Judged(judged.right & counted, judged.novel & counted, judged.scored & counted)
 
-    def states_after(self, answers: IntArray) -> IntArray:
-        """Shape (n,): what labels and verdicts say of one class for each image, as `LabelState`."""
-        states = self.after.scoring.labels.states_of(answers)
+    def states_after(self, predictions: IntArray) -> IntArray:
+        """Shape (n,): the `LabelState` of one class per image, from labels and decisions."""
+        states = self.after.scoring.labels.states_of(predictions)
         frame = self.after.review
         if frame is not None:
             images = np.flatnonzero(states == LabelState.UNJUDGED)
-            rows = frame.find(images, answers[images])
-            known = rows >= 0
-            states[images[known]] = frame.states[rows[known]]
+            rows = frame.find(images, predictions[images])
+            reviewed = rows >= 0
+            states[images[reviewed]] = frame.states[rows[reviewed]]
         return states
 
-    def mistakes_of(self, predictions: Predictions, look: JudgedPredictions) -> MistakeList:
-        """The mistakes that remain."""
-        images = np.flatnonzero(look.after.scored & ~look.after.right)
+    def mistakes_of(self, predictions: Predictions, judged: JudgedPredictions) -> MistakeList:
+        """Return the mistakes that remain after the review."""
+        images = np.flatnonzero(judged.after.scored & ~judged.after.right)
         return MistakeList(predictions.model, images, predictions.top1[images].astype(np.int64))
 
     @cached_property
     def right(self) -> ImageLabels:
-        """The correct and unclear classes of each image; its own label where there are none."""
+        """The correct and unclear classes of each image; its original label if there are none."""
         labels, frame = self.after.scoring.labels, self.after.review
         chosen = np.isin(labels.states, _RIGHT)
         images, classes = [labels.examples[chosen]], [labels.classes[chosen]]
         if frame is not None:
-            said = np.isin(frame.states, _RIGHT)
-            images.append(frame.examples[said])
-            classes.append(frame.classes[said])
+            accepted = np.isin(frame.states, _RIGHT)
+            images.append(frame.examples[accepted])
+            classes.append(frame.classes[accepted])
         counts = np.bincount(np.concatenate(images), minlength=len(self.test_set))
-        alone = np.flatnonzero((counts == 0) & (self.test_set.labels != UNLABELED))
-        where = np.concatenate([*images, alone])
-        order = np.argsort(where, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(self.test_set)))])
-        return ImageLabels(starts, np.concatenate([*classes, self.test_set.labels[alone]]).astype(np.int64)[order])
+        original = np.flatnonzero((counts == 0) & (self.test_set.labels != UNLABELED))
+        examples = np.concatenate([*images, original])
+        order = np.argsort(examples, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(examples, minlength=len(self.test_set)))])
+        return ImageLabels(starts, np.concatenate([*classes, self.test_set.labels[original]]).astype(np.int64)[order])
 
 
 def reviewed_mistakes(review: MistakeReview) -> MistakeList:
-    """The mistakes that a review lists."""
+    """Return the mistakes listed in a review."""
     order = np.argsort(review.examples, kind="stable")
     classes = review.classes[order].astype(np.int64)
     return MistakeList(review.model, review.examples[order], classes, by_people=True)

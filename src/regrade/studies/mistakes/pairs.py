@@ -1,4 +1,4 @@
-"""The long tail of confused pairs: which two classes are taken for each other, and how often."""
+"""Pairs of confused classes and their frequencies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Two classes, by id and name, how often one was taken for the other, and by how many models."""
+    """Two classes, by id and name, how often they are confused, and by how many models."""
 
     first: str
     second: str
@@ -27,9 +27,9 @@ class ConfusedPair:
 
 @dataclass(frozen=True, eq=False)
 class PairTail:
-    """All confused pairs of some models together, the most frequent first; an answer is paired with each right class.
+    """All confused pairs of some models, most frequent first; a prediction is paired with each right class.
 
-    ``first``, ``second``, ``counts`` and ``models`` (p,) hold one pair a row, ``first`` the lower class index.
+    ``first``, ``second``, ``counts`` and ``models`` (p,) have one row per pair; ``first`` is the lower class index.
     """
 
     space: ClassSpace
@@ -44,17 +44,17 @@ class PairTail:
 
     @property
     def total(self) -> int:
-        """How many confusions there are in all pairs together."""
+        """Number of confusions over all pairs."""
         return int(self.counts.sum())
 
     @property
     def frequencies(self) -> dict[int, int]:
-        """How many pairs are confused once, twice, and so on."""
+        """Number of pairs by how often they are confused."""
         sizes, pairs = np.unique(self.counts, return_counts=True)
         return dict(zip(sizes.tolist(), pairs.tolist(), strict=True))
 
     def rows(self, most: int | None = None) -> Iterator[ConfusedPair]:
-        """The pairs, the most frequent first."""
+        """Yield the pairs, most frequent first."""
         ids, names = self.space.ids, self.space.names
         for a, b, count, models in zip(
             self.first[:most].tolist(),
@@ -68,7 +68,7 @@ class PairTail:
 
 @dataclass
 class PairCounter:
-    """Gathers the confused pairs of one model after another."""
+    """Collects the confused pairs of models, one after another."""
 
     ground: MistakeLabels
     sources: list[str] = field(default_factory=list)
@@ -76,19 +76,19 @@ class PairCounter:
     _counts: list[IntArray] = field(default_factory=list)
 
     def add(self, mistakes: MistakeList) -> None:
-        """Count the mistakes of one more model."""
-        _, given, right = self.ground.right.paired(mistakes.examples, mistakes.classes)
-        found = confused_pairs(right, given)
+        """Add the mistakes of one model."""
+        _, predicted, right = self.ground.right.paired(mistakes.examples, mistakes.classes)
+        pairs = confused_pairs(right, predicted)
         self.sources.append(mistakes.source)
-        self._keys.append(found.first * len(self.ground.test_set.class_space) + found.second)
-        self._counts.append(found.counts)
+        self._keys.append(pairs.first * len(self.ground.test_set.class_space) + pairs.second)
+        self._counts.append(pairs.counts)
 
     def tail(self) -> PairTail:
-        """All pairs so far."""
-        nothing = [np.empty(0, dtype=np.int64)]
-        keys, members, models = np.unique(np.concatenate(nothing + self._keys), return_inverse=True, return_counts=True)
+        """Return all pairs collected so far."""
+        empty = [np.empty(0, dtype=np.int64)]
+        keys, members, models = np.unique(np.concatenate(empty + self._keys), return_inverse=True, return_counts=True)
         counts = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(counts, members, np.concatenate(nothing + self._counts))
+        np.add.at(counts, members, np.concatenate(empty + self._counts))
         order = np.argsort(-counts, kind="stable")
         space = self.ground.test_set.class_space
         first, second = np.divmod(keys[order], len(space))

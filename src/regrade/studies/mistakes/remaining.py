@@ -1,4 +1,4 @@
-"""One model's mistakes that remain under the labels and verdicts of today."""
+"""A model's remaining mistakes under the current labels and decisions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from regrade.studies.multilabel_grade import ReviewedLabels
 
 @dataclass(frozen=True, eq=False)
 class RemainingMistakes:
-    """Images, ascending, whose answer people found neither correct nor unclear, and that answer; -1 for none.
+    """Images, ascending, whose prediction is judged neither correct nor unclear, and that prediction (-1 if missing).
 
-    ``novel`` counts the answers that no one has judged: they may be mistakes, or not.
+    ``novel`` counts the predictions that nobody has judged.
     """
 
     examples: IntArray
@@ -26,7 +26,7 @@ class RemainingMistakes:
 
 
 def remaining_mistakes(predictions: Predictions, test_set: TestSet, labels: ReviewedLabels) -> RemainingMistakes:
-    """Find what is wrong by the rule of Vasudevan et al. 2022; problematic images are left out."""
+    """Return the mistakes by the rule of Vasudevan et al. 2022, without problematic images."""
     judged = MistakeLabels(test_set, labels, labels).judged(predictions, labels, MultilabelRule.CLASSES)
     images = np.flatnonzero(judged.scored & ~judged.right & ~judged.novel)
     return RemainingMistakes(images, predictions.top1[images].astype(np.int64), int(judged.novel.sum()))

@@ -1,4 +1,4 @@
-"""What a study of mistakes found: one result, several tables."""
+"""Result of the mistakes study."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regrade.studies.mistakes.pairs import PairTail
 from regrade.studies.mistakes.triage import TriageKind, TriageRow
 
 MOST_PAIRS = 100
-"""How many confused pairs the JSON of a study lists; its table has all."""
+"""Number of confused pairs in the JSON output; the table has all."""
 
 
 class MistakePart(Enum):
@@ -37,10 +37,9 @@ class MistakePart(Enum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mistakes(Tabular):
-    """The mistakes of some models on a test set, and what people and a triage make of them; best models first.
+    """The mistakes of models on a test set, with reviewers' categories and a triage; best models first.
 
-    What there is nothing to say of is empty, or none: ``major`` without reviews, ``changes`` without a model to hold
-    the others against.
+    Parts without data are empty or None: ``major`` without reviews, ``changes`` without a model to compare with.
     """
 
     test_set: str
@@ -59,15 +58,15 @@ class Mistakes(Tabular):
     triage_notes: tuple[str, ...] = ()
 
     def table(self) -> Table:
-        """The flow of the models' mistakes; the categories where there are reviews only."""
+        """Return the flow of the models' mistakes; the categories if there are only reviews."""
         return self.part(MistakePart.FLOW if self.flows else MistakePart.CATEGORIES)
 
     def part(self, part: MistakePart) -> Table:
-        """One of the tables; one that has nothing to show raises and says what it needs."""
+        """Return one of the tables; an empty one raises with the missing input."""
         if not self._has(part):
             raise InputError(f"there is nothing to show as {part.value}: {_NEEDS[part]}")
         title = f"{self.test_set} against {self.labels}" + (f", then {self.relabeled}" if self.relabeled else "")
-        drawn: dict[MistakePart, Callable[[], Table]] = {
+        builders: dict[MistakePart, Callable[[], Table]] = {
             MistakePart.FLOW: lambda: tables.flow_table(title, self.flows, self.notes),
             MistakePart.TRIAGE: lambda: tables.triage_table(title, self.triage, self.triage_notes),
             MistakePart.AGREEMENT: lambda: tables.agreement_table(title, self.agreement, self.triage_notes),
@@ -77,11 +76,11 @@ class Mistakes(Tabular):
             MistakePart.COMPARE: lambda: tables.change_table(title, self.changes, self.notes),
             MistakePart.MAJOR: lambda: tables.major_table(title, cast(MajorSlice, self.major)),
         }
-        return drawn[part]()
+        return builders[part]()
 
     @property
     def parts(self) -> tuple[MistakePart, ...]:
-        """The tables that have something to show."""
+        """The available tables."""
         return tuple(part for part in MistakePart if self._has(part))
 
     def _has(self, part: MistakePart) -> bool:
@@ -98,7 +97,7 @@ class Mistakes(Tabular):
         return bool(filled[part])
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON; of the confused pairs the most frequent ones."""
+        """Return the study as a dict for JSON, with only the most frequent confused pairs."""
         kinds = [kind.value for kind in TriageKind]
         return {
             "test_set": self.test_set,
@@ -127,10 +126,7 @@ class Mistakes(Tabular):
                 "frequencies": {str(size): pairs for size, pairs in self.pairs.frequencies.items()},
                 "most_frequent": [dict(vars(pair)) for pair in self.pairs.rows(MOST_PAIRS)],
             },
-            "changes": [
-                {**vars(change), "common": change.common, "fixed_share": _value(change.fixed_share)}
-                for change in self.changes
-            ],
+            "changes": [change.as_dict() for change in self.changes],
             "major": None if self.major is None else tables.major_record(self.major),
             "notes": [*self.notes, *self.triage_notes],
         }
@@ -144,7 +140,7 @@ _NEEDS = {
     MistakePart.CATEGORIES: _NO_REVIEWS,
     MistakePart.DISTANCE: "it needs mistakes, and classes with a hierarchy",
     MistakePart.PAIRS: "it needs predictions or reviews",
-    MistakePart.COMPARE: "name the model to hold the others against with --against",
+    MistakePart.COMPARE: "name the model to compare with by --against",
     MistakePart.MAJOR: _NO_REVIEWS,
 }
 

@@ -1,4 +1,4 @@
-"""The study of mistakes: which are mistakes, of what kind, how grave, and whose."""
+"""The mistakes study: mistakes of models by flow, triage, category, distance, confused pairs and severity."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList, reviewed_mistakes
 from regrade.studies.mistakes.pairs import PairCounter
 from regrade.studies.mistakes.result import Mistakes
-from regrade.studies.mistakes.triage import Triage, TriageRow, triage_against
+from regrade.studies.mistakes.triage import Triage, TriageRow, make_triage
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import problem_notes
 
 
 @dataclass(frozen=True, eq=False)
 class MistakeReviews:
-    """What people said of mistakes: on this test set, of other models than those studied too, and on ``other_sets``.
+    """Reviews of mistakes on this test set (also of models that are not studied) and on ``other_sets``.
 
-    ``studied`` names the models that are studied by their reviews, since they have no predictions; ``least_major`` is
-    how many reviews must call an image's mistake major for it to enter the slice of major mistakes.
+    ``studied`` names the models without predictions that are studied by their reviews. ``least_major`` is the number of
+    reviews with a major mistake that puts an image into the slice of major mistakes.
     """
 
-    here: Sequence[MistakeReview] = ()
+    on_test_set: Sequence[MistakeReview] = ()
     other_sets: Sequence[MistakeReview] = ()
     studied: Sequence[str] = ()
     least_major: int | None = None
@@ -41,7 +41,7 @@ class MistakeReviews:
 
 @dataclass(frozen=True, eq=False)
 class TriageSources:
-    """What the triage needs beside the labels: superclasses, and labels that show which classes occur together."""
+    """Inputs of the triage besides the labels: superclasses, and labels that show which classes occur together."""
 
     superclasses: Superclasses
     pairs_from: LabelSet | None = None
@@ -58,32 +58,33 @@ def mistakes(
     against: Predictions | MistakeReview | None = None,
     confidence: float = 0.95,
 ) -> Mistakes:
-    """Study the mistakes of models, taken one after another.
+    """Study the mistakes of models; predictions are read one model at a time.
 
-    ``labels`` come with the verdicts of their review; ``relabeled`` is a later version of them, if there is one, and
-    ``against`` the model whose mistakes the others' are held against.
+    ``labels`` include the decisions of their review; ``relabeled`` is a later version of the labels, if there is one.
+    The mistakes of the other models are compared with those of ``against``.
     """
-    said = reviews or MistakeReviews()
+    reviews = reviews or MistakeReviews()
+    on_test_set = reviews.on_test_set
     ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels)
-    pass_ = _Pass(
+    collector = _Collector(
         ground,
-        triage_against(ground, superclasses=triage.superclasses, pairs_from=triage.pairs_from, reviews=said.here),
-        said,
+        make_triage(ground, superclasses=triage.superclasses, pairs_from=triage.pairs_from, reviews=on_test_set),
+        reviews,
         None if against is None else _listed(against, ground),
         confidence,
         PairCounter(ground),
     )
-    for answers in predictions:
-        pass_.add(answers)
-    for review in said.here:
-        if review.model in said.studied:
-            pass_.add_list(reviewed_mistakes(review))
-    return pass_.result(triage, relabeled)
+    for model in predictions:
+        collector.add(model)
+    for review in on_test_set:
+        if review.model in reviews.studied:
+            collector.add_list(reviewed_mistakes(review))
+    return collector.result(triage, relabeled)
 
 
 @dataclass
-class _Pass:
-    """One walk through the models, gathering each part of the result."""
+class _Collector:
+    """Collects each part of the result, one model at a time."""
 
     ground: MistakeLabels
     triage: Triage
@@ -100,38 +101,38 @@ class _Pass:
     stale: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        here = self.reviews.here
-        self.major: MajorSlice | None = major_slice(here, least=self.reviews.least_major) if here else None
+        reviews, least = self.reviews.on_test_set, self.reviews.least_major
+        self.major: MajorSlice | None = major_slice(reviews, least=least) if reviews else None
 
     def add(self, predictions: Predictions) -> None:
-        """Take in one model's predictions."""
-        look = self.ground.look(predictions)
-        self.flows.append(flow_of(predictions, self.ground, look, confidence=self.confidence))
+        """Add one model's predictions."""
+        judged = self.ground.grade(predictions)
+        self.flows.append(flow_of(predictions, self.ground, judged, confidence=self.confidence))
         self.triaged.append(self.triage.row(predictions, confidence=self.confidence))
-        for review in self.reviews.here:
-            self._hold_against(predictions, review)
+        for review in self.reviews.on_test_set:
+            self._add_agreement(predictions, review)
         if self.major is not None:
-            counted = look.after.scored & self.major.inside
-            right, images = int((look.after.right & counted).sum()), int(counted.sum())
+            counted = judged.after.scored & self.major.inside
+            right, images = int((judged.after.right & counted).sum()), int(counted.sum())
             share = proportion(right, images, confidence=self.confidence) if images else None
             self.scores.append(MajorScore(predictions.model, share))
-        self.add_list(self.ground.mistakes_of(predictions, look))
+        self.add_list(self.ground.mistakes_of(predictions, judged))
 
-    def add_list(self, found: MistakeList) -> None:
-        """Take in a list of mistakes, from predictions or from a review."""
-        self.pairs.add(found)
-        if self.ground.test_set.class_space.hierarchy is not None and not found.by_people:
-            self.distances += distances_of(found, self.ground, confidence=self.confidence)
-        if not found.by_people:
-            self._compare(found)
+    def add_list(self, listed: MistakeList) -> None:
+        """Add a list of mistakes, from predictions or from a review."""
+        self.pairs.add(listed)
+        if self.ground.test_set.class_space.hierarchy is not None and not listed.by_people:
+            self.distances += distances_of(listed, self.ground, confidence=self.confidence)
+        if not listed.by_people:
+            self._compare(listed)
 
-    def _compare(self, found: MistakeList) -> None:
-        """Hold mistakes against the other model's where both are known in the same way."""
-        other = self.against
-        if other is not None and found.source != other.source and found.by_people == other.by_people:
-            self.changes.append(change_between(found, other, confidence=self.confidence))
+    def _compare(self, listed: MistakeList) -> None:
+        """Compare mistakes with those of ``against``, if both are from predictions or both from reviews."""
+        against = self.against
+        if against is not None and listed.source != against.source and listed.by_people == against.by_people:
+            self.changes.append(change_between(listed, against, confidence=self.confidence))
 
-    def _hold_against(self, predictions: Predictions, review: MistakeReview) -> None:
+    def _add_agreement(self, predictions: Predictions, review: MistakeReview) -> None:
         if review.model == predictions.model:
             if (predictions.top1[review.examples] != review.classes).any():
                 self.stale.append(review.model)
@@ -140,13 +141,14 @@ class _Pass:
         self.agreement += [row] if row else []
 
     def result(self, sources: TriageSources, relabeled: ReviewedLabels | None) -> Mistakes:
-        """Everything that was gathered, best models first."""
-        here, home = self.reviews.here, self.ground.test_set
-        for review in here:
+        """Return the collected result, best models first."""
+        reviews, home = self.reviews.on_test_set, self.ground.test_set
+        for review in reviews:
             self._compare(reviewed_mistakes(review))
         ranked = [flow.model for flow in sorted(self.flows, key=_best_first)]
-        order = {model: place for place, model in enumerate(dict.fromkeys([*ranked, *(r.model for r in here)]))}
-        own = [review_agreement(review, self.triage, confidence=self.confidence) for review in here]
+        models = dict.fromkeys([*ranked, *(review.model for review in reviews)])
+        order = {model: place for place, model in enumerate(models)}
+        own = [review_agreement(review, self.triage, confidence=self.confidence) for review in reviews]
         distances = [] if home.class_space.hierarchy is None else self._reviewed_distances()
         scores = tuple(sorted(self.scores, key=lambda score: order[score.model]))
         return Mistakes(
@@ -159,7 +161,7 @@ class _Pass:
                 *(row for row in own if row),
                 *sorted(self.agreement, key=lambda row: (row.review, order[row.source])),
             ),
-            categories_of([*here, *self.reviews.other_sets], home=home.name, confidence=self.confidence),
+            categories_of([*reviews, *self.reviews.other_sets], home=home.name, confidence=self.confidence),
             (*distances, *sorted(self.distances, key=lambda count: order[count.source])),
             self.pairs.tail(),
             tuple(sorted(self.changes, key=lambda change: order[change.model])),
@@ -172,7 +174,7 @@ class _Pass:
     def _reviewed_distances(self) -> list[DistanceCount]:
         return [
             count
-            for review in self.reviews.here
+            for review in self.reviews.on_test_set
             for count in reviewed_distances(review, self.ground, confidence=self.confidence)
         ]
 
@@ -181,7 +183,7 @@ class _Pass:
         if any(flow.open for flow in self.flows):
             notes.append("novel: predictions that no one has judged; they count as wrong until someone does")
         if self.against is not None and self.against.by_people:
-            notes.append(f"{self.against.source} is known by its review: only reviews are held against it")
+            notes.append(f"{self.against.source} is known by its review: only reviews are compared with it")
         if self.stale:
             notes.append(f"reviewed answers of {', '.join(self.stale)} are not those of the stored predictions")
         notes += problem_notes(self.ground.after.review)
@@ -209,7 +211,7 @@ class _Pass:
 def _listed(source: Predictions | MistakeReview, ground: MistakeLabels) -> MistakeList:
     if isinstance(source, MistakeReview):
         return reviewed_mistakes(source)
-    return ground.mistakes_of(source, ground.look(source))
+    return ground.mistakes_of(source, ground.grade(source))
 
 
 def _best_first(flow: Flow) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""The tables of a study of mistakes, for people and as records for JSON."""
+"""Tables of the mistakes study, and records for JSON."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from regrade.studies.mistakes.pairs import PairTail
 from regrade.studies.mistakes.triage import TriageKind, TriageRow
 
 _EVERYTHING = "all"
-_TAIL = 5  # frequencies of pairs that a note tells
+_LISTED = 5  # most frequencies of pairs listed in a note
 
 
 def flow_table(title: str, flows: Sequence[Flow], notes: Sequence[str]) -> Table:
-    """One line a model; columns that say nothing are left out."""
+    """Return one row per model, without empty columns."""
     judged = any(flow.overturned or flow.added for flow in flows)
     columns = [Column("model", "model"), Column("images", "images"), Column("mistakes", "mistakes")]
     for key, heading in _REVIEW.items():
@@ -37,12 +37,12 @@ def flow_table(title: str, flows: Sequence[Flow], notes: Sequence[str]) -> Table
         columns.append(Column(f"{when}.over_images", f"multi-label over images{words}"))
         if by_classes:
             columns.append(Column(f"{when}.over_classes", f"over classes{words}"))
-    rows = tuple(tuple(_reach(flow, column.key) for column in columns) for flow in flows)
+    rows = tuple(tuple(_attribute(flow, column.key) for column in columns) for flow in flows)
     named = tuple(Column(c.key.replace(".", "_"), c.heading) for c in columns)
     rules = (
-        "a mistake is an answer that is neither correct nor unclear",
+        "a mistake is a prediction that is neither correct nor unclear",
         "over images: right if correct; over classes: right if correct or unclear, mean over the original labels",
-        *_methods(one for flow in flows for one in (flow.before.over_images, flow.before.over_classes)),
+        *_methods(value for flow in flows for value in (flow.before.over_images, flow.before.over_classes)),
     )
     return Table(f"mistakes on {title}, accuracies in %", named, rows, (*rules, *notes))
 
@@ -58,7 +58,7 @@ _REVIEW = {
 
 
 def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) -> Table:
-    """One line a model: its errors, and the share of each kind."""
+    """Return one row per model: its errors, and the share of each kind."""
     columns = (
         Column("model", "model"),
         Column("errors", "errors"),
@@ -71,8 +71,8 @@ def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) ->
         columns,
         lines,
         (
-            "a suggestion, not a verdict: the first kind that fits, from left to right",
-            "an error is an answer other than the image's own label, or this label where it is not right",
+            "a suggestion, not a decision: the first kind that fits, from left to right",
+            "an error is a prediction other than the original label, or the original label if it is not right",
             *_methods(share for row in rows for share in row.shares or ()),
             *notes,
         ),
@@ -80,12 +80,12 @@ def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) ->
 
 
 def agreement_table(title: str, rows: Sequence[TriageAgreement], notes: Sequence[str]) -> Table:
-    """Seven lines a source and review: what people said of the images, beside what the triage suggests."""
+    """Return seven rows per source and review: reviewers' categories with the kinds that the triage suggests."""
     columns = (
-        Column("source", "answers of"),
+        Column("source", "predictions of"),
         Column("review", "on mistakes of"),
         Column("images", "images in both"),
-        Column("same", "same answer"),
+        Column("same", "same prediction"),
         Column("category", "people say"),
         Column("people", "people"),
         Column("triage", "triage"),
@@ -106,19 +106,19 @@ def agreement_table(title: str, rows: Sequence[TriageAgreement], notes: Sequence
         for row in rows
         for category, kind in ALIKE
     )
-    said = (
+    table_notes = (
         *(_crossed(row) for row in rows if row.source == row.review),
         "images in both: a review lists the image as a mistake of its model, the labels score it, and this model errs "
-        "on it, too; people speak of the reviewed model's answer, the triage of this model's own",
-        "the triage has its non-prototypical images from the reviews themselves",
+        "on it, too; people judged the prediction of the reviewed model, the triage that of this model",
+        "the triage takes its non-prototypical images from the reviews themselves",
         *_methods(share for row in rows for share in row.triage),
         *notes,
     )
-    return Table(f"triage beside people on {title}, in % of the images", columns, lines, said)
+    return Table(f"triage compared with people on {title}, in % of the images", columns, lines, table_notes)
 
 
 def _crossed(row: TriageAgreement) -> str:
-    """What the triage makes of what people call fine-grained, in words."""
+    """Describe the triage kinds of mistakes that people call fine-grained."""
     place = list(MistakeCategory).index(MistakeCategory.FINE_GRAINED)
     counts = row.counts[place]
     parts = ", ".join(f"{count:,} {kind.value}" for kind, count in zip(TriageKind, counts, strict=True) if count)
@@ -126,7 +126,7 @@ def _crossed(row: TriageAgreement) -> str:
 
 
 def category_table(test_set: str, categories: Categories) -> Table:
-    """One line a review and category, and the chi-square tests as notes."""
+    """Return one row per review and category, with the chi-square tests as notes."""
     columns = (
         Column("review", "reviewed mistakes of"),
         Column("category", "category"),
@@ -149,7 +149,7 @@ def category_table(test_set: str, categories: Categories) -> Table:
 
 
 def distance_table(title: str, counts: Sequence[DistanceCount]) -> Table:
-    """One line a source and distance, with the categories where people gave them."""
+    """Return one row per source and distance, with reviewers' categories if available."""
     columns = [
         Column("source", "mistakes of"),
         Column("distance", "distance"),
@@ -158,7 +158,7 @@ def distance_table(title: str, counts: Sequence[DistanceCount]) -> Table:
     ]
     reviewed = any(count.categories for count in counts)
     if reviewed:
-        columns += [Column(one.name.lower(), one.value) for one in MistakeCategory]
+        columns += [Column(category.name.lower(), category.value) for category in MistakeCategory]
     nothing: tuple[Cell, ...] = (None,) * len(MistakeCategory)
     lines = tuple(
         (
@@ -177,7 +177,7 @@ def distance_table(title: str, counts: Sequence[DistanceCount]) -> Table:
 
 
 def pair_table(title: str, pairs: PairTail) -> Table:
-    """One line a pair of classes."""
+    """Return one row per pair of classes."""
     columns = (
         Column("first", "one class"),
         Column("first_name", "name"),
@@ -187,34 +187,42 @@ def pair_table(title: str, pairs: PairTail) -> Table:
         Column("models", "by models"),
     )
     lines = tuple(tuple(getattr(pair, column.key) for column in columns) for pair in pairs.rows())
-    tail = ", ".join(f"{_times(size)} {number:,}" for size, number in list(pairs.frequencies.items())[:_TAIL])
+    tail = ", ".join(f"{_times(size)} {number:,}" for size, number in list(pairs.frequencies.items())[:_LISTED])
     notes = (
         f"{amount(len(pairs), 'pair')}, {amount(pairs.total, 'confusion')}; pairs confused {tail or 'never'}"
-        + (", ..." if len(pairs.frequencies) > _TAIL else ""),
-        "pairs are unordered; an answer is paired with each right class of its image",
+        + (", ..." if len(pairs.frequencies) > _LISTED else ""),
+        "pairs are unordered; a prediction is paired with each right class of its image",
     )
     sources = pairs.sources[0] if len(pairs.sources) == 1 else f"{len(pairs.sources)} models"
     return Table(f"confused pairs of {sources} on {title}", columns, lines, notes)
 
 
 def change_table(title: str, changes: Sequence[Change], notes: Sequence[str]) -> Table:
-    """One line a model held against the other."""
-    keys = {
-        "model": "model", "fixed": "fixed", "new": "new", "common": "common", "same": "same answer",
-        "other": "other answer", "fixed_share": "fixed, in %",
-    }  # fmt: skip
-    lines = tuple(tuple(getattr(change, key) for key in keys) for change in changes)
-    said = (
-        "fixed: mistakes of the other alone; new: of this model alone; common ones have the same or another answer",
+    """Return one row per model compared with the model ``against``."""
+    columns = (
+        Column("model", "model"),
+        Column("fixed", "fixed"),
+        Column("new", "new"),
+        Column("common", "common"),
+        Column("same", "same prediction"),
+        Column("other", "other prediction"),
+        Column("fixed_share", "fixed, in %"),
+    )
+    lines = tuple(
+        (c.model, c.fixed, c.new, c.common, c.same, c.different, c.fixed_share) for c in changes
+    )  # fmt: skip
+    against = changes[0].against
+    table_notes = (
+        f"fixed: mistakes of {against} only; new: of this model only; common: both err, with the same or different "
+        "predictions",
         *_methods(change.fixed_share for change in changes),
         *notes,
     )
-    columns = tuple(Column(key, heading) for key, heading in keys.items())
-    return Table(f"mistakes against those of {changes[0].against} on {title}", columns, lines, said)
+    return Table(f"mistakes compared with those of {against} on {title}", columns, lines, table_notes)
 
 
 def major_table(title: str, major: MajorSlice) -> Table:
-    """One line a model on the slice."""
+    """Return one row per model on the slice of major mistakes."""
     lines = tuple(
         (score.model, _count(score.right), None if score.right is None else score.right.n, score.right)
         for score in major.scores
@@ -227,7 +235,7 @@ def major_table(title: str, major: MajorSlice) -> Table:
     )
     notes = (
         f"{amount(major.images, 'image')} on which at least {major.least} of {', '.join(major.models)} make a major "
-        "mistake; models are held against those of them that the labels score",
+        "mistake; models are graded on those of them that the labels score",
         "right: correct or unclear",
         *_methods(score.right for score in major.scores),
     )
@@ -235,16 +243,16 @@ def major_table(title: str, major: MajorSlice) -> Table:
 
 
 def test_in_words(test: CategoryTest) -> str:
-    """A chi-square test as papers print it, with its warning, and the test that knows that images are the same."""
+    """Describe a chi-square test as in papers, with its warning, and the paired test."""
     what = f"{test.of} of {test.first} and {test.second}"
     if test.test is None:
         return f"{what}: nothing to test"
-    found = test.test
-    warning = f"; {found.warning}" if found.warning else ""
+    result = test.test
+    warning = f"; {result.warning}" if result.warning else ""
     paired = f"; {_paired_in_words(test.paired)}" if test.paired else ""
     return (
-        f"{what}: chi-square({found.freedom}, {found.n:,}) = {found.statistic:.2f}, p = {found.p_value:.2g}{warning}"
-        f"{paired}"
+        f"{what}: chi-square({result.freedom}, {result.n:,}) = {result.statistic:.2f}, p = {result.p_value:.2g}"
+        f"{warning}{paired}"
     )
 
 
@@ -256,7 +264,7 @@ def _paired_in_words(test: PairedChiSquare) -> str:
 
 
 def agreement_record(row: TriageAgreement) -> dict[str, Any]:
-    """One agreement, ready for JSON."""
+    """Return one agreement as a dict for JSON."""
     categories = [category.value for category in MistakeCategory]
     kinds = [kind.value for kind in TriageKind]
     return {
@@ -271,7 +279,7 @@ def agreement_record(row: TriageAgreement) -> dict[str, Any]:
 
 
 def category_record(count: CategoryCount) -> dict[str, Any]:
-    """One category of a review, ready for JSON."""
+    """Return one category of a review as a dict for JSON."""
     return {
         "review": count.review,
         "category": _category(count),
@@ -284,22 +292,22 @@ def category_record(count: CategoryCount) -> dict[str, Any]:
 
 
 def test_record(test: CategoryTest) -> dict[str, Any]:
-    """One chi-square test, ready for JSON."""
-    found = test.test
+    """Return one chi-square test as a dict for JSON."""
+    result = test.test
     fields = ("statistic", "freedom", "p_value", "n", "smallest_expected", "warning")
-    values = None if found is None else {field: getattr(found, field) for field in fields}
+    values = None if result is None else {field: getattr(result, field) for field in fields}
     paired = None if test.paired is None else asdict(test.paired)
     return {"first": test.first, "second": test.second, "of": test.of, "test": values, "paired": paired}
 
 
 def distance_record(count: DistanceCount) -> dict[str, Any]:
-    """One distance, ready for JSON."""
+    """Return one distance as a dict for JSON."""
     kinds = None if count.categories is None else {k.value: v.as_dict() for k, v in count.categories.items()}
     return {**vars(count), "share": count.share.as_dict(), "categories": kinds}
 
 
 def major_record(major: MajorSlice) -> dict[str, Any]:
-    """The major slice, ready for JSON."""
+    """Return the major slice as a dict for JSON."""
     return {
         "models": list(major.models),
         "least": major.least,
@@ -320,7 +328,7 @@ def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
     return None if estimate is None else estimate.as_dict()
 
 
-def _reach(flow: Flow, key: str) -> Cell:
+def _attribute(flow: Flow, key: str) -> Cell:
     value: Any = flow
     for part in key.split("."):
         value = getattr(value, part)

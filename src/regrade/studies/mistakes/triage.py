@@ -1,7 +1,7 @@
-"""Automatic triage: a suggestion, for every error of a model, of what kind it is, before people look.
+"""Automatic triage: suggests a kind for every error of a model, before people review it.
 
-After Peychev et al. 2023, with superclasses of our own. The first kind that fits is taken. Telling mistakes apart whose
-object has no class at all needs embeddings of images and is left out: these end up as fine-grained or as failures.
+After Peychev et al. 2023, with different superclasses. The first kind that fits is used. Detecting mistakes on objects
+without a class (out-of-vocabulary) needs image embeddings and is not done: these count as fine-grained or as failures.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from regrade.core.estimate import Estimate
 from regrade.stats import proportions
 from regrade.studies.mistakes.mistake_labels import MistakeLabels
 
-_LEAST = 2  # images that must show two classes together
+_MIN_IMAGES = 2  # images that must show two classes together
 _RIGHT = (LabelState.CORRECT, LabelState.UNCLEAR)
 
 
 class TriageKind(Enum):
-    """What an error may be, the mildest first."""
+    """Kinds of errors, mildest first."""
 
     COLLAPSED = "collapsed class"
-    """People cannot tell the class from the label."""
+    """The predicted class is indistinguishable from the label."""
     MULTILABEL = "another right label"
-    """The labels accept it."""
+    """The labels accept the predicted class."""
     FINE_GRAINED = "same superclass"
-    """It is of the same kind of things as a right class."""
+    """The predicted class shares a superclass with a right class."""
     CO_OCCURRENCE = "co-occurring class"
-    """It is often in images of a right class, and of another kind."""
+    """The predicted class often occurs in images of a right class of another superclass."""
     NON_PROTOTYPICAL = "non-prototypical"
-    """People listed the image as unusual."""
+    """Reviewers listed the image as non-prototypical."""
     FAILURE = "failure"
     """None of these."""
 
 
 NO_ERROR = -1
-"""The kind of an answer that is the image's own label, and right."""
+"""The kind of a prediction that is the original label, and right."""
 
 
 @dataclass(frozen=True)
 class TriageRow:
-    """One model's errors by kind: counts in the order of `TriageKind`, and their shares, none without errors."""
+    """One model's errors by kind: counts in the order of `TriageKind`, and their shares (None without errors)."""
 
     model: str
     images: int
@@ -56,13 +56,13 @@ class TriageRow:
 
     @property
     def errors(self) -> int:
-        """All errors: answers that are not the image's own label, or are and the labels reject it."""
+        """Number of errors: predictions other than the original label, or equal to it where the labels reject it."""
         return sum(self.counts)
 
 
 @dataclass(frozen=True, eq=False)
 class Triage:
-    """What the suggestions rest on; tables (c, c) are by answer and right class, ``unusual`` (n,) by image."""
+    """Inputs of the triage; tables (c, c) are by predicted and right class, ``unusual`` (n,) is by image."""
 
     ground: MistakeLabels
     collapsed: BoolArray
@@ -72,7 +72,7 @@ class Triage:
 
     @property
     def scored(self) -> BoolArray:
-        """Shape (n,): the images whose errors are triaged: scored, and with a label of their own."""
+        """Shape (n,): the images whose errors are triaged: scored, and with an original label."""
         return self.ground.after.scored & self.ground.test_set.labeled
 
     def row(self, predictions: Predictions, *, confidence: float) -> TriageRow:
@@ -82,41 +82,42 @@ class Triage:
         counts = kind_counts(kinds)
         return TriageRow(predictions.model, len(examples), counts, shares_of(counts, confidence))
 
-    def kinds(self, examples: IntArray, answers: IntArray) -> IntArray:
-        """Shape (r,): for answers to distinct images the index of the kind among `TriageKind`, or `NO_ERROR`."""
-        accepts = np.isin(self._states(examples, answers), _RIGHT)
-        errors = (answers != self.ground.test_set.labels[examples]) | ~accepts
+    def kinds(self, examples: IntArray, predictions: IntArray) -> IntArray:
+        """Shape (r,): for predictions on distinct images, the index of the kind in `TriageKind`, or `NO_ERROR`."""
+        accepted = np.isin(self._states(examples, predictions), _RIGHT)
+        errors = (predictions != self.ground.test_set.labels[examples]) | ~accepted
         kinds = np.full(len(examples), NO_ERROR)
-        kinds[errors] = self._kinds_of_errors(examples[errors], answers[errors], accepts[errors])
+        kinds[errors] = self._kinds_of_errors(examples[errors], predictions[errors], accepted[errors])
         return kinds
 
-    def _kinds_of_errors(self, examples: IntArray, answers: IntArray, accepts: BoolArray) -> IntArray:
-        own, right = self.ground.test_set.labels[examples], self.ground.right
+    def _kinds_of_errors(self, examples: IntArray, predictions: IntArray, accepted: BoolArray) -> IntArray:
+        labels, right = self.ground.test_set.labels[examples], self.ground.right
+        collapsed = (predictions >= 0) & self._label_accepted[examples] & self.collapsed[predictions, labels]
         hits = {
-            TriageKind.COLLAPSED: (answers >= 0) & self._own_accepted[examples] & self.collapsed[answers, own],
-            TriageKind.MULTILABEL: accepts,
-            TriageKind.FINE_GRAINED: right.any_of(self.same_kind, examples, answers),
-            TriageKind.CO_OCCURRENCE: right.any_of(self.together, examples, answers),
+            TriageKind.COLLAPSED: collapsed,
+            TriageKind.MULTILABEL: accepted,
+            TriageKind.FINE_GRAINED: right.any_of(self.same_kind, examples, predictions),
+            TriageKind.CO_OCCURRENCE: right.any_of(self.together, examples, predictions),
             TriageKind.NON_PROTOTYPICAL: self.unusual[examples],
             TriageKind.FAILURE: np.ones(len(examples), dtype=bool),
         }
         return np.select([hits[kind] for kind in TriageKind], list(range(len(TriageKind))))
 
     @cached_property
-    def _own_accepted(self) -> BoolArray:
-        """Shape (n,): whether the labels accept the image's own label."""
+    def _label_accepted(self) -> BoolArray:
+        """Shape (n,): whether the labels accept the original label."""
         return np.isin(self.ground.states_after(self.ground.test_set.labels), _RIGHT)
 
-    def _states(self, examples: IntArray, answers: IntArray) -> IntArray:
-        everywhere = np.full(len(self.ground.test_set), NO_ANSWER, dtype=np.int64)
-        everywhere[examples] = answers
-        return self.ground.states_after(everywhere)[examples]
+    def _states(self, examples: IntArray, predictions: IntArray) -> IntArray:
+        by_image = np.full(len(self.ground.test_set), NO_ANSWER, dtype=np.int64)
+        by_image[examples] = predictions
+        return self.ground.states_after(by_image)[examples]
 
 
-def triage_against(
+def make_triage(
     ground: MistakeLabels, *, superclasses: Superclasses, pairs_from: LabelSet | None, reviews: Sequence[MistakeReview]
 ) -> Triage:
-    """Lay down what errors are triaged by: superclasses, pairs of classes seen together, and reviews of images."""
+    """Build the triage from superclasses, pairs of classes that occur together, and reviews of images."""
     space = ground.test_set.class_space
     collapsed = np.zeros((len(space), len(space)), dtype=bool)
     for label, also in space.collapsed.items():
@@ -132,7 +133,7 @@ def triage_against(
 
 
 def seen_together(labels: LabelSet, test_set: TestSet, images: BoolArray) -> BoolArray:
-    """Shape (c, c): the classes that at least two of the images (n,) show together, an image's own label included."""
+    """Shape (c, c): classes that occur together in at least two of the images (n,), including original labels."""
     chosen = (labels.states == LabelState.CORRECT) & images[labels.examples]
     size = len(test_set.class_space)
     own = np.flatnonzero(images & labels.covered & test_set.labeled)
@@ -146,28 +147,28 @@ def seen_together(labels: LabelSet, test_set: TestSet, images: BoolArray) -> Boo
     counts = np.zeros((size, size), dtype=np.int64)
     ends = np.searchsorted(rows, np.arange(len(test_set)), side="right")
     starts = np.searchsorted(rows, np.arange(len(test_set)))
-    for width in range(1, int((ends - starts).max(initial=0))):  # classes of one image that stand so far apart
+    for width in range(1, int((ends - starts).max(initial=0))):  # pairs of classes of one image, by their offset
         near = np.flatnonzero(rows[:-width] == rows[width:])
         np.add.at(counts, (classes[near], classes[near + width]), 1)
     counts += counts.T
-    return np.asarray(counts >= _LEAST)
+    return np.asarray(counts >= _MIN_IMAGES)
 
 
 def kind_counts(kinds: IntArray) -> tuple[int, ...]:
-    """How many errors are of each kind."""
+    """Return the number of errors of each kind."""
     return tuple(np.bincount(kinds[kinds != NO_ERROR], minlength=len(TriageKind)).tolist())
 
 
 def shares_of(counts: tuple[int, ...], confidence: float) -> tuple[Estimate, ...] | None:
-    """Counts as shares of their sum, none where it is 0."""
+    """Return the counts as shares of their sum, or None if it is 0."""
     return tuple(proportions(list(counts), sum(counts), confidence=confidence)) if sum(counts) else None
 
 
 def _outside(pairs_from: LabelSet, ground: MistakeLabels) -> BoolArray:
-    """The images that may speak: those the labels do not cover, so that no image speaks for itself.
+    """The images used to find co-occurring classes: those the labels do not cover, so that no image explains itself.
 
-    Under the very labels that errors are held against, all may whose own label is right: there, an error is among
-    neither its image's labels nor added to them.
+    If ``pairs_from`` are the labels that grade the errors, all images whose original label is right are used: there, an
+    error is neither among its image's labels nor added to them.
     """
     labels = ground.after.scoring.labels
     if pairs_from.full_name == labels.full_name:

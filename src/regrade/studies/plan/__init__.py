@@ -1,4 +1,4 @@
-"""Plan before labels are paid for: how many images or decisions a claim takes."""
+"""Sample-size planning: how many images or decisions a claim needs."""
 
 from regrade.studies.plan.accuracy import plan_accuracy
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity

@@ -1,4 +1,4 @@
-"""Images to know an accuracy to a given half-width."""
+"""Images needed to estimate an accuracy with a given half-width."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from regrade.core import Estimate
 from regrade.stats import half_width_power, images_for_half_width
-from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, value_of
+from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, value_of
 
 
-def plan_accuracy(accuracies: Sequence[tuple[str, Rate]], half_width: float, *, options: PlanOptions = USUAL) -> Plan:
-    """Images for the exact interval of each named accuracy to be as short as ``half_width`` (a fraction) either way.
+def plan_accuracy(
+    accuracies: Sequence[tuple[str, Rate]], half_width: float, *, options: PlanOptions = DEFAULTS
+) -> Plan:
+    """Plan the images for each named accuracy's exact interval to have the given ``half_width`` (a fraction).
 
     >>> plan_accuracy([("a model", 0.8)], 0.01).rows[0].needed
     6341

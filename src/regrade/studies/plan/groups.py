@@ -1,4 +1,4 @@
-"""Images per group to show a disparity between groups."""
+"""Images needed per group to show a disparity between groups."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from regrade.core import Estimate, InputError, UndefinedError
 from regrade.stats import disparity_power, images_per_group, ordered_pairs, smallest_disparity
-from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
 
 
 @dataclass(frozen=True)
 class GroupContrast:
-    """Two groups: the accuracy of the better and of the worse, and the images at hand of each."""
+    """Two groups: the accuracies of the better and the worse one, and the available images of each."""
 
     name: str
     better: Rate
@@ -21,12 +21,12 @@ class GroupContrast:
 
 
 def plan_disparity(
-    contrasts: Sequence[GroupContrast], *, groups: int = 2, named: bool = False, options: PlanOptions = USUAL
+    contrasts: Sequence[GroupContrast], *, groups: int = 2, named: bool = False, options: PlanOptions = DEFAULTS
 ) -> Plan:
-    """Images per group to show that one group's accuracy is below another's.
+    """Plan the images per group needed to show that one group's accuracy is below another's.
 
-    The two are the best and the worst of ``groups`` groups, which counts all their differences; or they were ``named``
-    beforehand, and only theirs counts.
+    By default the two are the best and the worst of ``groups`` groups, and the test is corrected for all ordered pairs.
+    With ``named`` they were chosen in advance, and no correction is needed.
     """
     comparisons = 1 if named else ordered_pairs(groups)
     rows = tuple(_row(contrast, comparisons, options) for contrast in contrasts)
@@ -43,7 +43,7 @@ def plan_disparity(
 
 
 def extreme_groups(model: str, accuracies: Mapping[str, Estimate]) -> GroupContrast:
-    """The groups with the highest and the lowest measured accuracy of one model."""
+    """Return the groups with the highest and the lowest measured accuracy of one model."""
     if len(accuracies) < 2:
         raise InputError(f"a disparity needs at least two groups, got {len(accuracies)}")
     best = max(accuracies, key=lambda name: accuracies[name].value)

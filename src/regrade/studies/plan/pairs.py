@@ -1,4 +1,4 @@
-"""Images to tell two models apart, and to settle a ranking."""
+"""Images needed to show a difference between two models, or to establish a ranking."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import numpy as np
 from regrade.core import Estimate, InputError
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.stats import images_to_tell_apart, independent_disagreement, mcnemar_power
+from regrade.stats import images_for_difference, independent_disagreement, mcnemar_power
 from regrade.stats.power import approximate_power, detectable_difference, needed_images
 from regrade.stats.ranks import order_levels
 from regrade.studies.comparison import Comparison
-from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
 
-_RARE = 1e-5  # a chance to fail that need not be computed exactly
+_RARE = 1e-5  # probability of failure below which the approximation suffices
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two models to tell apart: the difference of their accuracies, and the share of images that one alone has right.
+    """Two models to compare: the difference of their accuracies, and the share of images that only one has right.
 
-    ``level`` is that of the test after its correction for many pairs, ``images`` what is at hand.
+    ``level`` is the significance level after correction for multiple pairs, ``images`` the number available.
     """
 
     name: str
@@ -36,8 +36,10 @@ class Contrast:
     images: int | None = None
 
 
-def plan_difference(contrasts: Sequence[Contrast], *, options: PlanOptions = USUAL, notes: Sequence[str] = ()) -> Plan:
-    """Images for McNemar's exact test to find each difference, and the smallest difference that those at hand show."""
+def plan_difference(
+    contrasts: Sequence[Contrast], *, options: PlanOptions = DEFAULTS, notes: Sequence[str] = ()
+) -> Plan:
+    """Plan the images for McNemar's exact test to detect each difference; also the smallest detectable difference."""
     rows = tuple(contrast_row(contrast, options) for contrast in contrasts)
     return Plan("images for a difference", "difference", "images", options, rows, (*_notes(contrasts), *notes))
 
@@ -47,10 +49,10 @@ def plan_rank(
     leads: Sequence[Contrast],
     *,
     best: str,
-    options: PlanOptions = USUAL,
+    options: PlanOptions = DEFAULTS,
     notes: Sequence[str] = (),
 ) -> Plan:
-    """Images for each step of a ranking, for the ``best`` model's leads over all others, and for all steps at once."""
+    """Plan the images for each step of a ranking, for the ``best`` model's leads over all others, and for all steps."""
     rows = (
         *(contrast_row(step, options) for step in steps),
         _joint_row(f"{best} ahead of all others", leads, options),
@@ -67,9 +69,9 @@ def contrasts_of(
     difference: float | None = None,
     levels: FloatArray | None = None,
 ) -> tuple[Contrast, ...]:
-    """The pairs of a comparison, or those of some rows, as measured; ``difference`` replaces the measured one.
+    """Return the pairs of a comparison (or of some rows) as measured; ``difference`` replaces the measured one.
 
-    ``levels`` (p,) are those of all pairs; of the verdict that two models differ unless given.
+    ``levels`` (p,) are the significance levels of all pairs (default: those of the test that two models differ).
     """
     pairs = comparison.pairs
     chosen = np.arange(len(pairs)) if rows is None else rows
@@ -88,8 +90,8 @@ def contrasts_of(
     )
 
 
-def plan_ranks_of(comparison: Comparison, *, options: PlanOptions = USUAL) -> Plan:
-    """The plan for the ranking of a comparison, as measured: steps by tests of pairs, the lead by tests of ranks."""
+def plan_ranks_of(comparison: Comparison, *, options: PlanOptions = DEFAULTS) -> Plan:
+    """Plan the measured ranking of a comparison: steps use the tests of pairs, the lead the tests of ranks."""
     ranked, pairs = [rank.model for rank in comparison.ranks], comparison.pairs
     rows = pairs.rows_of([ranked[0]] * (len(ranked) - 1), ranked[1:])
     levels = order_levels(pairs.only_first, pairs.only_second, confidence=pairs.confidence)
@@ -106,9 +108,9 @@ def plan_ranks_of(comparison: Comparison, *, options: PlanOptions = USUAL) -> Pl
 
 
 def assumed_ranking(
-    accuracies: Sequence[float], disagreement: float | None = None, *, options: PlanOptions = USUAL
+    accuracies: Sequence[float], disagreement: float | None = None, *, options: PlanOptions = DEFAULTS
 ) -> Plan:
-    """The plan for a ranking of assumed accuracies; without a disagreement models are taken to err independently."""
+    """Plan a ranking of assumed accuracies; default disagreement: that of models which err independently."""
     if len(accuracies) < 2:
         raise InputError(f"a ranking needs at least two models, got {len(accuracies)}")
     if not all(0 <= accuracy <= 1 for accuracy in accuracies):
@@ -126,7 +128,7 @@ def assumed_ranking(
 
 
 def contrast_row(contrast: Contrast, options: PlanOptions) -> PlanRow:
-    """The images that one contrast takes; none where there is no difference."""
+    """Return the images that one contrast needs; None if the difference is 0."""
     needed = _needed(contrast, options.power)
     return PlanRow(
         contrast.name,
@@ -141,7 +143,7 @@ def contrast_row(contrast: Contrast, options: PlanOptions) -> PlanRow:
 
 
 def _joint_row(name: str, contrasts: Sequence[Contrast], options: PlanOptions) -> PlanRow:
-    """The images with which all tests succeed at once: their chances to fail add up to at most the plan's."""
+    """The images with which all tests succeed jointly: the sum of their failure probabilities is at most 1 - power."""
     differences = [abs(value_of(contrast.difference)) for contrast in contrasts]
     if min(differences) == 0:
         return PlanRow(name, 0.0, None, None, available=contrasts[0].images)
@@ -168,7 +170,7 @@ def _needed(contrast: Contrast, power: float) -> int | None:
     difference = value_of(contrast.difference)
     if difference == 0:
         return None
-    return images_to_tell_apart(difference, contrast.disagreement, power=power, alpha=contrast.level)
+    return images_for_difference(difference, contrast.disagreement, power=power, alpha=contrast.level)
 
 
 def _power(contrast: Contrast, images: int) -> float:
@@ -183,7 +185,7 @@ def _smallest(contrast: Contrast, power: float) -> float | None:
 
 
 def _named(contrast: Contrast, name: str) -> Contrast:
-    """The contrast in the order of a name: the first model's accuracy less the second's is never negative."""
+    """The contrast with a new name and a non-negative difference."""
     difference = contrast.difference
     if isinstance(difference, Estimate) and difference.value < 0:
         difference = Estimate(-difference.value, -difference.high, -difference.low, difference.n, difference.method)

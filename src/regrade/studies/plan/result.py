@@ -1,4 +1,4 @@
-"""A plan: how many images or decisions a claim takes, and what the images at hand can show."""
+"""Result of planning: images or decisions needed per claim, and what the available images can show."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from regrade.core import Column, Estimate, InputError, Table, Tabular
 
 Rate = Estimate | float
-"""A share that was measured, with its interval, or one that is assumed."""
+"""A measured share with its interval, or an assumed one."""
 
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What a plan is made for: the chance to succeed, and the confidence of intervals and tests."""
+    """Power of the plan, and confidence of intervals and tests."""
 
     power: float = 0.8
     confidence: float = 0.95
@@ -26,22 +26,22 @@ class PlanOptions:
 
     @property
     def level(self) -> float:
-        """The level of tests: what the confidence leaves."""
+        """The significance level, 1 - confidence."""
         return 1 - self.confidence
 
 
-USUAL = PlanOptions()
+DEFAULTS = PlanOptions()
 """80 % power and 95 % confidence."""
 
 
 @dataclass(frozen=True)
 class PlanRow:
-    """What one claim takes; what is undefined is none.
+    """Sample size for one claim; undefined values are None.
 
-    ``target`` is the half-width to reach or the difference to find. ``disagreement`` is the share of images that can
-    decide between two models, ``level`` the level of the test after its correction. ``needed`` images, images per group
-    or decisions succeed with at least ``power``; ``available`` are at hand, of which ``decided`` have decisions
-    already. ``smallest`` is the smallest difference that what is available would show with the plan's power.
+    ``target`` is the half-width to reach or the difference to detect. ``disagreement`` is the share of images that
+    discriminate between two models, ``level`` the corrected significance level. ``needed`` images, images per group or
+    decisions have at least ``power``; ``available`` is their current number, of which ``decided`` already have
+    decisions. ``smallest`` is the smallest difference detectable with the available ones at the plan's power.
     """
 
     name: str
@@ -56,13 +56,13 @@ class PlanRow:
     smallest: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
+        """Return the row as a dict for JSON."""
         return {key: value.as_dict() if isinstance(value, Estimate) else value for key, value in vars(self).items()}
 
 
 @dataclass(frozen=True, repr=False)
 class Plan(Tabular):
-    """How many of a ``unit`` (images, images per group, decisions) each claim takes; ``target`` is what to find."""
+    """How many of a ``unit`` (images, images per group, decisions) each claim needs; ``target`` names the goal."""
 
     title: str
     target: str
@@ -72,7 +72,7 @@ class Plan(Tabular):
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan, ready for JSON."""
+        """Return the plan as a dict for JSON."""
         return {
             "title": self.title,
             "unit": self.unit,
@@ -82,7 +82,7 @@ class Plan(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a claim; columns that say nothing are left out."""
+        """Return one row per claim, without empty columns."""
         columns = [
             Column("name", "for"),
             Column("accuracy", "accuracy"),
@@ -100,12 +100,12 @@ class Plan(Tabular):
 
 
 def value_of(rate: Rate) -> float:
-    """The measured or assumed value itself."""
+    """Return the measured or assumed value."""
     return rate.value if isinstance(rate, Estimate) else rate
 
 
 def percent(value: float) -> str:
-    """A share in percent with three significant digits.
+    """Format a share in percent with three significant digits.
 
     >>> percent(0.05), percent(0.05 / 2211)
     ('5%', '0.00226%')
@@ -114,5 +114,5 @@ def percent(value: float) -> str:
 
 
 def _has(rows: Sequence[PlanRow], key: str) -> bool:
-    """Whether a column says anything; the name and what is needed are always shown."""
+    """Whether a column is shown: always for name, target and needed, otherwise if any row has a value."""
     return key in ("name", "target", "needed") or any(getattr(row, key) is not None for row in rows)

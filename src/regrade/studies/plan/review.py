@@ -1,4 +1,4 @@
-"""Decisions to tell two models apart in a review: only images on which their predictions differ matter."""
+"""Decisions needed to show a difference between two models in a review of images on which their predictions differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from regrade.stats import paired_difference
 from regrade.stats.intervals import method_name
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.plan.pairs import Contrast, contrast_row
-from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
 from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
 
@@ -18,9 +18,9 @@ from regrade.studies.scoring import Scoring
 class ReviewedPair:
     """Two models whose predictions are reviewed.
 
-    Their predictions differ on the share ``differing`` of images, and in the share ``decisive`` of these exactly one is
-    right. ``difference`` is that of their accuracies over all ``images``; ``decided`` images on which they differ have
-    decisions already.
+    Their predictions differ on the share ``differing`` of images; on the share ``decisive`` of these exactly one is
+    right. ``difference`` is the difference of their accuracies over all ``images``; ``decided`` of the images on which
+    they differ already have decisions.
     """
 
     name: str
@@ -32,16 +32,16 @@ class ReviewedPair:
 
     def __post_init__(self) -> None:
         if not 0 < self.differing <= 1 or not 0 < self.decisive <= 1:
-            raise InputError("the predictions must differ, and one be right, on between 0 and 100 % of images")
+            raise InputError("differing and decisive must be above 0 and at most 100 % of images")
         if abs(value_of(self.difference)) > self.differing * self.decisive:
             raise InputError(
-                f"a difference of {percent(abs(value_of(self.difference)))} needs predictions that differ, one of them "
-                f"right, on as many images: it is {percent(self.differing * self.decisive)}"
+                f"a difference of {percent(abs(value_of(self.difference)))} is not possible: the predictions differ, "
+                f"with exactly one right, on only {percent(self.differing * self.decisive)} of the images"
             )
 
 
-def plan_review(pair: ReviewedPair, *, options: PlanOptions = USUAL) -> Plan:
-    """Decisions to tell two models apart: on images where their predictions differ, and on images in random order."""
+def plan_review(pair: ReviewedPair, *, options: PlanOptions = DEFAULTS) -> Plan:
+    """Plan the decisions to show a difference: on images where predictions differ, and on images in random order."""
     rows = (_differing_row(pair, options), _random_row(pair, options))
     notes = [
         f"McNemar's exact test at the {percent(options.level)} level on the decided images, chosen at random; one "
@@ -66,24 +66,24 @@ def reviewed_pair(
     difference: float | None = None,
     confidence: float = 0.95,
 ) -> ReviewedPair:
-    """Two models of a test set: on how many images they differ, and what the labels say of these so far.
+    """Compare two models of a test set: the images on which they differ, and the decisions on these so far.
 
-    With ``labels`` only images count whose predictions are both judged; without any the ``difference`` must be given,
-    and one of two different predictions is taken to be right. It takes the place of the measured one.
+    With ``labels`` only images whose predictions are both judged count. Without labels ``difference`` is required, and
+    one of two different predictions is assumed to be right. A given ``difference`` replaces the measured one.
     """
     if first[0].class_space != second[0].class_space:
-        raise InputError("the two models predict other classes: their predictions cannot be compared")
-    answers = [judge_predictions(*model, labels) for model in (first, second)]
-    counted = answers[0].counted & answers[1].counted
-    differ = counted & (answers[0].classes != answers[1].classes)
+        raise InputError("the two models predict different classes: their predictions cannot be compared")
+    judged = [judge_predictions(*model, labels) for model in (first, second)]
+    counted = judged[0].counted & judged[1].counted
+    differ = counted & (judged[0].classes != judged[1].classes)
     if not differ.any():
         raise InputError(f"the models' predictions on {test_set.name} are the same: there is nothing to review")
-    decided = differ & ~answers[0].novel & ~answers[1].novel
-    right = [answer.right & decided for answer in answers]
+    decided = differ & ~judged[0].novel & ~judged[1].novel
+    right = [model.right & decided for model in judged]
     counts = _Decided(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()), int(decided.sum()))
     share = float(differ.sum() / counted.sum())
     return ReviewedPair(
-        " and ".join(answer.model for answer in answers),
+        " and ".join(model.model for model in judged),
         counts.difference(share, confidence) if difference is None else difference,
         share,
         max(counts.decisive, min(abs(difference or 0.0) / share, 1.0)),
@@ -94,7 +94,7 @@ def reviewed_pair(
 
 @dataclass(frozen=True)
 class _Decided:
-    """Images on which predictions differ and both are judged: how many, and where one alone is right."""
+    """Counts of images on which predictions differ and both are judged, and on which only one is right."""
 
     only_first: int
     only_second: int
@@ -102,12 +102,12 @@ class _Decided:
 
     @property
     def decisive(self) -> float:
-        """The share on which exactly one is right; all of them where nothing is known."""
+        """The share on which exactly one is right; 1 if nothing is known."""
         discordant = self.only_first + self.only_second
         return discordant / self.images if discordant else 1.0
 
     def difference(self, share: float, confidence: float) -> Estimate:
-        """The difference over all images, of which these are a sample of the ``share`` on which predictions differ."""
+        """Estimate the difference over all images; predictions differ on the ``share`` that these are a sample of."""
         if not self.images:
             raise InputError("no image on which the predictions differ is decided yet: give the difference to plan for")
         bounds = paired_difference(self.only_first, self.only_second, self.images, confidence=confidence)
@@ -117,7 +117,7 @@ class _Decided:
 
 
 def _differing_row(pair: ReviewedPair, options: PlanOptions) -> PlanRow:
-    """Within the images on which predictions differ, everything is larger by the inverse of their share."""
+    """The row for images on which predictions differ; shares are scaled up by 1 / differing."""
     count = None if pair.images is None else round(pair.images * pair.differing)
     within = Contrast(
         "images where predictions differ",

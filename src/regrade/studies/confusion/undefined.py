@@ -1,4 +1,4 @@
-"""Statistics that may have no value."""
+"""Statistics that may be undefined."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from regrade.core import Estimate, UndefinedError
 
 
-def defined(statistic: Callable[..., Estimate], *samples: Any, **options: Any) -> Estimate | None:
-    """The statistic of the samples, none where it is undefined."""
+def none_if_undefined(statistic: Callable[..., Estimate], *samples: Any, **options: Any) -> Estimate | None:
+    """Return the statistic of the samples, or None if it is undefined."""
     try:
         return statistic(*samples, **options)
     except UndefinedError:
