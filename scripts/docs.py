@@ -44,7 +44,7 @@ CLI_HEADING = """\
 
 Written by `scripts/docs.py` from the commands themselves. Every table prints for people; `--json`, `--csv`,
 `--markdown` and `--latex` print it for programs and papers. Exit codes: 0 done, 1 expected trouble (one line on
-standard error), 2 wrong usage, 3 a image could not be read or a test set is not sound, 130 stopped by Ctrl-C.
+standard error), 2 wrong usage, 3 an image could not be read or a test set is not sound, 130 stopped by Ctrl-C.
 """
 NAMES = re.compile(r"(<!-- names -->\n).*?(<!-- /names -->)", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")

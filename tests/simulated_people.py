@@ -42,4 +42,4 @@ def answers(
     times = AnswerTimes(start, start + skill.seconds * np.exp(rng.normal(0, 0.7, n)))
     if asked is not None:
         classes[~asked] = NO_ANSWER
-    return Predictions(name, target.name, SPACE.name, classes, by=Answerer.PERSON, asked=asked, times=times)
+    return Predictions(name, target.name, SPACE.name, classes, by=Answerer.PERSON, covered=asked, times=times)

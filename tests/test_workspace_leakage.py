@@ -74,7 +74,7 @@ def test_against_a_test_set(work):
     assert pairs_of(result) == TWINS
     assert result.by("exact").images == 1 and result.by(ANY).images == 3 and result.by(ANY).share.n == 8
     assert {pair.image: pair.differs for pair in result.pairs} == {"t0.png": True, "t1.png": False, "t3.png": False}
-    assert [(one.image, one.reason) for one in result.unreadable] == [("t8.png", "not a image of a known format")]
+    assert [(one.image, one.reason) for one in result.unreadable] == [("t8.png", "not an image of a known format")]
     (model,) = result.models_by()
     assert (model.found.n, model.others.n) == (3, 5)
 
@@ -234,7 +234,7 @@ def test_folder_that_is_not_mounted_is_not_kept_as_unreadable(work, tmp_path):
 
 def test_images_that_are_all_gone_are_no_unreadable_images(work, tmp_path):
     shutil.rmtree(tmp_path / "test")
-    with pytest.raises(InputError, match="which is gone"):
+    with pytest.raises(InputError, match="which does not exist any more"):
         work.leakage("test", size=64)
 
 

@@ -35,7 +35,7 @@ def test_words(word, size, member):
 
 
 def test_a_word_for_several_things():
-    with pytest.raises(InputError, match="several families: give one of n02012849, n03126707"):
+    with pytest.raises(InputError, match="is ambiguous: give one of n02012849, n03126707"):
         family(SPACE, "crane")
 
 

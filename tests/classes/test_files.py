@@ -85,30 +85,30 @@ def test_a_given_name_wins(written):
     ("name", "content", "message"),
     [
         ("a.csv", "", "is empty"),
-        ("a.csv", "id,name\n", "has a heading but no rows"),
-        ("a.csv", "class,name\npug,Pug\n", "has no column 'id'; its first line names class, name"),
-        ("a.csv", "id,id\npug,Pug\n", "names a column twice"),
-        ("a.csv", "id\npug\nwolf\npug\n", "the id 'pug' stands on line 2 and on line 4"),
+        ("a.csv", "id,name\n", "has a header but no rows"),
+        ("a.csv", "class,name\npug,Pug\n", "has no column 'id'; its header contains class, name"),
+        ("a.csv", "id,id\npug,Pug\n", "has a column twice"),
+        ("a.csv", "id\npug\nwolf\npug\n", "the id 'pug' occurs on line 2 and on line 4"),
         ("a.csv", "id,name\n,Pug\n", "line 2 has no id"),
         ("a.csv", "id,name\npug,Pug,small\n", "line 2 has more cells"),
-        ("a.csv", "id,name\npug,Dog\nwolf,Dog\n", "the name 'Dog' stands twice"),
-        ("a.csv", 'id\n"pug\n', "is not CSV"),
-        ("a.csv", "id,parent\na,b\nb,a\n", "'a' is above itself"),
+        ("a.csv", "id,name\npug,Dog\nwolf,Dog\n", "the name 'Dog' occurs twice"),
+        ("a.csv", 'id\n"pug\n', "is not valid CSV"),
+        ("a.csv", "id,parent\na,b\nb,a\n", "'a' is its own ancestor"),
         ("a.csv", b"id\n\xff\xfe\n", "is not UTF-8 text"),
         ("a.json", " \n", "is empty"),
         ("a.json", "[1,", r"is not valid JSON: a value is missing \(column 4\)"),
         ("a.json", "3", "expected a list of ids or an object"),
         ("a.json", "[]", "has no classes"),
-        ("a.json", "[1, 2]", "ids: expected a list of texts, it holds 1"),
-        ("a.json", '["a", "a"]', "the id 'a' stands twice"),
+        ("a.json", "[1, 2]", "ids: expected a list of strings, got 1"),
+        ("a.json", '["a", "a"]', "the id 'a' occurs twice"),
         ("a.json", '["a", " "]', "an id is empty"),
         ("a.json", '{"a": "x", "a": "y"}', "has the key 'a' twice"),
-        ("a.json", '{"a": 1}', "or one that has the ids under the key 'ids'"),
+        ("a.json", '{"a": 1}', "or an object with the key 'ids'"),
         ("a.json", '{"ids": ["a"], "nmaes": ["x"]}', "unknown key .* 'nmaes'; did you mean names"),
         ("a.json", '{"ids": ["a"], "names": ["x", "y"]}', "1 ids, 2 names"),
         ("a.json", '{"ids": ["a"], "groups": {"g": ["b"]}}', "unknown class id of a 'b'"),
-        ("a.json", '{"ids": ["a"], "groups": {"g": [1]}}', "a group names class 1 of 1"),
-        ("a.json", '{"ids": ["a"], "groups": {"g": [true]}}', "by its id or its index, not by True"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": [1]}}', "a group contains class 1, but there are 1 classes"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": [true]}}', "expected a class id or class index, got True"),
         ("a.json", '{"ids": ["a"], "groups": ["g"]}', "groups: expected an object"),
         ("a.json", '{"ids": ["a"], "parents": {"a": 1}}', "parents: expected a list, got 1"),
         ("a.json", '{"ids": ["a"], "name": ""}', "a class space needs a name"),
@@ -124,12 +124,12 @@ def test_a_fault_is_told_in_one_line_that_names_the_file(written, name, content,
 
 
 def test_a_folder_without_folders_is_told(tmp_path):
-    with pytest.raises(FormatError, match="has no sub-folders; expected one a class"):
+    with pytest.raises(FormatError, match="has no sub-folders; expected one per class"):
         class_space_from_file(tmp_path)
 
 
 def test_a_missing_file_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
+    with pytest.raises(InputError, match=r"none\.csv: no such file"):
         class_space_from_file(tmp_path / "none.csv")
 
 
@@ -148,12 +148,12 @@ def test_other_columns_of_a_csv_are_for_people(written):
     ("name", "content", "words"),
     [
         ("a.csv", "id,name\nwolf\n", "line 2 has fewer cells"),
-        ("a.json", '["wolf "]', "begins or ends with a blank"),
+        ("a.json", '["wolf "]', "begins or ends with whitespace"),
         ("a.json", '["\\ud800"]', "invalid character"),
         ("a.json", "[" * 100_000, "nested too deeply"),
-        ("a.json", '{"ids": ["a"], "names": [NaN]}', "holds NaN"),
+        ("a.json", '{"ids": ["a"], "names": [NaN]}', "contains NaN"),
         ("a.json", f"[{'9' * 5000}]", "is not valid JSON"),
-        ("a.json", f'{{"ids": {"[" * 500}{"]" * 500}}}', "expected a list of texts"),
+        ("a.json", f'{{"ids": {"[" * 500}{"]" * 500}}}', "expected a list of strings"),
     ],
 )
 def test_class_space_from_file_refuses_in_one_short_line(written, name, content, words):

@@ -478,7 +478,7 @@ class TestEmptyValues:
         calls = [words for words in values_of_commands() if words[-1] not in ("--prefix", "--keep")]
         assert len(calls) > 200
         for words in calls:
-            assert_one_line(run(*words, ""), f"the value after {words[-1]} is empty: give one, or leave it out")
+            assert_one_line(run(*words, ""), f"the value after {words[-1]} is empty: give a value, or omit the option")
             if words[-1].startswith("--"):
                 assert_one_line(run(*words[:-1], f"{words[-1]}="), f"the value after {words[-1]} is empty")
         assert not any(tmp_path.iterdir())

@@ -40,9 +40,9 @@ def test_compare_cuts_what_people_read(workspace, monkeypatch):
     monkeypatch.setattr(compare, "_HEAD", 5)
     monkeypatch.setattr(compare, "_MOST", 12)
     command = ("compare", "--all", "-t", "set", "-w", workspace)
-    assert "the first 5 of 30; all of them with --csv or --json" in run_on_terminal(*command).out
+    assert "the first 5 of 30 rows; use --csv or --json" in run_on_terminal(*command).out
     for form in ((), ("--markdown",), ("--latex",)):
-        assert "the first 12 of 435; all of them with --csv or --json" in run_well(*command, "--pairs", *form).out
+        assert "the first 12 of 435 rows; use --csv or --json" in run_well(*command, "--pairs", *form).out
     assert run_well(*command, "--pairs", "--csv").out.count("\n") == 436
 
 

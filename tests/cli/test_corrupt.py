@@ -193,7 +193,7 @@ class TestGrade:
 
     def test_what_does_not_go_together(self, graded):
         ran = run("grade", "-t", "zoo-c", "--corruptions", "--slice", "severity", "-w", graded)
-        assert ran.code == 2 and "--corruptions goes with" in ran.err
+        assert ran.code == 2 and "--corruptions can be combined" in ran.err
         assert_one_line(
             run("grade", "-t", "zoo", "--corruptions", "-w", graded), "zoo has no group column 'corruption'"
         )
@@ -211,9 +211,9 @@ class TestRefused:
         ("options", "words"),
         [
             (("--corruption", "gausian_noise"), ("unknown corruption 'gausian_noise'", "did you mean gaussian_noise")),
-            (("--severity", 6), ("a severity is one of 1, 2, 3, 4, 5, got 6",)),
-            (("--images", 5), ("test set zoo has 4 images, got a choice of 5",)),
-            (("--images", 0), ("test set zoo has 4 images, got a choice of 0",)),
+            (("--severity", 6), ("the severity must be one of 1, 2, 3, 4, 5, got 6",)),
+            (("--images", 5), ("a sample of test set zoo has 1 to 4 images, got 5",)),
+            (("--images", 0), ("a sample of test set zoo has 1 to 4 images, got 0",)),
         ],
     )
     def test_what_cannot_be_made(self, zoo, options, words):

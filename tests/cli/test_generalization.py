@@ -115,11 +115,11 @@ class TestReplicate:
         from regrade.replicate import published_files
 
         def refused(item, _folder):
-            raise DownloadError(f"cannot fetch {item.url}: the connection is refused")
+            raise DownloadError(f"cannot download {item.url}: the connection was refused")
 
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(published_files, "download", refused)
-        assert_one_line(run("replicate", "recht2019"), "cannot fetch https://raw.githubusercontent.com/modestyachts")
+        assert_one_line(run("replicate", "recht2019"), "cannot download https://raw.githubusercontent.com/modestyachts")
 
 
 @pytest.mark.parametrize("command", [("generalization", "--original", "a", "--new", "b"), ("people", "-t", "a")])

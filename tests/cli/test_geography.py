@@ -29,7 +29,7 @@ FISH = (0, 1, 2, 3, 4)
 
 
 def columns():
-    """Object, region, country, household and income of every image; a image of spices has no ImageNet class."""
+    """Object, region, country, household and income of every image; an image of spices has no ImageNet class."""
     test_set = WORLD.test_set()
     things = [list(OBJECTS)[0 if i % 12 else 3] if i % 3 == 0 else list(OBJECTS)[i % 3] for i in range(len(test_set))]
     countries = {"Africa": "Nigeria", "Americas": "Mexico", "EastAsia": "Japan", "Europe": "Italy",

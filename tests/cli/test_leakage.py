@@ -101,7 +101,7 @@ def test_cuts_and_distances(work):
     data = json.loads(run_well("study", "leakage", *options, "--by", "exact, phash", "--near", "phash=0").out)
     assert [(one["distance"], one["cut"]) for one in data["found"]] == [("any", None), ("exact", 0.0), ("phash", 0.0)]
     for arguments, line in (
-        (("--near", "phash"), "a cut is given as distance=number, e.g. phash=6, got 'phash'"),
+        (("--near", "phash"), "--near takes DISTANCE=THRESHOLD, e.g. phash=6, got 'phash'"),
         (("--near", "looks=3"), "unknown distance 'looks'"),
         (("--by", "exact,feature"), "did you mean features?"),
         (("--against", "trian"), "did you mean train?"),
@@ -134,7 +134,7 @@ def test_nothing_to_show_or_to_search_in_is_one_line(folders, tmp_path):
     (tmp_path / "broken" / "x.png").write_bytes(b"no image")
     for arguments, line in (
         ((folders / "train", "--show", "groups"), "there are no groups to show"),
-        ((folders / "train", tmp_path / "broken"), "broken can be read, for instance x.png: not a image"),
+        ((folders / "train", tmp_path / "broken"), "broken can be read, for instance x.png: not an image"),
     ):
         ran = run("neighbors", *arguments, "--size", "64")
         assert ran.code == 1 and line in ran.err and ran.err.count("\n") == 1, ran.err
@@ -161,7 +161,7 @@ def test_what_folders_cannot_do(folders, tmp_path):
         ((folders / "test", "--by", "features"), "folders have no features"),
         ((folders / "test", "--size", "50"), "multiple of 32, got 50"),
         ((folders / "test", "--pairs", tmp_path / "x.txt"), "written as .csv or .html"),
-        ((tmp_path,), "there is no image below"),
+        ((tmp_path,), "contains no images"),
     ):
         ran = run("neighbors", *arguments)
         assert ran.code == 1 and line in ran.err and ran.err.count("\n") == 1, ran.err

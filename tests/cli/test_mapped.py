@@ -227,7 +227,7 @@ class TestGeography:
     def test_geode_s_images_may_come_later(self, empty, tmp_path):
         path = write_geode(tmp_path, images=False)
         done = run_well("testsets", "add", "geode", path, "-w", empty)
-        assert "5 examples, without images, none of those it lists is there, class map" in done.err
+        assert "5 examples, without images, all listed images are missing, class map" in done.err
         before = open_workspace(empty).store.test_set("geode").digest
         write_geode(tmp_path)
         (path.parent / "images" / "Europe" / "Spain" / "Spain_bag_1.jpg").unlink()
@@ -313,7 +313,7 @@ class TestOwnMap:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ({"bowl": []}, ("says nothing of 2 classes of things", "'mug'")),
+            ({"bowl": []}, ("lacks 2 classes of things", "'mug'")),
             ({**HOME_MAP, "cup": []}, ("unknown class id of things 'cup'",)),
             ({**HOME_MAP, "bowl": ["bowl"]}, ("unknown class id of imagenet-1k 'bowl'",)),
             ({**HOME_MAP, "bowl": [1000]}, ("outside 'imagenet-1k'",)),
@@ -339,7 +339,7 @@ class TestRecipes:
     def test_it_adds_the_set(self, empty, tmp_path, monkeypatch, name):
         {"objectnet": write_objectnet, "geode": write_geode, "dollarstreet": write_dollarstreet}[name](tmp_path)
         monkeypatch.chdir(tmp_path)
-        program, *command = entry(name).recipe.split()
+        program, *command = entry(name).command.split()
         assert program == "regrade"
         run_well(*command, "-w", empty)
         store = open_workspace(empty).store

@@ -238,7 +238,7 @@ def scores(batch):
     wait_until((folder / "ready").exists, process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=HANG_LIMIT)
-    assert (process.returncode, out) == (130, "") and err.startswith("stopped: ")
+    assert (process.returncode, out) == (130, "") and err.startswith("interrupted: ")
 
 
 def test_predict_halves_the_batch_where_memory_is_short(folder):

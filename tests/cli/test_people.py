@@ -102,7 +102,7 @@ def test_every_table_in_every_form(peopled, show):
 
 def test_what_one_person_cannot_show_is_one_line(peopled):
     alone = ("study", "people", "-t", "s", "--person", "Ann", "-w", peopled)
-    assert_one_line(run(*alone, "--show", "agreement"), "nothing to show as agreement: it needs two people")
+    assert_one_line(run(*alone, "--show", "agreement"), "the table agreement is empty: it requires two people")
     assert "what person:Ann has wrong" in run_well(*alone, "--show", "missed").out
     assert "on all images with labels that person:Ann was asked about: 8" in run_well(*alone).out
 
@@ -111,9 +111,9 @@ def test_what_there_are_no_times_or_models_for_is_one_line(bench, tmp_path):
     rows = [(name, image, given) for name in ("Ann", "Bob") for image, given in zip(IMAGES, ANN, strict=True)]
     run_well("import", "people", write_csv(tmp_path / "p.csv", HEADING[:3], *rows), "-t", "s", "-w", bench)
     on = ("study", "people", "-t", "s", "-w", bench)
-    assert_one_line(run(*on, "--show", "times"), "nothing to show as times", "times are known")
+    assert_one_line(run(*on, "--show", "times"), "the table times is empty", "people with answer times")
     (bench / "predictions" / "s" / "net").rename(tmp_path / "net")
-    assert_one_line(run(*on, "--show", "tests"), "nothing to show as tests", "needs a model")
+    assert_one_line(run(*on, "--show", "tests"), "the table tests is empty", "requires a model")
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf"])

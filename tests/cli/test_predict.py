@@ -212,8 +212,8 @@ class TestTrouble:
     @pytest.mark.parametrize(
         ("options", "word"),
         [
-            (["--mean", "0.5"], "needs --size"),
-            (["--size", "8", "--mean", "gray"], "numbers with commas"),
+            (["--mean", "0.5"], "require --size"),
+            (["--size", "8", "--mean", "gray"], "numbers separated by commas"),
             (["--batch", "0"], "batch"),
             (["--memory", "0"], "memory"),
             (["--memory", "much"], "memory"),
@@ -221,7 +221,7 @@ class TestTrouble:
             (["--allow-unreadable", "101%"], "percentage"),
             (["--resizer", "crayon"], "crayon"),
             (["--on", "mars"], "mars"),
-            (["--address", "x:1"], "give --on ray"),
+            (["--address", "x:1"], "require --on ray"),
             (["--json", "--csv"], "only one of"),
         ],
     )
@@ -428,7 +428,7 @@ def test_control_c_keeps_what_is_done_and_says_how_to_go_on(workspace):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=HANG_LIMIT)
     assert (process.returncode, out) == (130, "")
-    assert err == "stopped: what is done is kept, and the same command goes on from there\n"
+    assert err == "interrupted: finished batches are stored; run the same command again to resume\n"
     (workspace.parent / "held").unlink()
     (pair,) = json.loads(run_well(*command).out)["pairs"]
     assert pair["resumed"] >= 1024 and pair["resumed"] % 1024 == 0

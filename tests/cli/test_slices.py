@@ -142,7 +142,7 @@ class TestImageNetX:
 
     def test_the_recipe_of_the_catalog(self, val, factors, monkeypatch):
         monkeypatch.chdir(factors.parent)
-        run_well(*entry("imagenet-x").recipe.split()[1:], "-w", val)
+        run_well(*entry("imagenet-x").command.split()[1:], "-w", val)
         assert "imagenet-x:pose" in open_workspace(val).store.test_set("imagenet-val").subsets
 
 
@@ -166,7 +166,7 @@ class TestImageNetM:
     @pytest.mark.parametrize("name", ["imagenet-m", "multilabel-v3"])
     def test_the_recipe_of_the_catalog_brings_both(self, val, annotations, monkeypatch, name):
         monkeypatch.chdir(annotations.parent)
-        done = run_well(*entry(name).recipe.split()[1:], "-w", val)
+        done = run_well(*entry(name).command.split()[1:], "-w", val)
         assert done.err.splitlines()[1] == "slice imagenet-m of imagenet-val: 4 images"
         store = open_workspace(val).store
         assert store.label_set_names("imagenet-val") == ("multilabel-v3@1",)

@@ -81,7 +81,7 @@ class TestPublished:
 
     def test_people_see_the_first_pairs_and_files_and_programs_all(self, pack):
         shown = run_on_terminal(*STUDY, pack).out
-        assert "the first 20 of 2,211; all of them with --csv or --json, or in a file" in shown
+        assert "the first 20 of 2,211 rows; use --csv or --json, or write to a file, for all of them" in shown
         piped = run_well(*STUDY, pack).out
         assert "the first 20" not in piped and len(piped.splitlines()) > 2_211
         assert all(line == line.rstrip() for line in piped.splitlines())
@@ -134,4 +134,4 @@ class TestTrouble:
 
     def test_corruptions_have_no_figure(self, pets, tmp_path):
         ran = run("grade", "-t", "pets", "--corruptions", "--figure", tmp_path / "f.svg", "-w", pets)
-        assert ran.code == 2 and "--corruptions goes with" in ran.err
+        assert ran.code == 2 and "--corruptions can be combined" in ran.err

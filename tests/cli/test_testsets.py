@@ -88,7 +88,7 @@ class TestAdd:
         (tmp_path / "odd.csv").write_text("id,name\n1,one\n2,two\n0,none\n")
         path = fill(tmp_path / "odd", ("1/a.png", "2/b.png"))
         options = ("add", "odd", path, "--classes", tmp_path / "odd.csv")
-        refused(empty, *options, words=("could be any of id, index", "--layout"))
+        refused(empty, *options, words=("could be read as id or index", "--layout"))
         run_well("testsets", *options, "--layout", "index", "-w", empty)
         assert open_workspace(empty).store.test_set("odd").labels.tolist() == [1, 2]
 
@@ -147,7 +147,7 @@ class TestAdd:
     @pytest.mark.parametrize(
         ("places", "options", "words"),
         [
-            ((), CLASSES, ("there is no image below",)),
+            ((), CLASSES, ("contains no images",)),
             (("cta/a.png",), CLASSES, ("folder 'cta'", "no class id or index or name of cifar-10", "--layout flat")),
             (("a.png",), CLASSES, ("--layout flat",)),
             (("cat/a.png",), (), ("say what its classes are with --classes",)),
@@ -249,7 +249,7 @@ class TestAttach:
 
     def test_a_missing_image(self, pets, images):
         (images / PETS[1]).unlink()
-        refused(pets, "add", "pets", images, words=("1 of the 6 examples of pets have no image here", "'p1'"))
+        refused(pets, "add", "pets", images, words=("1 of the 6 examples of pets have no image", "'p1'"))
 
     def test_a_image_too_many(self, pets, images):
         fill(images, ("cat/p7.png",))
@@ -258,7 +258,7 @@ class TestAttach:
     def test_labels_that_disagree(self, pets, images):
         (images / "deer").mkdir()
         (images / PETS[0]).rename(images / "deer" / "p0.png")
-        refused(pets, "add", "pets", images, words=("1 images lie under another class", "'p0'"))
+        refused(pets, "add", "pets", images, words=("1 images have another label", "'p0'"))
 
     def test_images_elsewhere_are_refused(self, pets, images, tmp_path):
         run_well("testsets", "add", "pets", images, "-w", pets)
@@ -327,8 +327,13 @@ class TestCheck:
 
     def test_a_folder_that_moved_is_one_line(self, zoo, images):
         images.rename(images.with_name("moved"))
-        refused(zoo, "check", "zoo", words=("the images were at", "images, which is gone", "regrade testsets add"))
-        refused(zoo, "check", "zoo", "--sheet", zoo.parent / "s.png", words=("which is gone",))
+        refused(
+            zoo,
+            "check",
+            "zoo",
+            words=("the images were at", "images, which does not exist any more", "regrade testsets add"),
+        )
+        refused(zoo, "check", "zoo", "--sheet", zoo.parent / "s.png", words=("which does not exist any more",))
         assert not (zoo.parent / "s.png").exists()
 
     def test_a_contact_sheet(self, zoo, tmp_path):

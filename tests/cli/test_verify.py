@@ -38,7 +38,7 @@ def test_verify_names_a_damaged_file_and_fails(root):
     ran = run("verify", "-w", root)
     assert ran.code == 1
     assert "predictions/shelf/first/scores.npy" in ran.out and "does not match its checksum" in ran.out
-    assert ran.err == f"error: 1 problem in {root}: the notes of the table name them\n"
+    assert ran.err == f"error: 1 problem in {root}: see the notes of the table\n"
 
 
 LISTING = {

@@ -25,10 +25,10 @@ def test_one_member_needs_no_axis_of_its_own():
     ("scores", "options", "message"),
     [
         (SCORES[0, 0], {}, "expected .members, epochs, examples, classes."),
-        ([[SCORES[0, 0]], [SCORES[0, 0], SCORES[0, 1]]], {}, "same epochs, got 1 of one and 2 of another"),
+        ([[SCORES[0, 0]], [SCORES[0, 0], SCORES[0, 1]]], {}, "same number of epochs, got 1 and 2"),
         ([], {}, "at least one member"),
         (SCORES, {"members": ("a",)}, "2 members and 3 epochs, but 1 and 3"),
-        (SCORES, {"epochs": (3, 2, 1)}, "must rise"),
+        (SCORES, {"epochs": (3, 2, 1)}, "must be increasing"),
         (SCORES[..., :1], {}, "two classes"),
         (SCORES[:, :, :0], {}, "at least one image"),
         ([[SCORES[0]]], {}, "shape .examples, classes."),

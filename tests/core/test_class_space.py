@@ -36,7 +36,7 @@ def test_an_unknown_id_names_its_neighbors():
 
 
 def test_a_word_in_place_of_an_id_is_pointed_out():
-    with pytest.raises(UnknownName, match="that is a word for cat: give the id"):
+    with pytest.raises(UnknownName, match="this is a name of cat: use the id"):
         PETS.index("Moggy")
 
 
@@ -78,15 +78,15 @@ def test_a_subset_drops_groups_and_collapsed_classes_that_are_empty():
     ("fields", "message"),
     [
         ({"ids": ()}, "has no classes"),
-        ({"ids": ("a", "a")}, "the id 'a' stands twice"),
-        ({"ids": ("", "")}, "the id '' stands twice"),
-        ({"ids": ("a", "b"), "names": ("x", "x")}, "the name 'x' stands twice"),
+        ({"ids": ("a", "a")}, "the id 'a' occurs twice"),
+        ({"ids": ("", "")}, "the id '' occurs twice"),
+        ({"ids": ("a", "b"), "names": ("x", "x")}, "the name 'x' occurs twice"),
         ({"ids": ("a", "b"), "names": ("x",)}, "2 ids, 1 names"),
         ({"ids": ("a", "b"), "lemmas": (("x",),)}, "2 ids, 1 lists of lemmas"),
-        ({"ids": ("a", "b"), "groups": {"g": (2,)}}, "a group names class 2 of 2"),
-        ({"ids": ("a", "b"), "groups": {"g": (-1,)}}, "a group names class -1 of 2"),
-        ({"ids": ("a", "b"), "collapsed": {5: (0,)}}, "collapsed names class 5 of 2"),
-        ({"ids": ("a", "b"), "collapsed": {0: (7,)}}, "collapsed names class 7 of 2"),
+        ({"ids": ("a", "b"), "groups": {"g": (2,)}}, "a group contains class 2, but there are 2 classes"),
+        ({"ids": ("a", "b"), "groups": {"g": (-1,)}}, "a group contains class -1, but there are 2 classes"),
+        ({"ids": ("a", "b"), "collapsed": {5: (0,)}}, "collapsed contains class 5, but there are 2 classes"),
+        ({"ids": ("a", "b"), "collapsed": {0: (7,)}}, "collapsed contains class 7, but there are 2 classes"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(fields, message):

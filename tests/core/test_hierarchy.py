@@ -43,5 +43,5 @@ def test_a_circle_is_told_and_does_not_hang():
     circle = Hierarchy(parents={"a": ("b",), "b": ("a",)}, lemmas={})
     assert circle.ancestors("a") == {"a": 0, "b": 1}
     assert circle.first_path_ancestors("a") == {"a": 0, "b": 1}
-    with pytest.raises(InputError, match="circle through 'a'"):
+    with pytest.raises(InputError, match="cycle through 'a'"):
         circle.paths("a")

@@ -88,12 +88,12 @@ def test_a_class_is_judged_once_an_example():
     [((0, CLASSES), "class"), ((0, -1), "class"), ((EXAMPLES, 0), "example"), ((-1, 0), "example")],
 )
 def test_a_judgment_outside_the_test_set_or_its_classes_is_refused(pair, what):
-    with pytest.raises(InputError, match=f"a judged {what} is not among"):
+    with pytest.raises(InputError, match=f"a judged {what} is outside"):
         label_set({pair: LabelState.CORRECT})
 
 
 def test_a_class_of_a_larger_space_is_refused_and_not_taken_for_another_examples():
-    with pytest.raises(MismatchError, match="knows 4 classes, got class 5"):
+    with pytest.raises(MismatchError, match="has 4 classes, got class 5"):
         label_set({(1, 1): LabelState.CORRECT}).states_of(np.array([5, 0, 0]))
 
 

@@ -68,10 +68,10 @@ def test_the_grave_ones_and_those_of_a_category():
     ("change", "error", "words"),
     [
         ({"classes": np.array([2])}, MismatchError, "columns differ"),
-        ({"examples": np.array([4, 0])}, InputError, "image is not among the 4"),
-        ({"classes": np.array([3, 0])}, InputError, "class is not among the 3"),
-        ({"classes": np.array([-1, 0])}, InputError, "class is not among the 3"),
-        ({"examples": np.array([1, 1])}, InputError, "stands twice"),
+        ({"examples": np.array([4, 0])}, InputError, "image is outside the range of 4"),
+        ({"classes": np.array([3, 0])}, InputError, "class is outside the range of 3"),
+        ({"classes": np.array([-1, 0])}, InputError, "class is outside the range of 3"),
+        ({"examples": np.array([1, 1])}, InputError, "occurs twice"),
     ],
 )
 def test_what_does_not_fit_raises(change, error, words):

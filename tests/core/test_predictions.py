@@ -18,7 +18,7 @@ def test_the_best_class_comes_first():
 
 
 def test_more_classes_than_are_stored_are_not_known():
-    with pytest.raises(UndefinedError, match="top-3 of 'timm:resnet50' is not known: only the best 2"):
+    with pytest.raises(UndefinedError, match="top-3 of 'timm:resnet50' is unknown: only the top 2"):
         ANSWERS.top(3)
 
 

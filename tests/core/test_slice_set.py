@@ -92,7 +92,7 @@ def test_every_slice_speaks_of_every_example():
 
 
 def test_slices_are_called_after_their_set():
-    with pytest.raises(InputError, match="'pose' must be called x, or x:"):
+    with pytest.raises(InputError, match="'pose' must be x or begin with x:"):
         SliceSet("x", "images", 4, {"pose": POSE})
     with pytest.raises(InputError, match="has no slices"):
         SliceSet("x", "images", 4)

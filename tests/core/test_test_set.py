@@ -63,12 +63,12 @@ def test_every_field_speaks_of_every_example():
 
 
 def test_an_id_stands_once():
-    with pytest.raises(InputError, match="an example id stands twice"):
+    with pytest.raises(InputError, match="an example id occurs twice"):
         images(ids=("w", "x", "y", "w"))
 
 
 def test_an_id_stands_once_among_packed_ones():
-    with pytest.raises(InputError, match="an example id stands twice"):
+    with pytest.raises(InputError, match="an example id occurs twice"):
         images(ids=PackedTexts.of(["w", "x", "y", "w"]))
 
 
@@ -82,7 +82,7 @@ def test_ids_that_only_hash_alike_differ():
 
 @pytest.mark.parametrize("label", [3, -2])
 def test_a_label_is_a_class_or_unlabeled(label):
-    with pytest.raises(InputError, match="a label is no class of 'pets'"):
+    with pytest.raises(InputError, match="a label is not a class of 'pets'"):
         images(labels=(0, 1, label, 2))
 
 

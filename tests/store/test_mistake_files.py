@@ -75,7 +75,7 @@ def test_columns_of_other_names(tmp_path):
         ({"i1": {**ENTRIES["i4"], "failure category": "odd"}}, FormatError, "unknown category of a mistake 'odd'"),
         ({"i1": {**ENTRIES["i4"], "failure severity": "odd"}}, FormatError, "unknown severity of a mistake 'odd'"),
         ({"v2": ENTRIES["i4"]}, MismatchError, "names 1 image not in test set dozen"),
-        ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image stands twice"),
+        ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image occurs twice"),
         ("{", FormatError, "not valid JSON"),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_told_with_the_file(tmp_path, content, error, words
         (TABLE.replace("severity", "gravity"), "columns image, prediction, category and severity"),
         (TABLE.replace("lynx", "yeti"), "unknown class id of eight 'yeti'"),
         (TABLE.replace("spurious", "odd"), "unknown category"),
-        (TABLE.replace("i4", "i1"), "stands twice"),
+        (TABLE.replace("i4", "i1"), "occurs twice"),
     ],
 )
 def test_tables_that_do_not_fit(tmp_path, text, words):

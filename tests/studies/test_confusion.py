@@ -399,6 +399,6 @@ def test_people_or_models_that_were_asked_about_some_images():
     images = world(100, rng)
     asked = np.arange(100) < 40
     classes = np.where(asked, images.test_set.labels, -1)[:, None]
-    model = Predictions("some", "images", SPACE.name, classes, asked=asked)
+    model = Predictions("some", "images", SPACE.name, classes, covered=asked)
     result = confusion(images.test_set, [images.ensemble(rng)], [(model, images.scoring)], rng=rng)
     assert (result.models[0].error.n, result.models[0].error.value) == (40, 0)

@@ -390,7 +390,7 @@ class TestTrouble:
         answers = WORLD.predictions(SET, CORRECT)
         first, scoring = answers[0]
         asked = np.array(SET.groups["region"]) != "Africa"
-        part = replace(first, classes=np.where(asked[:, None], first.classes, -1), asked=asked)
+        part = replace(first, classes=np.where(asked[:, None], first.classes, -1), covered=asked)
         found = study(predictions=[(part, scoring), *answers[1:]], original=ORIGINAL)
         row = found.row("model-00")
         assert row.groups[0] is None and row.disparity is None and row.groups[1] is not None

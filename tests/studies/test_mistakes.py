@@ -75,9 +75,9 @@ class TestFlow:
     def test_a_person_who_was_asked_half(self):
         asked = np.arange(12) < 5
         person = predictions("a", [answer if inside else None for answer, inside in zip(A, asked, strict=True)])
-        (flow,) = studied(replace(person, asked=asked)).flows
+        (flow,) = studied(replace(person, covered=asked)).flows
         assert (flow.images, flow.mistakes) == (5, 3)
-        (triaged,) = studied(replace(person, asked=asked)).triage
+        (triaged,) = studied(replace(person, covered=asked)).triage
         assert (triaged.images, triaged.errors) == (5, 4)
 
     def test_the_best_model_comes_first(self):

@@ -47,7 +47,7 @@ def person(name, classes, seconds=None, asked=None):
     given = np.array(classes, dtype=np.int32)[:, None]
     times = None if seconds is None else AnswerTimes(np.zeros(len(given)), np.array(seconds, dtype=float))
     asked = None if asked is None else np.array(asked, dtype=bool)
-    return Predictions(f"person:{name}", SET.name, ZOO.name, given, by=Answerer.PERSON, asked=asked, times=times)
+    return Predictions(f"person:{name}", SET.name, ZOO.name, given, by=Answerer.PERSON, covered=asked, times=times)
 
 
 def model(name, classes):

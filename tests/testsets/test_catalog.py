@@ -53,16 +53,16 @@ def test_test_sets_come_before_label_sets_and_those_before_slices():
 @by_name(ENTRIES)
 def test_an_entry_says_what_a_user_needs(found: CatalogEntry):
     assert found.class_space in (*BUILT_IN, "")
-    assert found.recipe.startswith("regrade ") and "\n" not in found.recipe
+    assert found.command.startswith("regrade ") and "\n" not in found.command
     assert urlsplit(found.address).scheme == "https" and urlsplit(found.address).hostname
     assert found.title and found.rule and found.terms
     assert found.border >= 0
     assert len(set(found.groups)) == len(found.groups)
 
 
-@by_name([found for found in ENTRIES if found.recipe.startswith("regrade testsets add")])
+@by_name([found for found in ENTRIES if found.command.startswith("regrade testsets add")])
 def test_a_recipe_adds_its_own_set(found: CatalogEntry):
-    assert found.recipe.split()[3] == found.name
+    assert found.command.split()[3] == found.name
 
 
 @by_name([found for found in ENTRIES if found.class_space])

@@ -50,7 +50,7 @@ def test_unreadable_images_are_named_with_the_reason(folder):
     assert not done.sound
     assert set(reasons) == {ITEMS[number].file for number in (1, 2, 3, 4)}
     assert reasons["pic01.JPEG"] == "the file is empty"
-    assert reasons["pic02.png"] == "not a image of a known format"
+    assert reasons["pic02.png"] == "not an image of a known format"
     assert "truncated" in reasons["pic03.JPEG"]
     assert "No such file" in reasons["pic04.png"]
     assert ("unreadable: pic01.JPEG", "the file is empty") in done.table().rows
@@ -102,7 +102,7 @@ def test_sizes_and_the_border(folder):
     assert (check(test_set, source).smallest, check(test_set, source).largest) == ((3, 50), (60, 40))
     cut = check(test_set, dataclasses.replace(source, border=2))
     assert cut.largest == (56, 36)
-    assert cut.unreadable == (("pic00.png", "a image of 3 x 50 has nothing within a border of 2"),)
+    assert cut.unreadable == (("pic00.png", "an image of 3 x 50 is too small to crop a border of 2"),)
 
 
 class TestDigest:

@@ -35,20 +35,20 @@ def test_names_are_told_apart_by_what_is_shown():
 
 
 def test_the_reading_that_fits_most_decides_who_is_the_stranger():
-    with pytest.raises(MismatchError, match=r"label 'dog' of set is no class id or index or name of three"):
+    with pytest.raises(MismatchError, match=r"label 'dog' of set is not a class id or index or name of three"):
         meaning("ant", "bee", "dog")
     with pytest.raises(MismatchError, match="label '3' of set"):
         meaning("0", "1", "3")
 
 
 def test_a_stated_reading_is_the_only_one_tried():
-    with pytest.raises(MismatchError, match="label 'ant' of set is no class id of three"):
+    with pytest.raises(MismatchError, match="label 'ant' of set is not a class id of three"):
         meaning("ant", layout=Layout.ID)
 
 
 def test_readings_that_disagree():
     swapped = ClassSpace("swapped", ("1", "0"), ("x", "y"))
     for names in (("0", "1"), ("0",), ("1",)):
-        with pytest.raises(InputError, match="the labels of set could be any of id, index of swapped"):
+        with pytest.raises(InputError, match="the labels of set could be read as id or index of swapped"):
             meaning(*names, space=swapped)
     assert meaning("0", "1", space=swapped, layout=Layout.ID) == {"0": 1, "1": 0}

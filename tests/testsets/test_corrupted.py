@@ -86,17 +86,17 @@ class TestSetOfThem:
     def test_what_cannot_be_asked(self, clean):
         with pytest.raises(UnknownName, match="'glas_blur'; did you mean glass_blur"):
             corrupted(*clean, name="c", corruptions=["glas_blur"], rng=rng())
-        with pytest.raises(InputError, match="a severity is one of 1, 2, 3, 4, 5, got 6"):
+        with pytest.raises(InputError, match="the severity must be one of 1, 2, 3, 4, 5, got 6"):
             corrupted(*clean, name="c", severities=[6], rng=rng())
         with pytest.raises(InputError, match="must be a list of names"):
             corrupted(*clean, name="c", corruptions="fog", rng=rng())
         for images in (0, 4):
-            with pytest.raises(InputError, match=f"test set clean has 3 images, got a choice of {images}"):
+            with pytest.raises(InputError, match=f"a sample of test set clean has 1 to 3 images, got {images}"):
                 corrupted(*clean, name="c", images=images, rng=rng())
 
     def test_twice_is_once_too_often(self, clean):
         made = corrupted(*clean, name="c", rng=rng())
-        with pytest.raises(InputError, match="test set c has a group column 'corruption' already"):
+        with pytest.raises(InputError, match="test set c already has a group column 'corruption'"):
             corrupted(made.test_set, made.source, name="cc", rng=rng())
 
 
@@ -178,7 +178,7 @@ class TestTrouble:
         (tmp_path / "n02" / "b.png").unlink()
         made = corrupted(*clean, name="c", corruptions=["fog"], severities=[1], rng=rng())
         images = open_images(made.source)
-        for position, reason in enumerate(("not a image", "n02/b.png: No such file")):
+        for position, reason in enumerate(("not an image", "n02/b.png: No such file")):
             with pytest.raises(UnreadableImage, match=reason):
                 images.read(position)
         assert [example for example, _ in check(made.test_set, made.source).unreadable] == [
@@ -189,12 +189,12 @@ class TestTrouble:
     def test_clean_images_that_moved_away(self, clean, tmp_path):
         made = corrupted(*clean, name="c", rng=rng())
         tmp_path.rename(tmp_path.with_name("moved"))
-        with pytest.raises(InputError, match="which is gone"):
+        with pytest.raises(InputError, match="which does not exist any more"):
             open_images(made.source)
 
     @pytest.mark.parametrize("text", ["x", "fog/1 {}", "fog/1 [1]", 'fog/1 {"image": "a"}', "fog {}", "fog/x {}", ""])
     def test_a_place_that_is_none(self, tmp_path, text):
-        with pytest.raises(FormatError, match="is no place of a corrupted image"):
+        with pytest.raises(FormatError, match="is not the location of a corrupted image"):
             open_images(ImageSource("corrupted", str(tmp_path), (text,)))
 
     def test_they_are_not_found_below_a_path(self, tmp_path):

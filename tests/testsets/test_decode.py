@@ -168,7 +168,7 @@ class TestForms:
 
     def test_postscript_is_not_run(self):
         data = encoded(Image.new("RGB", (4, 4)), "EPS")
-        with pytest.raises(UnreadableImage, match="not a image of a known format"):
+        with pytest.raises(UnreadableImage, match="not an image of a known format"):
             decode(data)
 
 
@@ -188,12 +188,12 @@ class TestDamage:
         ("data", "reason"),
         [
             (b"", "the file is empty"),
-            (b"hello, I am a image", "not a image of a known format"),
-            (b"<html><body>404</body></html>", "not a image of a known format"),
-            (b"\xff\xd8\xff", "not a image of a known format"),
+            (b"hello, I am an image", "not an image of a known format"),
+            (b"<html><body>404</body></html>", "not an image of a known format"),
+            (b"\xff\xd8\xff", "not an image of a known format"),
             (b"\x89PNG\r\n\x1a\n", "."),
-            (bytes(1000), "not a image of a known format"),
-            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "not a image of a known format"),
+            (bytes(1000), "not an image of a known format"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "not an image of a known format"),
         ],
     )
     def test_what_is_no_image(self, data, reason):
@@ -281,7 +281,7 @@ class TestBorder:
 
     @pytest.mark.parametrize("size", [(4, 9), (9, 4), (1, 1)])
     def test_a_image_that_is_all_border(self, size):
-        with pytest.raises(UnreadableImage, match=f"a image of {size[0]} x {size[1]} has nothing within"):
+        with pytest.raises(UnreadableImage, match=f"an image of {size[0]} x {size[1]} is too small to crop"):
             decode(encoded(noise(2, size)), border=2)
 
     def test_the_smallest_that_has_something_within(self):

@@ -54,7 +54,7 @@ class TestLayout:
     def test_numbers_that_could_be_ids_or_indices(self, tmp_path):
         put(tmp_path, "1/a.png", "2/b.png")
         shifted = ClassSpace("shifted", ("1", "2", "3"), ("x", "y", "z"))
-        with pytest.raises(InputError, match=r"could be any of id, index of shifted: say which with --layout"):
+        with pytest.raises(InputError, match=r"could be read as id or index of shifted: choose one with --layout"):
             labels(tmp_path, shifted)
         assert labels(tmp_path, shifted, Layout.ID) == {"a.png": 0, "b.png": 1}
         assert labels(tmp_path, shifted, Layout.INDEX) == {"a.png": 1, "b.png": 2}
@@ -70,34 +70,34 @@ class TestLayout:
     def test_ids_that_are_other_classes_names(self, tmp_path):
         put(tmp_path, "left/a.png", "right/b.png")
         crossed = ClassSpace("crossed", ("left", "right"), ("right", "left"))
-        with pytest.raises(InputError, match="could be any of id, name"):
+        with pytest.raises(InputError, match="could be read as id or name"):
             labels(tmp_path, crossed)
         assert labels(tmp_path, crossed, Layout.NAME) == {"a.png": 1, "b.png": 0}
 
     def test_the_folder_that_fits_nothing_is_named(self, tmp_path):
         by_id(tmp_path)
         put(tmp_path, "n99/x.png")
-        with pytest.raises(MismatchError, match=r"folder 'n99' of .* is no class id or index or name of animals"):
+        with pytest.raises(MismatchError, match=r"folder 'n99' of .* is not a class id or index or name of animals"):
             labels(tmp_path, SPACE)
 
     def test_mixed_readings_are_refused(self, tmp_path):
         put(tmp_path, "n01/a.png", "1/b.png")
-        with pytest.raises(MismatchError, match="is no class"):
+        with pytest.raises(MismatchError, match="is not a class"):
             labels(tmp_path, SPACE)
 
     @pytest.mark.parametrize("folder", ["4", "-1", "01", "1.0", "٣", "N01", "n01 "])
     def test_what_is_nearly_a_class_is_none(self, tmp_path, folder):
         put(tmp_path, f"{folder}/a.png")
-        with pytest.raises(MismatchError, match="is no class"):
+        with pytest.raises(MismatchError, match="is not a class"):
             labels(tmp_path, SPACE)
 
     def test_a_stated_layout_that_does_not_fit(self, tmp_path):
-        with pytest.raises(MismatchError, match="is no class index of animals"):
+        with pytest.raises(MismatchError, match="is not a class index of animals"):
             labels(by_id(tmp_path), SPACE, Layout.INDEX)
 
     def test_a_image_beside_the_class_folders(self, tmp_path):
         put(by_id(tmp_path), "stray.png")
-        with pytest.raises(MismatchError, match=r"a image in .* itself has no folder"):
+        with pytest.raises(MismatchError, match=r"an image in .* itself has no folder"):
             labels(tmp_path, SPACE)
 
     def test_a_group_that_no_folder_gives(self, tmp_path):
@@ -137,7 +137,7 @@ class TestFiles:
     def test_no_images(self, tmp_path, places):
         put(tmp_path, *places)
         (tmp_path / "dog").mkdir()
-        with pytest.raises(InputError, match="there is no image below"):
+        with pytest.raises(InputError, match="contains no images"):
             labels(tmp_path, CIFAR)
 
     def test_names_with_spaces_and_letters_of_all_kinds(self, tmp_path):
@@ -172,7 +172,7 @@ class TestFiles:
             return scandir(folder)
 
         monkeypatch.setattr(os, "scandir", refusing)
-        with pytest.raises(InputError, match=r"dog cannot be read: Permission denied"):
+        with pytest.raises(InputError, match=r"dog: Permission denied"):
             labels(tmp_path, CIFAR)
 
 
@@ -195,7 +195,7 @@ class TestLinks:
     def test_that_may_have_been_a_folder_are_told(self, tmp_path, target):
         put(tmp_path, "cat/a.png")
         (tmp_path / "dog").symlink_to(tmp_path / target)
-        with pytest.raises(InputError, match="dog is a link that leads nowhere"):
+        with pytest.raises(InputError, match="dog is a broken link"):
             labels(tmp_path, CIFAR)
 
     def test_to_nothing_are_unreadable_images(self, tmp_path):

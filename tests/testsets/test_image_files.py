@@ -33,7 +33,7 @@ def test_find_counts_what_it_passes_over(folder):
 
 def test_find_says_what_there_is_where_no_image_is(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"x")
-    with pytest.raises(InputError, match=r"no image below .* \(passed over 1 file that is not .*: 1 \.mp4\)"):
+    with pytest.raises(InputError, match=r"contains no images \(passed over 1 file that is not .*: 1 \.mp4\)"):
         found_in(tmp_path)
 
 

@@ -32,26 +32,26 @@ class TestGeode:
         assert found.class_map.target.ids == ("bag", "light_switch", "spices")
         assert found.class_map.sources == ((414, 748), (844,), ())
         assert found.class_map.rule is MapRule.ANY_IN_TOP_K
-        assert found.found.ids == ("g1", "g2", "g3", "g4", "g5")
-        assert found.found.labels.tolist() == [0, 0, 1, 2, 1]
+        assert found.examples.ids == ("g1", "g2", "g3", "g4", "g5")
+        assert found.examples.labels.tolist() == [0, 0, 1, 2, 1]
 
     def test_groups_are_those_that_the_catalog_declares(self, tmp_path):
         path = write_geode(tmp_path)
-        found = geode(path).found.groups
+        found = geode(path).examples.groups
         assert found == {
             "region": ("Africa", "Europe", "Africa", "Africa", "Europe"),
             "ip_country": ("Nigeria", "Spain", "Nigeria", "Egypt", "Italy"),
         }
-        more = geode(path, columns=Columns(groups=("tree_tag", "region"))).found.groups
+        more = geode(path, columns=Columns(groups=("tree_tag", "region"))).examples.groups
         assert list(more) == ["region", "ip_country", "tree_tag"]
 
     def test_images_are_below_images_or_beside_the_table(self, tmp_path):
         path = write_geode(tmp_path)
         for folder in ("images/", ""):
             found = geode(path)
-            assert (found.reader, found.found.missing) == ("manifest", 0)
-            assert found.found.locations[0] == f"{folder}Africa/Nigeria/Nigeria_bag_0.jpg"
-            source = ImageSource(found.reader, str(path), found.found.locations)
+            assert (found.reader, found.examples.missing) == ("manifest", 0)
+            assert found.examples.locations[0] == f"{folder}Africa/Nigeria/Nigeria_bag_0.jpg"
+            source = ImageSource(found.reader, str(path), found.examples.locations)
             assert open_images(source).read(4)[:4] == b"\x89PNG"
             for place in (tmp_path / "geode" / "images").glob("*"):
                 place.rename(tmp_path / "geode" / place.name)
@@ -60,11 +60,11 @@ class TestGeode:
         path = write_geode(tmp_path)
         (path.parent / "images" / "Europe" / "Spain" / "Spain_bag_1.jpg").unlink()
         found = geode(path)
-        assert (found.reader, found.found.missing, len(found.found.locations)) == ("manifest", 1, 5)
+        assert (found.reader, found.examples.missing, len(found.examples.locations)) == ("manifest", 1, 5)
 
     def test_without_any_image(self, tmp_path):
         found = geode(write_geode(tmp_path, images=False))
-        assert (found.reader, found.found.missing, found.found.locations) == (None, 5, ())
+        assert (found.reader, found.examples.missing, found.examples.locations) == (None, 5, ())
 
     def test_the_order_and_repeats_of_a_list_do_not_matter(self, tmp_path):
         rows = (
@@ -83,15 +83,15 @@ class TestGeode:
             ),
             (
                 ("g6", "cup", "A", "B", "[1000]"),
-                r"column '1k_index', row 5: 1000 is no class of imagenet-1k \(0 to 999",
+                r"column '1k_index', row 5: 1000 is not a class of imagenet-1k \(0 to 999",
             ),
-            (("g6", "cup", "A", "B", "[-1]"), "row 5: -1 is no class"),
-            (("g6", "cup", "A", "B", "[True]"), "row 5: True is no class"),
+            (("g6", "cup", "A", "B", "[-1]"), "row 5: -1 is not a class"),
+            (("g6", "cup", "A", "B", "[True]"), "row 5: True is not a class"),
             (("g6", "cup", "A", "B", "['n01']"), "row 5: unknown class id of imagenet-1k 'n01'"),
-            (("g6", "cup", "A", "B", "968"), "row 5: '968' is no list of classes"),
-            (("g6", "cup", "A", "B", "[968"), r"row 5: '\[968' is no list of classes"),
-            (("g6", "cup", "A", "B", "__import__('os')"), "is no list of classes"),
-            (("g6", "cup", "A", "B", ""), "row 5: None is no list of classes"),
+            (("g6", "cup", "A", "B", "968"), "row 5: '968' is not a list of classes"),
+            (("g6", "cup", "A", "B", "[968"), r"row 5: '\[968' is not a list of classes"),
+            (("g6", "cup", "A", "B", "__import__('os')"), "is not a list of classes"),
+            (("g6", "cup", "A", "B", ""), "row 5: None is not a list of classes"),
             (("g1", "bag", "A", "B", "[414, 748]"), "'g1' stands more than once"),
             (("g6", "bag", "", "B", "[414, 748]"), "column 'region' has 1 empty cells"),
         ],
@@ -109,7 +109,7 @@ class TestGeode:
         "options", [{"columns": Columns(id="id")}, {"columns": Columns(label="object")}, {"layout": Layout.FLAT}]
     )
     def test_its_columns_are_known(self, tmp_path, options):
-        with pytest.raises(InputError, match="leave out all but --group"):
+        with pytest.raises(InputError, match="omit all column options but --group"):
             geode(write_geode(tmp_path), **options)
 
 
@@ -123,7 +123,7 @@ class TestDollarStreet:
             "toilet, bathroom/toilet": (861,),
             "tv": (851,),
         }
-        labels = [found.class_map.target.ids[label] for label in found.found.labels]
+        labels = [found.class_map.target.ids[label] for label in found.examples.labels]
         assert labels[3:] == ["cups/mugs/glasses (coffee mug, cup)"] * 2 + ["cups/mugs/glasses (cup)"]
 
     def test_a_topic_that_lists_nothing_beside_itself(self, tmp_path):
@@ -132,14 +132,18 @@ class TestDollarStreet:
         assert ids[-2:] == ("tv (no class)", "tv (television)")
 
     def test_income_stays_the_text_it_was(self, tmp_path):
-        groups = street(write_dollarstreet(tmp_path)).found.groups
+        groups = street(write_dollarstreet(tmp_path)).examples.groups
         assert groups["income"] == ("1020.5", "45", "98.0", "45", "3010", "3010")
         assert groups["region.id"] == ("as", "af", "as", "af", "am", "am")
         assert list(groups) == ["region.id", "country.name", "income"]
 
     def test_images_are_below_the_table(self, tmp_path):
         found = street(write_dollarstreet(tmp_path))
-        assert (found.reader, found.found.missing, found.found.locations[1]) == ("manifest", 0, "assets/s2/s2.jpg")
+        assert (found.reader, found.examples.missing, found.examples.locations[1]) == (
+            "manifest",
+            0,
+            "assets/s2/s2.jpg",
+        )
 
     def test_rows_that_disagree_may_be_refused(self, tmp_path):
         strict = replace(entry("dollarstreet").columns, disagreement=Disagreement.REFUSE)

@@ -111,7 +111,7 @@ def test_a_group_that_is_not_there_is_told(form, tmp_path):
 def test_what_has_moved_away_is_one_clear_line(path, tmp_path):
     _, source = found_in(path)
     (tmp_path / "set").rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match=r"the images were at .*set.*gone"):
+    with pytest.raises(InputError, match=r"the images were at .*set.*does not exist any more"):
         open_images(source)
 
 

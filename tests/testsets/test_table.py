@@ -154,7 +154,7 @@ class TestParquet:
 
     def test_nothing_but_empty_files(self, tmp_path):
         self.write(tmp_path, image=pa.array([], pa.binary()), label=pa.array([], pa.string()))
-        with pytest.raises(FormatError, match="holds no rows"):
+        with pytest.raises(FormatError, match="has no rows"):
             found_in(tmp_path)
 
     def test_hidden_files_are_left_out(self, tmp_path):
@@ -187,7 +187,7 @@ class TestParquet:
         path = self.write(tmp_path, image=[{"bytes": PNG, "path": "a.png"}, cell], label=[0, 1])
         images = open_images(found_in(path)[1])
         assert images.read(0) == PNG
-        with pytest.raises(UnreadableImage, match=r"row 1 of group 0 of x\.parquet holds no image"):
+        with pytest.raises(UnreadableImage, match=r"row 1 of group 0 of x\.parquet contains no image"):
             images.read(1)
 
     def test_a_file_that_is_replaced_later(self, tmp_path):
@@ -197,7 +197,7 @@ class TestParquet:
         with pytest.raises(UnreadableImage, match="row 2"):
             open_images(source).read(2)
         self.write(tmp_path, label=[0])
-        with pytest.raises(UnreadableImage, match="was changed"):
+        with pytest.raises(UnreadableImage, match="has changed"):
             open_images(source).read(0)
         path.write_bytes(b"PAR1 no more")
         with pytest.raises(UnreadableImage, match=r"x\.parquet"):

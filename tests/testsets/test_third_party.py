@@ -63,7 +63,7 @@ class TestThirdParties:
 
     def test_what_is_no_image_is_unreadable(self, offer, drawers):
         offer(mine="Odd")
-        with pytest.raises(UnreadableImage, match="reader mine gave str, not bytes"):
+        with pytest.raises(UnreadableImage, match="reader mine returned str, expected bytes"):
             open_images(found_in(drawers, ReaderOptions(CIFAR))[1]).read(0)
 
     @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ class TestThirdParties:
             ("no_such_module:Reader", "ModuleNotFoundError: No module named 'no_such_module'"),
             ("NoSuchClass", "AttributeError"),
             ("Abstract", "TypeError: Can't instantiate abstract class"),
-            ("not_a_reader", "it is no regrade.testsets.Reader"),
-            ("Unnamed", "it is no regrade.testsets.Reader with a name"),
+            ("not_a_reader", "it is not a regrade.testsets.Reader"),
+            ("Unnamed", "it is not a regrade.testsets.Reader with a name"),
             ("CIFAR", "TypeError"),
             ("Stumbling", "RuntimeError: oh;"),
             ("Exiting", "SystemExit: 0;"),
-            ("Taken", "calls itself 'folder', a name that is taken"),
-            ("Corrupted", "calls itself 'corrupted', a name that is taken"),
+            ("Taken", "has the name 'folder', which is already taken"),
+            ("Corrupted", "has the name 'corrupted', which is already taken"),
         ],
     )
     def test_broken_ones_are_named_in_one_line(self, offer, drawers, value, reason):
@@ -89,10 +89,13 @@ class TestThirdParties:
 
     def test_two_of_one_name(self, offer, drawers):
         offer(mine="Drawers", yours="Drawers")
-        with pytest.raises(InputError, match=r"'yours'.*calls itself 'drawers', a name that is taken"):
+        with pytest.raises(InputError, match=r"'yours'.*has the name 'drawers', which is already taken"):
             reader_for(drawers)
 
-    @pytest.mark.parametrize(("reader", "reason"), [("Short", "2 ids, but 1"), ("Nothing", "AttributeError")])
+    @pytest.mark.parametrize(
+        ("reader", "reason"),
+        [("Short", "2 ids, but locations, groups and labels of length 1"), ("Nothing", "AttributeError")],
+    )
     def test_a_find_that_makes_no_sense(self, offer, drawers, reader, reason):
         offer(mine=reader)
         with pytest.raises(InputError, match=f"entry point 'mine'.*{reason}"):

@@ -90,7 +90,7 @@ def test_verify_reports_a_lost_ledger(root):
     (problem,) = regrade.open(root).verify().problems
     assert problem.subject == "ledger" and "is gone" in problem.trouble
     ran = run("verify", "-w", root)
-    assert ran.code == 1 and ran.err == f"error: 1 problem in {root}: the notes of the table name them\n"
+    assert ran.code == 1 and ran.err == f"error: 1 problem in {root}: see the notes of the table\n"
 
 
 def test_verify_notices_that_published_votes_were_lost(pets, tmp_path):

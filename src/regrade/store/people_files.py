@@ -230,7 +230,7 @@ def _predictions(
         test_set.class_space.name,
         answered,
         by=Answerer.PERSON,
-        asked=None if asked.all() else asked,
+        covered=None if asked.all() else asked,
         times=times,
     )
 

@@ -180,8 +180,8 @@ def grade(
     for answers, scoring in predictions:
         rows += _model_rows(answers, scoring, labels, masks, confidence)
         rules.add(scoring.rule)
-        if answers.asked is not None:
-            asked[answers.model] = int(answers.asked.sum())
+        if answers.covered is not None:
+            asked[answers.model] = int(answers.covered.sum())
     if not rows:
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"

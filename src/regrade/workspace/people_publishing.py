@@ -97,6 +97,6 @@ def _predictions(answers: dict[int, PersonsAnswer], name: str, test_set: TestSet
         test_set.class_space.name,
         classes,
         by=Answerer.PERSON,
-        asked=None if asked.all() else asked,
+        covered=None if asked.all() else asked,
         times=AnswerTimes(start, end) if np.isfinite(end).any() else None,
     )

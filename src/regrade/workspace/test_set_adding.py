@@ -105,7 +105,7 @@ def add_test_set(
     """
     listed = listed_in_catalog(name)
     if listed is not None and listed.kind is not EntryKind.TEST_SET:
-        raise InputError(f"{name} of the catalog is no test set ({listed.kind.value}): {listed.recipe}")
+        raise InputError(f"{name} of the catalog is no test set ({listed.kind.value}): {listed.command}")
     columns = columns or Columns()
     known = store.test_set(name) if store.has_test_set(name) else None
     if listed is not None and stated is None and brings_classes(listed):
@@ -142,7 +142,7 @@ def _released(path: Path, known: TestSet | None, released: Released) -> _Here:
             f"test set {known.name} is stored with other classes ({known.class_space.name}) than {path} brings: add it "
             "in another workspace, or under another name with --classes and --map"
         )
-    return _Here(space, released.found, released.reader, released.class_map)
+    return _Here(space, released.examples, released.reader, released.class_map)
 
 
 def _looked_at(path: Path, wanted: ReaderOptions) -> _Here:

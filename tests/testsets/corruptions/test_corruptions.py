@@ -91,7 +91,7 @@ def test_unknown_names_and_severities():
     with pytest.raises(UnknownName, match=r"unknown corruption 'gausian_noise'; did you mean gaussian_noise"):
         corrupt(SCENES[0], "gausian_noise", 1, rng)
     for severity in (0, 6, -1, 2.5):
-        with pytest.raises(InputError, match=rf"a severity is one of 1, 2, 3, 4, 5, got {severity}"):
+        with pytest.raises(InputError, match=rf"the severity must be one of 1, 2, 3, 4, 5, got {severity}"):
             corrupt(SCENES[0], "fog", severity, rng)
 
 
@@ -99,5 +99,5 @@ def test_unknown_names_and_severities():
     ("shape", "kind"), [((4, 4), "uint8"), ((4, 4, 4), "uint8"), ((4, 4, 3), "float32"), ((0, 4, 3), "uint8")]
 )
 def test_what_is_no_image(shape, kind):
-    with pytest.raises(InputError, match="a image must be bytes"):
+    with pytest.raises(InputError, match="an image must be uint8"):
         corrupt(np.zeros(shape, kind), "fog", 1, np.random.default_rng(0))
