@@ -24,8 +24,8 @@ def make_every_file(folder: Path) -> Workspace:
     """A workspace below a folder with a test set of images and all that can be stored about it."""
     workspace = regrade.init(folder / "W")
     rng = np.random.default_rng(5)
-    _add_images(workspace.store.root / "images", rng)
-    workspace.add_test_set("shelf", workspace.store.root / "images", classes=SPACE)
+    _add_images(workspace.store.root / "photos", rng)
+    workspace.add_test_set("shelf", workspace.store.root / "photos", classes=SPACE)
     test_set = workspace.store.test_set("shelf")
     for number, model in enumerate(("first", "second", "third")):
         scores = rng.random((IMAGES, len(CLASSES))) + (2 - 0.5 * number) * np.eye(len(CLASSES))[test_set.labels]

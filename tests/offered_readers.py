@@ -23,8 +23,8 @@ class Drawers(Reader):
     def recognizes(self, path):
         return (path / "drawers").is_file()
 
-    def find(self, path, wanted):
-        return ReaderResult(("one", "two"), [wanted.space.index(i) for i in ("cat", "dog")], ("1", "2"))
+    def find(self, path, options):
+        return ReaderResult(("one", "two"), [options.space.index(i) for i in ("cat", "dog")], ("1", "2"))
 
     def open(self, source):
         return Drawn()
@@ -61,14 +61,14 @@ class Stumbling(Drawers):
 class Short(Drawers):
     name = "short"
 
-    def find(self, path, wanted):
+    def find(self, path, options):
         return ReaderResult(("one", "two"), None, ("1",))
 
 
 class Nothing(Drawers):
     name = "nothing"
 
-    def find(self, path, wanted):
+    def find(self, path, options):
         return None
 
 

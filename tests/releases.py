@@ -65,9 +65,9 @@ GEODE = (
 def write_geode(folder: Path, rows: tuple = GEODE, *, images: bool = True) -> Path:
     """GeoDE's list with ImageNet classes, beside the folder images of the archive."""
     table = []
-    for number, (example, thing, region, country, accepted) in enumerate(rows):
-        place = f"{region}/{country}/{country}_{thing}_{number}.jpg"
-        table.append((number, place, thing, region, country, "2022-03-24", "", "phone", "", "", "480x930", "no", "no",
+    for number, (example, label, region, country, accepted) in enumerate(rows):
+        place = f"{region}/{country}/{country}_{label}_{number}.jpg"
+        table.append((number, place, label, region, country, "2022-03-24", "", "phone", "", "", "480x930", "no", "no",
                       "no", accepted, number, example))  # fmt: skip
         if images:
             write_image(folder / "geode" / "images" / place, number)

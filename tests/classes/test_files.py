@@ -9,7 +9,7 @@ from regrade.core import FormatError, InputError, hierarchy_distances
 FULL_CSV = """id,name,parent,groups
 pug,Pug,dog,small;at home
 tabby,,cat,at home
-wolf,Grey wolf,canine; predator,
+wolf,Gray wolf,canine; predator,
 dog,Dog,canine,
 """
 
@@ -24,22 +24,22 @@ def written(tmp_path):
     return write
 
 
-def test_a_csv_of_ids_is_enough(written):
+def test_csv_with_ids_only(written):
     space = class_space_from_file(written("pets.csv", "id\nwolf\npug\n"))
     assert (space.name, space.ids, space.names) == ("pets", ("wolf", "pug"), ("wolf", "pug"))
     assert space.hierarchy is None
 
 
-def test_a_csv_may_give_names_parents_and_groups(written):
+def test_csv_with_names_parents_and_groups(written):
     space = class_space_from_file(written("pets.csv", FULL_CSV))
-    assert space.names == ("Pug", "tabby", "Grey wolf", "Dog")
+    assert space.names == ("Pug", "tabby", "Gray wolf", "Dog")
     assert space.groups == {"small": (0,), "at home": (0, 1)}
     assert space.hierarchy.parents["wolf"] == ("canine", "predator")
     assert space.group("canine").tolist() == [0, 2, 3]
     assert hierarchy_distances(space)[0, 2] == 2
 
 
-def test_a_csv_as_spreadsheets_save_it(written):
+def test_csv_saved_by_spreadsheets(written):
     space = class_space_from_file(written("pets.csv", '\ufeffID, Name\r\npug,"Pug, small"\r\n\r\n wolf ,\r\n'))
     assert (space.ids, space.names) == (("pug", "wolf"), ("Pug, small", "wolf"))
 
@@ -49,26 +49,26 @@ def test_a_json_list_of_ids(written):
 
 
 def test_a_json_object_of_names(written):
-    space = class_space_from_file(written("pets.json", '{"wolf": "Grey wolf", "pug": "Pug"}'))
-    assert (space.ids, space.names) == (("wolf", "pug"), ("Grey wolf", "Pug"))
+    space = class_space_from_file(written("pets.json", '{"wolf": "Gray wolf", "pug": "Pug"}'))
+    assert (space.ids, space.names) == (("wolf", "pug"), ("Gray wolf", "Pug"))
 
 
-def test_a_json_object_of_everything(written):
+def test_a_json_object_with_all_keys(written):
     content = {
         "name": "my pets",
         "ids": ["wolf", "pug"],
-        "names": ["Grey wolf", "Pug"],
+        "names": ["Gray wolf", "Pug"],
         "groups": {"at home": ["pug"], "wild": [0]},
         "parents": {"wolf": "canine", "pug": ["dog"], "dog": ["canine"]},
     }
     space = class_space_from_file(written("pets.json", json.dumps(content)))
-    assert (space.name, space.names) == ("my pets", ("Grey wolf", "Pug"))
+    assert (space.name, space.names) == ("my pets", ("Gray wolf", "Pug"))
     assert space.groups == {"at home": (1,), "wild": (0,)}
     assert space.group("dog").tolist() == [1]
     assert space.group("canine").tolist() == [0, 1]
 
 
-def test_a_folder_gives_its_sub_folders_sorted_as_text(tmp_path):
+def test_folder_classes_are_sorted_as_text(tmp_path):
     for name in ("2", "10", ".cache"):
         (tmp_path / "v1.0" / name).mkdir(parents=True)
     (tmp_path / "v1.0" / "README").touch()
@@ -76,7 +76,7 @@ def test_a_folder_gives_its_sub_folders_sorted_as_text(tmp_path):
     assert (space.name, space.ids) == ("v1.0", ("10", "2"))
 
 
-def test_a_given_name_wins(written):
+def test_given_name_overrides_the_file(written):
     assert class_space_from_file(written("a.json", '{"name": "b", "ids": ["x"]}'), "c").name == "c"
     assert class_space_from_file(str(written("a.csv", "id\nx\n")), name="c").name == "c"
 
@@ -115,7 +115,7 @@ def test_a_given_name_wins(written):
         ("a.txt", "pug\n", "expected a file that ends in .csv or .json"),
     ],
 )
-def test_a_fault_is_told_in_one_line_that_names_the_file(written, name, content, message):
+def test_class_space_from_file_rejects_invalid_files(written, name, content, message):
     path = written(name, content)
     with pytest.raises(FormatError, match=message) as caught:
         class_space_from_file(path)
@@ -123,24 +123,24 @@ def test_a_fault_is_told_in_one_line_that_names_the_file(written, name, content,
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_without_folders_is_told(tmp_path):
+def test_class_space_from_file_rejects_folders_without_folders(tmp_path):
     with pytest.raises(FormatError, match="has no sub-folders; expected one per class"):
         class_space_from_file(tmp_path)
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_class_space_from_file_rejects_missing_files(tmp_path):
     with pytest.raises(InputError, match=r"none\.csv: no such file"):
         class_space_from_file(tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize("column", ["parents", "group", "names"])
-def test_a_misspelled_column_of_a_csv_is_refused(written, column):
+def test_csv_with_a_misspelled_column_is_rejected(written, column):
     """The hierarchy, the groups or the names were left out without a word."""
     with pytest.raises(FormatError, match=f"unknown column '{column}'; did you mean"):
         class_space_from_file(written("pets.csv", f"id,{column}\nwolf,canine\n"))
 
 
-def test_other_columns_of_a_csv_are_for_people(written):
+def test_other_csv_columns_are_ignored(written):
     assert class_space_from_file(written("pets.csv", "id,remark\nwolf,gray\n")).ids == ("wolf",)
 
 
@@ -156,13 +156,13 @@ def test_other_columns_of_a_csv_are_for_people(written):
         ("a.json", f'{{"ids": {"[" * 500}{"]" * 500}}}', "expected a list of strings"),
     ],
 )
-def test_class_space_from_file_refuses_in_one_short_line(written, name, content, words):
+def test_class_space_from_file_errors_are_one_short_line(written, name, content, words):
     with pytest.raises(InputError, match=words) as refused:
         class_space_from_file(written(name, content))
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 300
 
 
-def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path):
+def test_folder_names_must_be_utf_8(tmp_path):
     (tmp_path / "v" / os.fsdecode(b"\xff")).mkdir(parents=True)
     with pytest.raises(FormatError, match=r"'\\udcff' is not valid UTF-8: rename it first"):
         class_space_from_file(tmp_path / "v")

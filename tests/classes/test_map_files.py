@@ -13,7 +13,7 @@ def read(tmp_path, name, text):
     return class_map_from_file(path, SOURCE, TARGET, MapRule.ANY_IN_TOP_K)
 
 
-def test_a_csv_has_a_pair_a_row(tmp_path):
+def test_csv_has_one_pair_per_row(tmp_path):
     rows = "target,source\ndog,pug\ncat,tabby\ndog,collie\ndog,pug\nparrot,\n"
     class_map = read(tmp_path, "map.csv", rows)
     assert class_map.sources == ((0, 1), (2,), ())
@@ -41,12 +41,12 @@ def test_a_json_object_lists_ids_or_indices(tmp_path):
         ("map.txt", "dog pug", "expected a file that ends in .csv or .json"),
     ],
 )
-def test_a_fault_is_told_in_one_line_that_names_the_file(tmp_path, name, text, message):
+def test_class_map_from_file_rejects_invalid_files(tmp_path, name, text, message):
     with pytest.raises(FormatError, match=message) as caught:
         read(tmp_path, name, text)
     assert str(caught.value).startswith(f"{tmp_path / name}: ")
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_class_map_from_file_rejects_missing_files(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         class_map_from_file(tmp_path / "map.csv", SOURCE, TARGET, MapRule.WITHIN_MAPPED)

@@ -81,7 +81,7 @@ def complete(case: Case, file: Path, workspace: Path, beside: dict[object, Path]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_import_refuses_or_explains_a_damaged_file(case: Case, base, tmp_path):
+def test_import_rejects_or_explains_a_damaged_file(case: Case, base, tmp_path):
     bench = Bench(base, tmp_path)
     content = case.content(tmp_path)
     file = tmp_path / case.file
@@ -101,7 +101,7 @@ def test_import_refuses_or_explains_a_damaged_file(case: Case, base, tmp_path):
     assert not complaints, "\n".join(complaints)
 
 
-def test_adding_a_damaged_folder_refuses_or_explains(base, tmp_path):
+def test_add_rejects_or_explains_a_damaged_folder(base, tmp_path):
     bench = Bench(base, tmp_path)
     root = tmp_path / "images"
     arguments = ("testsets", "add", "zoo", root, "--classes", shelf(tmp_path)["ANIMALS"], "-w", bench.workspace)

@@ -134,7 +134,7 @@ class TestMeasured:
         (["review", "--difference", "20", "--differing", "10"], "cannot exceed --differing, 10 %"),
     ],
 )
-def test_plan_refuses_what_has_no_meaning(arguments, message):
+def test_plan_rejects_invalid_assumptions(arguments, message):
     ran = run("plan", *arguments)
     assert ran.code in (1, 2)
     assert message in " ".join(ran.err.replace("│", " ").split())
@@ -152,7 +152,7 @@ def test_plan_refuses_what_has_no_meaning(arguments, message):
         (["review", "a", "nobody"], "nobody"),
     ],
 )
-def test_plan_of_a_workspace_refuses_what_is_not_there(workspace, arguments, message):
+def test_plan_of_a_workspace_rejects_invalid_options(workspace, arguments, message):
     ran = run("plan", *arguments, "-t", "set", "-w", workspace)
     assert ran.code in (1, 2)
     assert message in " ".join(ran.err.replace("│", " ").split())

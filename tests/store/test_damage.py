@@ -49,7 +49,7 @@ def root(template: Path, tmp_path: Path) -> Path:
 def checked_files(root: Path) -> list[Path]:
     """Every file of the workspace but its settings and its images."""
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and path.name != "regrade.toml"]
-    return [path for path in files if "images" not in path.relative_to(root).parts]
+    return [path for path in files if "photos" not in path.relative_to(root).parts]
 
 
 def test_every_kind_of_file_is_in_the_workspace(root):
