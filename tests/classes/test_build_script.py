@@ -24,7 +24,7 @@ def script():
 
 @pytest.fixture
 def timm_info(tmp_path):
-    """The committed classes in the form of timm's tables."""
+    """The committed classes in the format of timm's tables."""
     space = imagenet_1k()
     (tmp_path / "imagenet_synsets.txt").write_text("\n".join(space.ids))
     for subset in ("imagenet-a", "imagenet-r"):

@@ -87,7 +87,7 @@ def test_definition_falls_back_to_timm(wordnet, monkeypatch):
         None,
         b"",
         b"\xff\x00 not WordNet at all",
-        b" " * 2084071 + DOG_LINE.encode()[:60],  # cut off in the middle of a line
+        b" " * 2084071 + DOG_LINE.encode()[:60],  # truncated in the middle of a line
         b" " * 2084071 + DOG_LINE.encode().replace(b"dog", b"cat"),  # another version: other offsets
     ],
     ids=["no data.noun", "empty", "garbage", "cut off", "another version"],

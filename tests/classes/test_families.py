@@ -1,4 +1,4 @@
-"""Families by the word that people have for them."""
+"""Families of classes by word."""
 
 import pytest
 

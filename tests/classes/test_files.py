@@ -135,7 +135,7 @@ def test_class_space_from_file_rejects_missing_files(tmp_path):
 
 @pytest.mark.parametrize("column", ["parents", "group", "names"])
 def test_csv_with_a_misspelled_column_is_rejected(written, column):
-    """The hierarchy, the groups or the names were left out without a word."""
+    """A misspelled column would silently drop the hierarchy, the groups or the names."""
     with pytest.raises(FormatError, match=f"unknown column '{column}'; did you mean"):
         class_space_from_file(written("pets.csv", f"id,{column}\nwolf,canine\n"))
 

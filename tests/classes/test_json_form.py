@@ -10,7 +10,7 @@ from regrade.core import ClassSpace, FormatError, Hierarchy, InputError
 
 
 def everything(space):
-    """All that a class space has, as values that can be compared."""
+    """All fields of a class space, for comparison."""
     fields = {field.name: getattr(space, field.name) for field in dataclasses.fields(space)}
     hierarchy = fields.pop("hierarchy")
     return fields, hierarchy and (hierarchy.parents, hierarchy.lemmas)

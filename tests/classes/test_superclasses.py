@@ -1,4 +1,4 @@
-"""Superclasses: of WordNet for ImageNet, groups for other spaces, none where there is nothing."""
+"""Superclasses of ImageNet and of other class spaces."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def test_superclasses_of_imagenet_match_its_groups():
     assert kinds.names == tuple(WORDNET_KINDS) and "67 kinds" in kinds.rule
     for place, concept in enumerate(WORDNET_KINDS.values()):
         assert np.flatnonzero(kinds.members[:, place]).tolist() == space.group(concept).tolist()
-        assert kinds.members[:, place].sum() >= 2  # a kind of one class would say nothing
+        assert kinds.members[:, place].sum() >= 2  # a superclass of one class would be useless
     assert kinds.members.any(axis=1).sum() == 814
 
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with what a user gives: one clear line, a non-zero exit, and nothing changed."""
+"""Invalid input: one line on standard error, a non-zero exit code, and no changes."""
 
 import io
 import json
@@ -54,7 +54,7 @@ def flipped(content: bytes, seed: int) -> bytes:
 
 @pytest.fixture
 def refused(pets: Path) -> Callable[..., None]:
-    """Holds a command to being refused in one line with these words, the workspace left as it was."""
+    """Assert that a command fails with one line that contains these words, and changes nothing."""
 
     def check(arguments: tuple[object, ...], *words: str, code: int = 1) -> None:
         before = snapshot(pets)
@@ -456,14 +456,14 @@ class TestArguments:
 
 
 def commands_below(command, path=()):
-    """All commands with the words that call them."""
+    """All commands with their names."""
     if not hasattr(command, "commands"):
         return [(path, command)]
     return [each for name, below in command.commands.items() for each in commands_below(below, (*path, name))]
 
 
 def values_of_commands():
-    """The words before every value that a command takes: options in each spelling, and arguments."""
+    """The arguments before every value of a command: options in each spelling, and positional arguments."""
     for path, command in commands_below(typer.main.get_command(app)):
         for parameter in command.params:
             if parameter.param_type_name == "argument":

@@ -1,4 +1,4 @@
-"""ImageNet-C both ways, as a user meets it: the released folders, and corruptions made as images are read."""
+"""ImageNet-C from the command line: the released folders, and generated corruptions."""
 
 import json
 import shutil
@@ -132,7 +132,7 @@ class TestCorrupt:
         run_well("predict", model, "-t", "zoo", "-t", "zoo-c", "-w", zoo, *PREPROCESSING)
         command = ("grade", "-t", "zoo-c", "--slice", "corruption", "--slice", "severity", "-w", zoo, "--json")
         rows = {row["slice"]: row["top1"]["value"] for row in json.loads(run_well(*command).out)["rows"]}
-        # dark dogs of 40 and 60, made lighter by half of white, pass for cats; the other two leave the mean as it is
+        # dark dogs of 40 and 60, brightened by half of white, become cats; the other corruptions keep the mean
         assert rows["corruption=contrast"] == rows["corruption=gaussian_noise"] == 1
         assert 0.5 < rows["corruption=brightness"] < 1
         assert rows["severity=1"] == 1 and rows["severity=5"] == pytest.approx(10 / 12)
@@ -171,7 +171,7 @@ class TestCorrupt:
 class TestGrade:
     @pytest.fixture
     def graded(self, zoo, tmp_path) -> Path:
-        """The zoo under three corruptions, predicted; brightness makes cats of dogs."""
+        """The zoo under three corruptions, predicted; brightness turns dogs into cats."""
         (tmp_path / "toy.py").write_text(MODEL)
         part = ("--corruption", "brightness", "--corruption", "contrast", "--corruption", "gaussian_noise")
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", *part, "-w", zoo)

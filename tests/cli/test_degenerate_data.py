@@ -1,4 +1,4 @@
-"""Data at the edge of what statistics can use: every command gives a clear line or valid intervals."""
+"""Degenerate data: every command prints one error line or valid intervals."""
 
 import json
 import math
@@ -72,7 +72,7 @@ REFUSED = {
     "one image": {"generalization", "plan disparity"},
     **{name: {"generalization"} for name in ("all right", "all wrong", "identical models")},
 }
-"""Commands that have nothing to compute, and say so in a line."""
+"""Commands that have nothing to compute and print one line."""
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -82,7 +82,7 @@ def case(request):
 
 @pytest.fixture(scope="module")
 def workspace(case, tmp_path_factory):
-    """Two test sets of one case, and labels under which a sample is drawn that no one has judged."""
+    """Two test sets of one case, and a label set with a sample that nobody has judged."""
     folder = tmp_path_factory.mktemp("edge")
     result = regrade.init(folder / "W")
     for name in ("old", "new"):

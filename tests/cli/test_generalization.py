@@ -60,7 +60,7 @@ def test_printed_table_is_truncated_and_has_notes(four_sets):
     assert "the first 24 of 67" in shown
     for words in ("mean change of top-1 -12.1", "overfitting:", "difficulty:", "losses:", "furthest from the line: "):
         assert words in shown
-    assert "fv_16k -1" in shown  # the model whose columns are published in reverse stands out
+    assert "fv_16k -1" in shown  # the model whose published columns are reversed is an outlier
 
 
 def test_selected_models(four_sets):

@@ -86,7 +86,7 @@ def study_data(tmp_path_factory) -> Made:
 
 
 def _best_five(mapped: tuple[int, ...], right: bool) -> tuple[int, ...]:
-    """The first of the mapped classes or, if wrong, a fish first and a mapped class third."""
+    """Five classes: a mapped class first if right, otherwise a fish first and a mapped class third."""
     if not mapped:
         return FISH
     return (mapped[0], *FISH[:4]) if right else (FISH[0], FISH[1], mapped[-1], FISH[2], FISH[3])

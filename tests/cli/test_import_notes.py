@@ -1,4 +1,4 @@
-"""What an import leaves out or takes for something is told in a line, and in JSON."""
+"""Imports print notes about skipped and interpreted content, also in JSON."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ SCORES = np.random.default_rng(0).dirichlet(np.ones(10), 6)
 
 @pytest.fixture
 def imported(pets: Path, tmp_path: Path):
-    """Imports a file and gives the lines for people and the data, which hold the same notes."""
+    """Import a file; return the printed lines and the JSON data, which contain the same notes."""
 
     def of(kind: str, name: str, content: str | bytes, *options: str) -> tuple[list[str], dict]:
         (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""A full disk, a killed process, two at a time: what is stored is whole, and the next command finds it so."""
+"""Full disks, killed processes and concurrent commands never leave partial files."""
 
 import errno
 import json
@@ -55,7 +55,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 class TestFullDisk:
-    """For real, by a limit on file sizes and by a small disk; and at every single step, by a false disk."""
+    """With real limits (file size, a small disk), and with a simulated failure at every step."""
 
     LIMITED = """
 import resource, signal
@@ -78,7 +78,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
         before = snapshot(pets)
         ran = run_warm(
             *import_many(scores_file(tmp_path / "s.npy", 3000), pets), first=self.LIMITED.format(size=50_000)
-        )  # room for the top five, not for all scores
+        )  # enough space for the top five, not for all scores
         assert_one_line(ran, "larger than this system allows")
         assert snapshot(pets) == before
 
@@ -128,7 +128,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 
 
 def fill_up(patch: pytest.MonkeyPatch, steps: int) -> None:
-    """Let the first calls through that make, write or move something, and refuse the next one."""
+    """Let the first calls succeed that create, write or move something, and fail the next one."""
     left = [steps]
     reading = Path.open
 

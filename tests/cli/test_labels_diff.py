@@ -1,4 +1,4 @@
-"""From votes to versions to what they did, by the command line; and every figure as of any version."""
+"""Label versions from votes, their differences, and results under any version."""
 
 import json
 
@@ -14,7 +14,7 @@ PLAIN = "image,class\n" + "".join(f"{image},{label}\n" for image, label in zip(I
 
 @pytest.fixture
 def world(pets, tmp_path):
-    """Two models, and labels in two versions: a panel found that p2 is a cat too, and that p0 is a drawing."""
+    """Two models, and labels in two versions: a panel decided that p2 is a cat too, and that p0 is a drawing."""
     (tmp_path / "second.csv").write_text(wide("cat", "dog", "bird", "cat", "frog", "deer"))
     run_well("import", "predictions", tmp_path / "second.csv", "-t", "pets", "-w", pets)
     (tmp_path / "own.csv").write_text(PLAIN)
@@ -65,7 +65,7 @@ def test_unknown_versions(world):
 
 
 class TestAnyVersion:
-    """Every figure can be had as of any version; a name alone is the newest."""
+    """Every result can be computed under any version; a name alone is the newest."""
 
     def value(self, world, *arguments):
         return json.loads(run_well(*arguments, "-t", "pets", "-w", world, "--json").out)

@@ -1,4 +1,4 @@
-"""A disk that is read-only, full or failing, a ledger that is damaged or locked: one line, whatever the command."""
+"""Read-only, full or failing disks, and damaged or locked ledgers: one error line for every command."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class TestReading:
 
 @contextmanager
 def locked(workspace):
-    """Another process writes to the ledger, for as long as this is entered."""
+    """A context in which another process holds a write lock on the ledger."""
     with closing(sqlite3.connect(workspace / "ledger.sqlite", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         yield
@@ -116,7 +116,7 @@ print(json.dumps([dataclasses.asdict(run(*command)) for command in commands]))
 
 
 def test_read_only_mount_is_one_line(workspace, tmp_path):
-    """For real, where this machine lets a test mount something; one process, which runs one command after another."""
+    """With a real read-only mount, if this machine allows it; one process runs all commands."""
     target = tmp_path / "mounted"
     target.mkdir()
     bind = f"mount --bind {workspace} {target} && mount -o remount,ro,bind {target}"

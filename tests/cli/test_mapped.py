@@ -1,4 +1,4 @@
-"""Sets whose labels are in other classes than the models': added and graded by two commands."""
+"""Test sets with other classes than the models predict."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ from regrade.testsets import entry
 from regrade.workspace import open as open_workspace
 
 FISH = (0, 1, 2, 3, 4)
-"""Classes that stand for nothing here."""
+"""Classes that are not mapped to any label."""
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def empty(tmp_path: Path) -> Path:
 
 
 def write_answers(path: Path, answers: dict[str, tuple[int, ...]]) -> Path:
-    """The best five classes of ImageNet for each example, best first; fish where fewer are given."""
+    """The best five classes of ImageNet for each example, best first; filled with fish."""
     best = ((example, *given, *FISH[: 5 - len(given)]) for example, given in answers.items())
     return write_csv(path, ("id", "top1", "top2", "top3", "top4", "top5"), *best)
 
@@ -44,7 +44,7 @@ def import_answers(workspace: Path, test_set: str, answers: dict[str, tuple[int,
 
 
 def graded(workspace: Path, test_set: str, *options: object) -> tuple[dict, list[str]]:
-    """Of each slice of the only model top-1 and top-5 as (right, counted), and the notes."""
+    """Top-1 and top-5 of the only model for each slice as (right, counted), and the notes."""
     result = json.loads(run_well("grade", "-t", test_set, *options, "--json", "-w", workspace).out)
     rows = {}
     slices = len(result["rows"]) - 1
@@ -333,7 +333,7 @@ class TestOwnMap:
 
 
 class TestCatalogCommands:
-    """What the catalog says adds a set, word for word, on a release made small."""
+    """The commands of the catalog work on small versions of the releases."""
 
     @pytest.mark.parametrize("name", ["objectnet", "geode", "dollarstreet"])
     def test_command_adds_the_set(self, empty, tmp_path, monkeypatch, name):

@@ -63,7 +63,7 @@ def folder(tmp_path) -> Path:
 
 @pytest.fixture(autouse=True)
 def fresh_modules(monkeypatch):
-    """The good model of each folder is a module of its own."""
+    """The valid model of each folder is a separate module."""
     monkeypatch.delitem(sys.modules, "good", raising=False)
 
 
@@ -215,7 +215,7 @@ def test_predict_writes_to_a_relative_workspace_after_a_change_of_folder(folder,
 
 
 def test_predict_distinguishes_control_c_from_a_raised_interrupt(folder):
-    """The real one ends the run with 130, also while model code runs that catches and raises it again."""
+    """A real Control-C ends the run with 130, even if model code catches and raises it again."""
     text = """
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reviews of mistakes and the study of them, from the command line: small by hand, and 67 models with ReaL."""
+"""Mistake reviews and the study of mistakes: small examples by hand, and 67 models with ReaL."""
 
 import csv
 import io

@@ -6,7 +6,7 @@ from running import run, run_well
 
 
 def test_models_check(pack, tmp_path):
-    """The pack's names are not timm's: a file of our own names two of them, one of them wrongly."""
+    """The pack has no timm names, so our own CSV lists two of its models, one with a wrong accuracy."""
     path = tmp_path / "figures.csv"
     path.write_text("model,top1\nresnet50,76.13\nalexnet,60.0\n")
     command = ("models", "check", "-t", "imagenet-val", "--published", path, "--prefix", "", "-w", pack)

@@ -1,4 +1,4 @@
-"""Multi-label accuracy end to end, against a slow restatement of both rules from the annotations themselves."""
+"""Multi-label accuracy end to end, compared with a slow reference implementation of both rules."""
 
 import json
 import shutil
@@ -195,7 +195,7 @@ class TestVersions:
 
 
 def test_class_in_two_lists_has_the_best_state(pets, tmp_path):
-    """A class is right if it stands among the correct ones, wherever else it stands."""
+    """A class in the correct list is correct, even if it is in another list too."""
     content = {"initial_annots": {"p0": {"correct": ["cat"], "wrong": ["cat"], "unclear": ["dog"]}}}
     (tmp_path / "v3.json").write_text(json.dumps(content))
     command = ("import", "labels", tmp_path / "v3.json", "--format", "multilabel-v3", "-t", "pets", "--name", "v3")

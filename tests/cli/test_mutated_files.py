@@ -1,4 +1,4 @@
-"""Damaged files of every form: one clear line or a result that is explained, and never a traceback or a warning.
+"""Damaged files of every format: one error line or a result with notes, and never a traceback or a warning.
 
 Each run draws the same damage. ``REGRADE_MUTATIONS`` says how many files (default: 300); a failure names its case and
 number, and `Case.mutated` gives the same bytes again.
@@ -27,7 +27,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Bench:
-    """A workspace of its own for every import, and what came of the file before it was damaged."""
+    """A new workspace for every import, and the result of the undamaged file."""
 
     def __init__(self, base: Path, folder: Path) -> None:
         self.base, self.workspace = base, folder / "W"
@@ -51,7 +51,7 @@ class Bench:
         return ran
 
     def complaint(self, arguments: tuple[object, ...], whole: tuple[Ran, object] | None) -> str:
-        """What is wrong with how an import ends, if anything; ``whole`` came of the undamaged file."""
+        """Why the outcome of an import is wrong, or an empty text; ``whole`` is the result of the undamaged file."""
         try:
             ran = self.run(arguments)
             result = state(self.workspace) if ran.code == 0 else None

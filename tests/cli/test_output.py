@@ -26,7 +26,7 @@ def test_json_is_written_in_few_chunks():
     with redirect_stdout(Counted()) as out:
         show(Table("t", (), ()), DATA, Form.JSON)
     assert out.getvalue() == json.dumps(DATA, indent=2) + "\n"
-    assert 2 < out.writes < 100  # neither all in memory at once, nor a call of the system a number
+    assert 2 < out.writes < 100  # neither one large write nor one write per number
 
 
 def test_json_rejects_nan():

@@ -134,7 +134,7 @@ def test_unreadable_images(workspace, tmp_path):
 
 
 class TestUnreadableFolder:
-    """The folder of images is there but empty, as a mount point without its disk is."""
+    """The folder of images is empty, like a mount point without its disk."""
 
     @pytest.fixture
     def unmounted(self, workspace, tmp_path):
@@ -241,11 +241,11 @@ class TestErrors:
 
 
 class TestOwnCode:
-    """Code of the user's own behind a model, in more files than one."""
+    """A model with the user's own code in several files."""
 
     @pytest.fixture
     def layered(self, workspace) -> Path:
-        """The models' file takes its weights from a module beside it."""
+        """The file of the models imports its weights from another module."""
         (workspace.parent / "helper.py").write_text("SEED = 0\n")
         text = MODEL.replace("default_rng(0)", "default_rng(SEED)").replace(
             "import time", "import time\nfrom helper import SEED"
@@ -415,7 +415,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
 
 def test_full_disk_keeps_earlier_parts(workspace, run_warm):
-    """Room for each part of 88 kB, but not for the 120 kB of all scores together."""
+    """Enough space for each part of 88 kB, but not for the 120 kB of all scores."""
     many(workspace, 6000)
     command = predict(workspace, "--keep", "scores", "--json", test_set="many")
     ran = run_warm(*command, first=LIMITED)

@@ -1,4 +1,4 @@
-"""The commands of the manual on the published predictions: 67 models, 50,000 images, figures known beforehand."""
+"""The documented commands on published predictions: 67 models, 50,000 images, known results."""
 
 import csv
 import io
@@ -79,7 +79,7 @@ class TestGrade:
         assert row(grade, "alexnet", "n02085620")["top1"]["n"] == 50
 
     def test_within_200_classes(self, pack):
-        """Without full scores the answer is known where one of the five best classes is among the 200."""
+        """Without full scores, the prediction is known if one of the top five classes is among the 200."""
         graded_row = row(graded(pack, "--within", "imagenet-a", "--model", "alexnet"), "alexnet")
         assert graded_row["top1"]["n"] == 200 * 50
         assert graded_row["top5"] is None
@@ -194,7 +194,7 @@ class TestImportAgain:
         assert snapshot(pack) == before
 
     def test_shifted_real_labels_are_rejected(self, pack, published, tmp_path):
-        """Entry i belongs to image i + 1; whoever takes it for image i is told."""
+        """Entry i belongs to image i + 1; a file shifted by one is rejected."""
         lists = json.loads((published / "real" / "real.json").read_text())
         before = snapshot(pack)
         for shifted in ([*lists[1:], lists[0]], [lists[-1], *lists[:-1]]):
@@ -226,7 +226,7 @@ def test_the_installed_command(pack):
 
 
 def test_whole_workflow_in_processes(published, tmp_path, run_warm):
-    """The first commands of the manual, word for word, in an empty folder."""
+    """The first documented commands, in an empty folder."""
     source = published / "recht2019" / "imagenetv2-top-images.top5.parquet"
     for words in (
         "init W",

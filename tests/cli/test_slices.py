@@ -147,7 +147,7 @@ class TestImageNetX:
 
 
 class TestImageNetM:
-    """The list that comes inside the multi-label annotations."""
+    """The list in the file of multi-label annotations."""
 
     @pytest.fixture
     def annotations(self, tmp_path) -> Path:

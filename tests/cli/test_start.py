@@ -1,4 +1,4 @@
-"""A command waits only for what it needs: what it does not load, it cannot be slow for."""
+"""Start-up time: commands import only the packages that they need."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ COMMANDS = (
 
 
 def loaded_by(code, *arguments):
-    """The modules that a process of its own has loaded in the end: the last line it writes."""
+    """The modules loaded by a new process, from the last line that it prints."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return set(done.stderr.splitlines()[-1].split())

@@ -34,10 +34,10 @@ class TestPublished:
             np.testing.assert_allclose(values, np.transpose(values), atol=1e-12)
         for pair in studied["pairs"]:
             assert pair["kappa"]["low"] < pair["kappa"]["value"] < pair["kappa"]["high"]
-            assert pair["excess"]["high"] < 0  # every two of them err together
+            assert pair["excess"]["high"] < 0  # every pair shares errors
 
     def test_variants_are_most_similar_and_families_are_clusters(self, studied):
-        """Two ports of one network come first; Fisher vectors, which are no networks, stay among themselves."""
+        """Two ports of one network are the most similar pair; Fisher vectors form their own cluster."""
         assert {studied["pairs"][0][name] for name in ("first", "second")} == {"resnet_v1_101_tf", "cafferesnet101"}
         clusters = {}
         for row in studied["models"]:

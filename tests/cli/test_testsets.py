@@ -231,7 +231,7 @@ class TestAdd:
 
 
 class TestAttach:
-    """The test set pets came with predictions; its images come later."""
+    """The test set pets was created by an import of predictions; its images are added later."""
 
     def test_by_id_without_extension(self, pets, images):
         run_well("testsets", "add", "pets", images, "-w", pets)

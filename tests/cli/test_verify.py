@@ -1,4 +1,4 @@
-"""regrade verify and regrade upgrade: what is damaged or missing is named, and an older workspace is brought along."""
+"""regrade verify reports damaged and missing files; regrade upgrade converts older workspaces."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def root(template, tmp_path):
-    """A workspace of one's own with every kind of file; what was imported lies beside it."""
+    """A copy of a workspace with every kind of file, next to the imported files."""
     return shutil.copytree(template, tmp_path, dirs_exist_ok=True) / "W"
 
 
@@ -151,7 +151,7 @@ def test_verify_and_list_report_missing_images(root):
 @pytest.mark.parametrize("empty_folder", [False, True])
 def test_missing_images_can_be_registered_at_a_new_path(root, empty_folder):
     (root / "photos").rename(root.parent / "away")
-    if empty_folder:  # as where a disk is not mounted
+    if empty_folder:  # like a disk that is not mounted
         (root / "photos").mkdir()
     run_well("testsets", "add", "shelf", root.parent / "away", "-w", root)
     assert run("verify", "-w", root).code == 0

@@ -1,4 +1,4 @@
-"""Checkpoints of an ensemble: what belongs together, and what is refused."""
+"""Checkpoints of an ensemble."""
 
 import numpy as np
 import pytest

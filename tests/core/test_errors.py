@@ -9,7 +9,7 @@ ALL = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubcla
 
 
 def drawn_tree():
-    """The tree in the module's docstring as {class: parent}, told by how far each is indented."""
+    """The tree in the module's docstring as {class: parent}, by indentation."""
     parents, above = {}, {}
     for line in inspect.getdoc(errors).splitlines():
         if match := re.match(r"^([│ ├└─]*)([A-Z]\w+)(?: \(\w+\))? {2,}", line):

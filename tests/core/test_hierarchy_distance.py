@@ -30,7 +30,7 @@ def class_spaces(draw):
 
 
 def slow_distance(space, x, y, steps, paths):
-    """Walk every pair of paths and take the least over all meeting points."""
+    """Reference: the minimum over all common concepts of every pair of paths."""
     if x == y:
         return 0
     count = None if paths is Paths.ALL else 1

@@ -1,4 +1,4 @@
-"""A review of mistakes: spellings, checks and what makes two equal."""
+"""Mistake reviews: spellings, validation and digests."""
 
 from dataclasses import replace
 

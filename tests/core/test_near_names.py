@@ -1,4 +1,4 @@
-"""Names that are almost surely another name."""
+"""Recognizing misspelled names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a panel makes of its votes: every combination of three votes against the rule, written out."""
+"""Decisions of a panel: every combination of three votes."""
 
 from itertools import product
 

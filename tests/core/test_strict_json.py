@@ -1,4 +1,4 @@
-"""JSON that says two things at once, or nothing that can be stored, is refused."""
+"""The strict JSON parser."""
 
 import pytest
 

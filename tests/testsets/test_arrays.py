@@ -1,4 +1,4 @@
-"""Images as arrays, in the shapes that libraries save them in."""
+"""The reader of NPY and NPZ files."""
 
 import numpy as np
 import pytest

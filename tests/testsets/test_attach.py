@@ -1,4 +1,4 @@
-"""Images for a test set that came with predictions: found by id, or refused."""
+"""Matching images to the examples of an existing test set."""
 
 import numpy as np
 import pytest

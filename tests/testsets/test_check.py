@@ -1,4 +1,4 @@
-"""Checking a test set: every image is read, and what is amiss is named."""
+"""Checking a test set: every image is read, and problems are reported."""
 
 import dataclasses
 import threading
@@ -149,7 +149,7 @@ class TestDigest:
 
 
 class Counting(Images):
-    """Ten thousand images, and how far reading runs ahead of what was taken in."""
+    """Count how far reading runs ahead of the consumer, for ten thousand images."""
 
     def __init__(self):
         self.read_so_far, self.lock = 0, threading.Lock()

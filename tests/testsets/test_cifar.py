@@ -1,4 +1,4 @@
-"""CIFAR-10's own binary form."""
+"""The reader of the binary format of CIFAR-10."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Names of classes: one reading for all of them, stated or proven, whatever their order."""
+"""Mapping names to classes by a given or detected layout."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A contact sheet shows a few images with their labels, the same ones for the same seed."""
+"""Contact sheets of random images with their labels."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Corrupted images: made from clean ones as they are read, the same way whatever is read before or beside them."""
+"""Test sets of corrupted images, which are computed deterministically when they are read."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Images as they really come: odd modes, odd orientations, odd names, damage."""
+"""Decoding images: unusual modes, orientations and names, and damaged files."""
 
 import importlib
 import io
@@ -16,7 +16,7 @@ from regrade.core import Orientation, UnreadableImage
 from regrade.testsets import decode, decode_gray_or_rgb, pixels_of
 from regrade.testsets.decode import SILENCE
 
-decoding = importlib.import_module("regrade.testsets.decode")  # the package's own name for it is the function
+decoding = importlib.import_module("regrade.testsets.decode")  # the package exports the function under this name
 
 GRAY = np.arange(256, dtype=np.uint8).reshape(16, 16)
 RAMP = np.linspace(0, 65535, 256).astype(np.uint16).reshape(16, 16)
@@ -104,7 +104,7 @@ class TestOrientation:
     UPRIGHT = noise(5, (24, 16))
 
     def stored(self, note: int, form: str = "PNG") -> bytes:
-        """The upright image as a camera held otherwise would store it."""
+        """An image stored with a rotation and its EXIF orientation."""
         undo = {2: 2, 3: 3, 4: 4, 5: 5, 6: 8, 7: 7, 8: 6}
         exif = Image.Exif()
         exif[0x0112] = undo.get(note, 1)
@@ -307,7 +307,7 @@ GRAY_IMAGES = {
 
 
 class TestGray:
-    """Gray images stay gray where they are resized next: a quarter of the memory, and the same pixels."""
+    """Gray images stay gray, with the same pixels and less memory."""
 
     @pytest.mark.parametrize("mode", GRAY_IMAGES)
     def test_decode_gray_or_rgb_keeps_gray_images_gray(self, mode):

@@ -1,4 +1,4 @@
-"""The downloader against a server on this machine that serves well, drops, truncates, corrupts, and worse."""
+"""The downloader, tested with a local server that drops connections, truncates and corrupts files."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ from regrade.core import DownloadError, InputError, WriteError
 from regrade.testsets.catalog import Download
 from regrade.testsets.download import RetryPolicy, download, shown
 
-module = importlib.import_module("regrade.testsets.download")  # the package may show the function under this name
+module = importlib.import_module("regrade.testsets.download")  # the package exports the function under this name
 
 BODY = random.Random(0).randbytes(1 << 20)
 OTHER = BODY[::-1]
@@ -34,7 +34,7 @@ QUICK = RetryPolicy(tries=3, first_wait=0.01, longest_wait=0.02, timeout=5)
 
 @dataclass
 class Site:
-    """What the server serves, how it misbehaves on each request in turn, and what it was requests."""
+    """The content of the server, its fault on each request in turn, and the requests that it received."""
 
     body: bytes = BODY
     tag: str = '"one"'
@@ -79,7 +79,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def start(self, site):
-        """The heading of a proper answer; returns the bytes that should follow."""
+        """Send the headers of a correct response, and return the bytes of its body."""
         requested = self.headers.get("Range")
         same = self.headers.get("If-Range") in (None, site.tag, site.changed)
         if not (requested and same and site.follows_ranges):
@@ -99,13 +99,13 @@ def serve(handler, site):
 
 
 def drop(handler, site):
-    """Send half of what is left, then cut the connection."""
+    """Send half of the remaining bytes, then close the connection."""
     rest = handler.start(site)
     handler.wfile.write(rest[: len(rest) // 2])
 
 
 def stall(handler, site):
-    """Send half of what is left, then nothing more."""
+    """Send half of the remaining bytes, then nothing more."""
     drop(handler, site)
     handler.wfile.flush()
     site.ended.wait(20)
@@ -326,7 +326,7 @@ def test_wrong_range_is_not_appended(site, tmp_path):
 
 @pytest.mark.parametrize(
     ("total", "ranges"),
-    [(len(BODY), []), (None, [f"bytes={len(BODY)}-"])],  # the latter is answered with 416 and the length
+    [(len(BODY), []), (None, [f"bytes={len(BODY)}-"])],  # the response to the latter is 416 with the length
 )
 def test_complete_part_is_renamed(site, tmp_path, total, ranges):
     (tmp_path / "file.bin.part").write_bytes(BODY)

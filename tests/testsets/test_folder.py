@@ -1,4 +1,4 @@
-"""Folders of images: what a folder's name means is stated or proven, never guessed by sorting."""
+"""The reader of folders of images; classes are never guessed from the order of folders."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which files of a folder are images, and what is said of the others."""
+"""Recognizing image files, and notes about other files."""
 
 import io
 

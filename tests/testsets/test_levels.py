@@ -1,4 +1,4 @@
-"""Folders above the class folders: stated by whoever adds a set, or proven by names that are known beforehand."""
+"""Levels of folders above the class folders: named by the user, or known from the catalog."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""GeoDE's and Dollar Street's tables: classes of their own, and the ImageNet classes that count as right."""
+"""The tables of GeoDE and Dollar Street: their own classes, and the accepted ImageNet classes."""
 
 from dataclasses import replace
 

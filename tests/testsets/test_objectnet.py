@@ -1,4 +1,4 @@
-"""The map that comes with ObjectNet's release."""
+"""The class map of ObjectNet's release."""
 
 import json
 import re

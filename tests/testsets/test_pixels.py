@@ -1,4 +1,4 @@
-"""Pixels are those of `decode_gray_or_rgb`, whoever decodes: a plain JPEG simplejpeg, all else Pillow."""
+"""`decode_pixels` equals `decode_gray_or_rgb`, with simplejpeg for plain JPEGs and Pillow for other files."""
 
 import importlib.util
 import io
@@ -19,7 +19,7 @@ from regrade.testsets import decode_gray_or_rgb, decode_pixels, pixels
 
 @pytest.fixture
 def decoded(monkeypatch):
-    """What simplejpeg has decoded, in order."""
+    """The files decoded by simplejpeg, in order."""
     if importlib.util.find_spec("simplejpeg") is None:
         skip("simplejpeg is not installed")
     decoder, seen = pixels._decoder(), []
@@ -34,7 +34,7 @@ def decoded(monkeypatch):
 
 
 def check(image, **options):
-    """Both give the same pixels, or the same reason why there are none."""
+    """Assert that both decoders give the same pixels or the same error."""
     try:
         expected = np.asarray(decode_gray_or_rgb(image, **options))
     except UnreadableImage as error:

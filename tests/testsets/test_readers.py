@@ -1,4 +1,4 @@
-"""One set of images in every form: the same labels and the same pixels, from any thread and any process."""
+"""The same images in every format: equal labels and pixels, from any thread and process."""
 
 import os
 import pickle
@@ -52,7 +52,7 @@ def test_order_does_not_depend_on_the_file_system(path, monkeypatch):
 
 
 class Backwards(list):
-    """The entries of a folder from last to first, closed as `os.scandir` is."""
+    """The entries of a folder in reverse order, as a context manager like `os.scandir`."""
 
     def __init__(self, entries):
         super().__init__(list(entries)[::-1])
@@ -66,7 +66,7 @@ class Backwards(list):
 
 def test_reading_from_many_threads_at_once(path):
     result, source = found_in(path)
-    for _ in range(5):  # a fresh object each time: the first reads are where threads would collide
+    for _ in range(5):  # a new object each time, since races would happen at the first reads
         images = open_images(source)
         positions = [*range(len(result.ids))] * 8
         with ThreadPoolExecutor(8) as pool:

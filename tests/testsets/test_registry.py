@@ -1,4 +1,4 @@
-"""Readers by name and by what they recognize."""
+"""The registry of readers."""
 
 import pytest
 from offered_readers import install

@@ -1,4 +1,4 @@
-"""Tables that name images, and Parquet files that hold them."""
+"""The readers of tables of paths and of Parquet files with images."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Tar shards in the layout of WebDataset, tidy and otherwise."""
+"""The reader of tar shards in the WebDataset format."""
 
 import gzip
 import json
@@ -129,7 +129,7 @@ class TestMembers:
         assert sorted(path.name for path in tmp_path.rglob("*")) == ["in", "x.tar"]
 
     def test_rejects_sparse_members(self, tmp_path):
-        """Its bytes in the shard are not those of the file."""
+        """The bytes of a sparse member in the shard differ from the file."""
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"))
         content = bytearray(path.read_bytes())
         content[156:157] = tarfile.GNUTYPE_SPARSE

@@ -1,4 +1,4 @@
-"""Readers of third parties come first, and are named when they fail."""
+"""Readers of third parties."""
 
 import functools
 import pickle
@@ -16,7 +16,7 @@ from regrade.testsets import ReaderOptions, check, open_images, reader_for, read
 
 @pytest.fixture
 def offer(monkeypatch):
-    """Offers readers by the entry-point group, as an installed package would."""
+    """Register readers as entry points, like an installed package."""
     return functools.partial(install, monkeypatch)
 
 

@@ -1,4 +1,4 @@
-"""Blur, each kind against a slow restatement."""
+"""Blur corruptions, compared with slow reference implementations."""
 
 import math
 
@@ -21,7 +21,7 @@ def test_defocus_turns_a_point_into_a_disc(severity, radius):
     got = defocus_blur(point, severity, RNG)[..., 0]
     down, right = np.nonzero(got)
     reach = np.hypot(down - 32, right - 32)
-    assert radius - 1 < reach.max() < radius + 1.5  # a soft edge is half a pixel wider
+    assert radius - 1 < reach.max() < radius + 1.5  # the smoothed edge is half a pixel wider
     inside = got[np.hypot(*(np.indices(got.shape) - 32)) < radius - 1.5]
     assert inside.min() == inside.max() == int(255 / (np.hypot(*(np.indices(got.shape) - 32)) <= radius).sum())
 
@@ -34,7 +34,7 @@ def test_defocus_equals_a_plain_filter():
 
 
 def slow_origins(shape: tuple[int, int], reach: int, offsets: np.ndarray) -> np.ndarray:
-    """Every pixel of the interior in turn, the last one first, becomes a copy of a near one."""
+    """Reference: every inner pixel in turn, the last one first, becomes a copy of a neighbor."""
     source = np.arange(shape[0] * shape[1]).reshape(shape)
     for y in range(shape[0] - reach, reach, -1):
         for x in range(shape[1] - reach, reach, -1):
@@ -56,7 +56,7 @@ def test_long_chains_of_copies_are_followed_to_their_end():
     offsets = np.zeros((2, 36, 36), dtype=int)
     offsets[1] = -1
     offsets[1, :, ::2] = 0
-    offsets[0] = 1  # every pixel copies one of the row below, which has copied already
+    offsets[0] = 1  # every pixel copies a pixel of the row below, which was replaced before
     np.testing.assert_array_equal(origins((40, 40), 2, offsets), slow_origins((40, 40), 2, offsets))
 
 
@@ -73,7 +73,7 @@ def test_motion_sideways_by_hand():
     row = np.array([[0, 0, 0, 1, 0, 0, 0]], dtype=np.float32)
     weights = [1, math.exp(-1 / 2), math.exp(-4 / 2)]
     got = motion_blurred(row, radius=1, sigma=1, angle=0)[0]
-    expected = np.array([0, *reversed(weights), 0, 0, 0]) / sum(weights)  # each pixel sees those to its right
+    expected = np.array([0, *reversed(weights), 0, 0, 0]) / sum(weights)  # the mean is over pixels to the right
     assert got == pytest.approx(expected, abs=1e-6)
 
 

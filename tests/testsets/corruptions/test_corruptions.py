@@ -1,4 +1,4 @@
-"""What holds for all corruptions: shape, repeatability, and more harm with severity."""
+"""Properties of all corruptions: shape, reproducibility, and distance by severity."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SEEDLESS = {"defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "
 
 
 def scene(seed: int, size: int = 224) -> np.ndarray:
-    """Soft colors with hard edges, much as a photograph has them."""
+    """An image with smooth colors and sharp edges, similar to a photograph."""
     rng = np.random.default_rng(seed)
     soft = [ndimage.gaussian_filter(rng.normal(size=(size, size)), sigma) * sigma for sigma in (2, 6, 20)]
     edges = 0.6 * (ndimage.gaussian_filter(rng.normal(size=(size, size)), 9) > 0)

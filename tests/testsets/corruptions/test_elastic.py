@@ -26,7 +26,7 @@ def test_elastic_transform_without_displacement_changes_nothing(monkeypatch):
 
 
 def test_affine_map_moves_three_points(monkeypatch):
-    """Bright spots on the three points are found again where chance has moved them."""
+    """Bright spots at the three points appear at their moved positions."""
     rubber(monkeypatch, 0, 1, 8)
     image = np.zeros((100, 100, 3), dtype=np.uint8)
     points = 50 + 33 * np.array([[1, 1], [1, -1], [-1, -1]])
@@ -41,10 +41,10 @@ def test_affine_map_moves_three_points(monkeypatch):
 
 
 def test_displacements_have_the_published_size(monkeypatch):
-    """On a slope of one level a pixel, the change of level is the move itself."""
+    """On a gradient of one level per pixel, the difference of levels equals the displacement."""
     rubber(monkeypatch, 29.28, 2.44, 0)
     slope = np.broadcast_to(np.arange(200, dtype=np.uint8)[:, None, None], (200, 200, 3)).copy()
     got = elastic_transform(slope, 1, np.random.default_rng(0)).astype(float)
     moves = (got - slope)[20:-20, 20:-20, 0] + 0.5
-    # uniform noise under a normal curve: its variance shrinks by 4 pi sigma squared
+    # a Gaussian filter reduces the variance of uniform noise by 4 pi sigma squared
     assert moves.std() == pytest.approx(29.28 * np.sqrt(1 / 3 / (4 * np.pi * 2.44**2)), rel=0.1)

@@ -10,15 +10,15 @@ GRAY = np.full((200, 200, 3), 128, dtype=np.uint8)
 def test_gaussian_noise_has_the_published_std(severity, spread):
     got = gaussian_noise(GRAY, severity, np.random.default_rng(0)).astype(float) / 255
     assert got.std() == pytest.approx(spread, rel=0.01)
-    assert got.mean() == pytest.approx(127.5 / 255, abs=0.002)  # fractions are dropped
+    assert got.mean() == pytest.approx(127.5 / 255, abs=0.002)  # fractions are truncated
 
 
 @pytest.mark.parametrize(("severity", "photons"), [(1, 60), (2, 25), (3, 12)])
 def test_shot_noise_is_poisson(severity, photons):
-    dark = np.full((200, 200, 3), 51, dtype=np.uint8)  # a fifth of white: cut off nowhere
+    dark = np.full((200, 200, 3), 51, dtype=np.uint8)  # a fifth of white: no value is clipped
     got = shot_noise(dark, severity, np.random.default_rng(0)).astype(float) / 255
     assert got.mean() == pytest.approx(0.2, abs=0.004)
-    assert got.var() == pytest.approx(0.2 / photons, rel=0.03)  # a Poisson count varies as its mean
+    assert got.var() == pytest.approx(0.2 / photons, rel=0.03)  # the variance of a Poisson variable is its mean
     assert len(np.unique(got)) < 2 * photons
 
 

@@ -14,7 +14,7 @@ IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
 class TestBrightness:
     def test_by_hand(self):
         colors = np.array([[[100, 50, 0], [0, 0, 0], [255, 10, 10], [240, 120, 60]]], dtype=np.uint8)
-        # the largest channel grows by 25.5, the others in proportion; black turns gray, and nothing passes 255
+        # the largest channel grows by 25.5, the others in proportion; black becomes gray, and values are clipped at 255
         expected = [[[125, 62, 0], [25, 25, 25], [255, 10, 10], [255, 127, 63]]]
         assert brightness(colors, 1, RNG).tolist() == expected
 
@@ -50,11 +50,11 @@ class TestFog:
         assert steps(1.4) > 1.5 * steps(1.7) and steps(1.7) > 1.2 * steps(3)
 
     def test_plasma_without_noise_is_the_mean_of_neighbors(self):
-        """Only the coarsest points are random if reach falls at once: the rest lies between its neighbors."""
+        """With a fast decay only the coarsest points are random; all others are between their neighbors."""
         heights = plasma(64, 1e6, np.random.default_rng(3))
         around = sum(np.roll(heights, shift, axis) for shift in (1, -1) for axis in (0, 1)) / 4
         corners = np.zeros_like(heights, dtype=bool)
-        corners[::32, ::32] = True  # those set first
+        corners[::32, ::32] = True  # the points that are set first
         assert np.abs(heights - around)[~corners].max() < 0.05
         assert heights[32, 0] != heights[0, 32] != heights[32, 32]
 
@@ -100,7 +100,7 @@ class TestFrost:
         assert min(levels) > 0.4 and max(levels) < 0.85 and np.ptp(levels) > 0.1
 
     def test_crystals_have_the_scale_of_photographs(self):
-        """There the finest detail has a spread of 6 to 17 gray levels, 10 in the mean, and clouds about as much."""
+        """In photographs, the finest detail has a std of 6 to 17 gray levels (mean 10), and clouds about as much."""
         panes = [255 * frosted_pane((224, 224), np.random.default_rng(seed)).mean(axis=2) for seed in range(12)]
         fine = [(pane - ndimage.gaussian_filter(pane, 1)).std() for pane in panes]
         coarse = [ndimage.gaussian_filter(pane, 32).std() for pane in panes]
