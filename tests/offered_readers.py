@@ -1,4 +1,4 @@
-"""Readers of third parties, sound and broken, as an installed package would offer them."""
+"""Valid and broken readers of third parties, as in an installed package."""
 
 # ruff: noqa: ARG002 - they are handed more than they look at
 
@@ -16,22 +16,22 @@ PNG = encoded(noise(0))
 
 
 class Drawers(Reader):
-    """Folders that hold a file called drawers, which the built-in readers would take for folders of classes."""
+    """Folders with a file named drawers, which built-in readers would read as class folders."""
 
     name = "drawers"
 
     def recognizes(self, path):
         return (path / "drawers").is_file()
 
-    def find(self, path, wanted):
-        return ReaderResult(("one", "two"), [wanted.space.index(i) for i in ("cat", "dog")], ("1", "2"))
+    def find(self, path, options):
+        return ReaderResult(("one", "two"), [options.space.index(i) for i in ("cat", "dog")], ("1", "2"))
 
     def open(self, source):
         return Drawn()
 
 
 class Drawn(Images):
-    """Two images: one sound, one that its reader stumbles over."""
+    """Two images: one valid, one that raises an error."""
 
     def read(self, position):
         if position:
@@ -61,14 +61,14 @@ class Stumbling(Drawers):
 class Short(Drawers):
     name = "short"
 
-    def find(self, path, wanted):
+    def find(self, path, options):
         return ReaderResult(("one", "two"), None, ("1",))
 
 
 class Nothing(Drawers):
     name = "nothing"
 
-    def find(self, path, wanted):
+    def find(self, path, options):
         return None
 
 
@@ -100,7 +100,7 @@ def not_a_reader():
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **offered: str) -> None:
-    """Offer readers of this module, or objects elsewhere, by the entry-point group."""
+    """Register readers of this module, or other objects, in the entry-point group."""
     points = [
         EntryPoint(name, value if ":" in value else f"{__name__}:{value}", ENTRY_POINTS)
         for name, value in offered.items()

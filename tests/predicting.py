@@ -58,7 +58,7 @@ class Toy(Model):
         recipe=RECIPE,
         space=CIFAR,
     ) -> None:
-        self.spec = ModelSpec(name, space.name, recipe.recipe, weights)
+        self.spec = ModelSpec(name, space.name, recipe.summary, weights)
         self.class_space = space
         self.preprocessing = recipe
         self.score_kind = ScoreKind.LOGITS

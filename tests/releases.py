@@ -1,4 +1,4 @@
-"""Released sets in their official layouts, made small: what lies in a folder is what the archives hold."""
+"""Small versions of released test sets in their official layouts."""
 
 import csv
 import json
@@ -38,7 +38,7 @@ def write_csv(path: Path, *rows: tuple) -> Path:
 
 
 def write_objectnet(folder: Path) -> Path:
-    """ObjectNet: images by folder, and beside them the labels of the folders and their ImageNet descriptions."""
+    """ObjectNet: images by folder, the labels of the folders, and their ImageNet descriptions."""
     root = folder / "objectnet-1.0"
     for number, place in enumerate(OBJECTNET_IMAGES):
         write_image(root / "images" / place, number)
@@ -63,11 +63,11 @@ GEODE = (
 
 
 def write_geode(folder: Path, rows: tuple = GEODE, *, images: bool = True) -> Path:
-    """GeoDE's list with ImageNet classes, beside the folder images of the archive."""
+    """The GeoDE list with ImageNet classes, next to the folder images."""
     table = []
-    for number, (example, thing, region, country, accepted) in enumerate(rows):
-        place = f"{region}/{country}/{country}_{thing}_{number}.jpg"
-        table.append((number, place, thing, region, country, "2022-03-24", "", "phone", "", "", "480x930", "no", "no",
+    for number, (example, label, region, country, accepted) in enumerate(rows):
+        place = f"{region}/{country}/{country}_{label}_{number}.jpg"
+        table.append((number, place, label, region, country, "2022-03-24", "", "phone", "", "", "480x930", "no", "no",
                       "no", accepted, number, example))  # fmt: skip
         if images:
             write_image(folder / "geode" / "images" / place, number)
@@ -89,7 +89,7 @@ STREET = (
 
 
 def write_dollarstreet(folder: Path, rows: tuple = STREET) -> Path:
-    """Dollar Street's test list, beside the folder assets of the archive; topics and classes are Python's lists."""
+    """The test list of Dollar Street, next to the folder assets; topics and classes are Python lists."""
     table = []
     for number, (example, country, region, topics, income, accepted) in enumerate(rows):
         place = f"assets/{example}/{example}.jpg"
@@ -110,7 +110,7 @@ def val_name(number: int) -> str:
 
 
 def write_imagenet_x(path: Path, factors: dict[int, tuple[str, ...]], classes: dict[int, int] | None = None) -> Path:
-    """ImageNet-X: one object a line, by the number of the validation image the factors that were chosen for it."""
+    """ImageNet-X: one JSON object per line, with the factors of one validation image."""
     rows = [
         {
             "file_name": val_name(number),

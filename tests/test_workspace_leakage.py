@@ -235,7 +235,7 @@ def test_leakage_does_not_store_an_unmounted_folder_as_unreadable(work, tmp_path
 
 def test_leakage_raises_if_all_images_are_missing(work, tmp_path):
     shutil.rmtree(tmp_path / "test")
-    with pytest.raises(InputError, match="which is gone"):
+    with pytest.raises(InputError, match="which does not exist any more"):
         work.leakage("test", size=64)
 
 

@@ -1,6 +1,6 @@
-"""A Ray cluster of two machines on this one, with a token: a program that prints its address and takes orders.
+"""A local Ray cluster of two nodes with a token: a program that prints its address and reads commands.
 
-``kill`` takes one machine away, as a power cut would; the end of the orders ends the cluster.
+``kill`` stops one node without a graceful shutdown; the end of standard input ends the cluster.
 """
 
 import subprocess
@@ -17,8 +17,8 @@ def serve(cpus: int) -> None:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False})
     second = cluster.add_node(num_cpus=cpus)
     print(cluster.address, flush=True)
-    for order in sys.stdin:
-        assert order == "kill\n"
+    for command in sys.stdin:
+        assert command == "kill\n"
         cluster.remove_node(second, allow_graceful=False)
         print("killed", flush=True)
     cluster.shutdown()
@@ -26,7 +26,7 @@ def serve(cpus: int) -> None:
 
 @dataclass(frozen=True)
 class TwoNodes:
-    """A running cluster: where it is, and what a driver's environment needs."""
+    """A running cluster: its address, and the environment variables of a driver."""
 
     address: str
     environment: dict[str, str]
@@ -40,20 +40,25 @@ class TwoNodes:
 
 @contextmanager
 def two_nodes(folder: Path, environment: dict[str, str], *, cpus: int = 2) -> Iterator[TwoNodes]:
-    """A cluster for as long as it is needed."""
+    """A context manager that runs a cluster."""
     token = folder / "token"
     token.write_text("0123456789abcdef" * 4)
-    also = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0"}
+    ray_variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0"}
     command = [sys.executable, __file__, str(cpus)]
     with (
         (folder / "ray.log").open("w") as log,
         subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment | also
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=environment | ray_variables,
         ) as process,
     ):
         address = process.stdout.readline().strip()
         assert address, (folder / "ray.log").read_text()
-        yield TwoNodes(address, environment | also, process)
+        yield TwoNodes(address, environment | ray_variables, process)
         process.stdin.close()
 
 

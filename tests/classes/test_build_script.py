@@ -24,7 +24,7 @@ def script():
 
 @pytest.fixture
 def timm_info(tmp_path):
-    """The committed classes in the form of timm's tables."""
+    """The committed classes in the format of timm's tables."""
     space = imagenet_1k()
     (tmp_path / "imagenet_synsets.txt").write_text("\n".join(space.ids))
     for subset in ("imagenet-a", "imagenet-r"):
@@ -47,13 +47,13 @@ def build(script, timm_info, wordnet):
     return status, output
 
 
-def test_the_committed_file_is_what_the_script_writes(script, timm_info, wordnet):
+def test_committed_file_equals_the_output_of_the_script(script, timm_info, wordnet):
     status, output = build(script, timm_info, wordnet)
     assert status == 0
     assert output.read_text() == COMMITTED.read_text()
 
 
-def test_the_committed_file_is_small_and_has_a_synset_a_line():
+def test_committed_file_is_small_with_one_synset_per_line():
     assert COMMITTED.stat().st_size < 250_000
     assert '\n"n02084071": [["n02083346","n01317541"],["dog","domestic dog","Canis familiaris"]],\n' in (
         COMMITTED.read_text()
@@ -84,13 +84,13 @@ def turn_around(folder):
         (lambda folder: (folder / "imagenet_r_indices.txt").unlink(), "No such file"),
     ],
 )
-def test_sources_that_do_not_fit_are_refused(script, timm_info, wordnet, spoil, message):
+def test_script_rejects_inconsistent_sources(script, timm_info, wordnet, spoil, message):
     spoil(timm_info)
     with pytest.raises((script.BuildError, OSError), match=message):
         script.build(timm_info, wordnet)
 
 
-def test_a_refusal_is_one_line_and_writes_nothing(script, timm_info, wordnet, capsys):
+def test_script_errors_are_one_line_and_write_nothing(script, timm_info, wordnet, capsys):
     drop_class(timm_info)
     status, output = build(script, timm_info, wordnet)
     assert (status, output.exists()) == (1, False)
@@ -98,13 +98,13 @@ def test_a_refusal_is_one_line_and_writes_nothing(script, timm_info, wordnet, ca
     assert line.endswith(": expected 1000 classes, found 999")
 
 
-def test_a_family_of_another_size_is_refused(script, timm_info, wordnet, capsys, monkeypatch):
+def test_script_rejects_families_of_another_size(script, timm_info, wordnet, capsys, monkeypatch):
     monkeypatch.setitem(script.FAMILIES, "dogs", ("n02084071", 120))
     assert build(script, timm_info, wordnet)[0] == 1
     assert "expected 120 dogs, found 118" in capsys.readouterr().err
 
 
-def test_another_wordnet_is_refused(script, timm_info, tmp_path, capsys):
+def test_script_rejects_another_wordnet_version(script, timm_info, tmp_path, capsys):
     (tmp_path / "data.noun").write_text("  1 This is not WordNet 3.0\n")
     assert build(script, timm_info, tmp_path)[0] == 1
     assert "it must be WordNet 3.0" in capsys.readouterr().err
@@ -128,27 +128,27 @@ def class_count(script, monkeypatch):
 BIRD, TOOL = (["bird"], None), (["tool"], None)
 
 
-def test_a_name_of_its_own_stays_bare(script):
+def test_unique_names_are_not_extended(script):
     names = named(script, a=(["wren"], "bird"), b=(["saw"], "tool"), bird=BIRD, tool=TOOL)
     assert names == ["wren", "saw"]
 
 
-@pytest.mark.parametrize("other", ["crane", "Crane", "cranes"])
-def test_the_same_word_is_told_by_the_parents(script, other):
-    names = named(script, a=(["crane"], "bird"), b=([other], "tool"), bird=BIRD, tool=TOOL)
-    assert names == ["crane (bird)", f"{other} (tool)"]
+@pytest.mark.parametrize("second_word", ["crane", "Crane", "cranes"])
+def test_repeated_names_are_extended_by_their_parents(script, second_word):
+    names = named(script, a=(["crane"], "bird"), b=([second_word], "tool"), bird=BIRD, tool=TOOL)
+    assert names == ["crane (bird)", f"{second_word} (tool)"]
 
 
-def test_a_further_word_counts_for_both(script):
+def test_repeated_names_are_extended_by_a_second_word(script):
     names = named(script, a=(["crane"], "bird"), b=(["hoist", "crane"], "tool"), bird=BIRD, tool=TOOL)
     assert names == ["crane (bird)", "hoist (tool)"]
 
 
-def test_one_parent_tells_nothing_so_another_word_does(script):
+def test_shared_parents_fall_back_to_another_word(script):
     names = named(script, a=(["tub", "vat"], "tool"), b=(["bathtub", "tub"], "tool"), tool=TOOL)
     assert names == ["tub (vat)", "bathtub"]
 
 
-def test_names_that_nothing_tells_apart_are_refused(script):
-    with pytest.raises(script.BuildError, match="no word distinguishes a"):
+def test_script_rejects_names_that_cannot_be_distinguished(script):
+    with pytest.raises(script.BuildError, match="no word tells a"):
         named(script, a=(["tub"], "tool"), b=(["tub"], "tool"), tool=TOOL)

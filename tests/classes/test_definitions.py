@@ -2,7 +2,7 @@ from importlib.machinery import ModuleSpec
 
 import pytest
 
-from regrade.classes import definition, definition_source, definitions
+from regrade.classes import definition, definitions
 
 DOG = "n02084071"
 DOG_LINE = '02084071 05 n 02 dog 0 domestic_dog 0 001 @ 02083346 n 0000 | a member of Canis; "the dog barked"\n'
@@ -11,7 +11,7 @@ PUG = "n02084100"
 
 @pytest.fixture(autouse=True)
 def nothing_installed(monkeypatch):
-    """No WordNet and no timm on this machine, but for what a test puts there."""
+    """Hide the WordNet and timm of this machine; tests install their own."""
     monkeypatch.setattr(definitions, "_SYSTEM_WORDNET", definitions.Path("/nowhere"))
     monkeypatch.setattr(definitions, "find_spec", lambda _: None)
     monkeypatch.delenv("REGRADE_WORDNET", raising=False)
@@ -20,7 +20,7 @@ def nothing_installed(monkeypatch):
 
 @pytest.fixture
 def wordnet(tmp_path):
-    """A WordNet of one synset at its right place, and one of another offset beside it."""
+    """A WordNet folder with one synset at its offset."""
     folder = tmp_path / "dict"
     folder.mkdir()
     (folder / "data.noun").write_bytes(b" " * 2084071 + DOG_LINE.encode())
@@ -38,49 +38,47 @@ def timm(tmp_path, monkeypatch):
     return table
 
 
-def test_without_a_source_there_is_no_definition():
+def test_definition_is_none_without_a_source():
     assert definition(DOG) is None
-    assert definition_source() is None
 
 
-def test_wordnet_is_read_at_the_byte_the_wnid_names(wordnet, monkeypatch):
+def test_definition_reads_wordnet_at_the_offset_of_the_wnid(wordnet, monkeypatch):
     monkeypatch.setenv("REGRADE_WORDNET", str(wordnet))
     assert definition(DOG) == "a member of Canis"
-    assert definition_source() == str(wordnet)
 
 
-def test_wnhome_names_the_folder_above(wordnet, monkeypatch):
+def test_wnhome_is_the_parent_of_the_wordnet_folder(wordnet, monkeypatch):
     monkeypatch.setenv("WNHOME", str(wordnet.parent))
     assert definition(DOG) == "a member of Canis"
 
 
-def test_an_own_folder_comes_before_the_systems(wordnet, tmp_path, monkeypatch):
+def test_regrade_wordnet_takes_precedence_over_the_system(wordnet, tmp_path, monkeypatch):
     monkeypatch.setattr(definitions, "_SYSTEM_WORDNET", wordnet)
-    assert definition_source() == str(wordnet)
+    assert definition(DOG) == "a member of Canis"
     own = tmp_path / "own"
-    wordnet.rename(own)
+    own.mkdir()
+    (own / "data.noun").write_bytes((wordnet / "data.noun").read_bytes().replace(b"Canis", b"a pack"))
     monkeypatch.setenv("REGRADE_WORDNET", str(own))
-    assert definition_source() == str(own)
+    assert definition(DOG) == "a member of a pack"
 
 
 @pytest.mark.parametrize("wnid", ["n02084072", "n99999999", "dog", "", "n-2084071", "n020840711", "v02084071"])
-def test_what_is_no_synset_has_no_definition(wnid, wordnet, monkeypatch):
+def test_definition_of_an_invalid_wnid_is_none(wnid, wordnet, monkeypatch):
     monkeypatch.setenv("REGRADE_WORDNET", str(wordnet))
     assert definition(wnid) is None
 
 
-def test_timm_tells_where_there_is_no_wordnet(timm):
+@pytest.mark.usefixtures("timm")
+def test_definition_reads_timm_without_wordnet():
     assert definition(DOG) == "a dog, says timm"
     assert definition("n00000000") is None
-    assert definition_source() == str(timm)
 
 
 @pytest.mark.usefixtures("timm")
-def test_timm_tells_what_wordnet_does_not(wordnet, monkeypatch):
+def test_definition_falls_back_to_timm(wordnet, monkeypatch):
     monkeypatch.setenv("REGRADE_WORDNET", str(wordnet))
     assert definition(DOG) == "a member of Canis"
     assert definition(PUG) == "a pug, says timm"
-    assert definition_source() == str(wordnet)
 
 
 @pytest.mark.parametrize(
@@ -89,19 +87,19 @@ def test_timm_tells_what_wordnet_does_not(wordnet, monkeypatch):
         None,
         b"",
         b"\xff\x00 not WordNet at all",
-        b" " * 2084071 + DOG_LINE.encode()[:60],  # cut off in the middle of a line
+        b" " * 2084071 + DOG_LINE.encode()[:60],  # truncated in the middle of a line
         b" " * 2084071 + DOG_LINE.encode().replace(b"dog", b"cat"),  # another version: other offsets
     ],
     ids=["no data.noun", "empty", "garbage", "cut off", "another version"],
 )
-def test_a_broken_folder_is_passed_over(content, timm, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("timm")
+def test_definition_skips_invalid_wordnet_folders(content, tmp_path, monkeypatch):
     broken = tmp_path / "broken"
     broken.mkdir()
     if content is not None:
         (broken / "data.noun").write_bytes(content)
     monkeypatch.setenv("REGRADE_WORDNET", str(broken))
     assert definition(DOG) == "a dog, says timm"
-    assert definition_source() == str(timm)
 
 
 @pytest.mark.parametrize(
@@ -112,5 +110,5 @@ def test_a_broken_folder_is_passed_over(content, timm, tmp_path, monkeypatch):
         ('the mark called "quote" in print', 'the mark called "quote" in print'),
     ],
 )
-def test_examples_are_cut_off_and_quoted_words_stay(gloss, text):
+def test_without_examples_keeps_quoted_words(gloss, text):
     assert definitions._without_examples(gloss) == text

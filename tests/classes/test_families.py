@@ -1,4 +1,4 @@
-"""Families by the word that people have for them."""
+"""Families of classes by word."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from regrade.core import ClassSpace, InputError, UnknownName
 SPACE = class_space("imagenet-1k")
 
 
-def test_a_group_goes_first():
+def test_family_prefers_groups():
     assert family(SPACE, "dogs").tolist() == SPACE.group("dogs").tolist()
     own = ClassSpace("own", ("a", "b"), groups={"a": (1,)})
     assert family(own, "a").tolist() == [1]
@@ -27,24 +27,24 @@ def test_a_group_goes_first():
         ("n01440764", 1, "n01440764"),
     ],
 )
-def test_words(word, size, member):
-    found = family(SPACE, word)
-    assert len(found) == size
-    assert SPACE.index(member) in found
-    assert (found[1:] > found[:-1]).all()
+def test_family_by_word(word, size, member):
+    classes = family(SPACE, word)
+    assert len(classes) == size
+    assert SPACE.index(member) in classes
+    assert (classes[1:] > classes[:-1]).all()
 
 
-def test_a_word_for_several_things():
-    with pytest.raises(InputError, match="several families: give one of n02012849, n03126707"):
+def test_family_rejects_ambiguous_words():
+    with pytest.raises(InputError, match="is ambiguous: give one of n02012849, n03126707"):
         family(SPACE, "crane")
 
 
-def test_unknown_words():
+def test_family_suggests_similar_words():
     with pytest.raises(UnknownName, match="did you mean insects"):
         family(SPACE, "insekts")
     with pytest.raises(UnknownName, match="unknown family of digits 'dogs'"):
         family(class_space("digits"), "dogs")
 
 
-def test_a_space_without_groups_or_hierarchy():
+def test_family_without_groups_or_hierarchy():
     assert family(class_space("digits"), "3").tolist() == [3]

@@ -9,7 +9,7 @@ from regrade.core import FormatError, InputError, hierarchy_distances
 FULL_CSV = """id,name,parent,groups
 pug,Pug,dog,small;at home
 tabby,,cat,at home
-wolf,Grey wolf,canine; predator,
+wolf,Gray wolf,canine; predator,
 dog,Dog,canine,
 """
 
@@ -24,22 +24,22 @@ def written(tmp_path):
     return write
 
 
-def test_a_csv_of_ids_is_enough(written):
+def test_csv_with_ids_only(written):
     space = class_space_from_file(written("pets.csv", "id\nwolf\npug\n"))
     assert (space.name, space.ids, space.names) == ("pets", ("wolf", "pug"), ("wolf", "pug"))
     assert space.hierarchy is None
 
 
-def test_a_csv_may_give_names_parents_and_groups(written):
+def test_csv_with_names_parents_and_groups(written):
     space = class_space_from_file(written("pets.csv", FULL_CSV))
-    assert space.names == ("Pug", "tabby", "Grey wolf", "Dog")
+    assert space.names == ("Pug", "tabby", "Gray wolf", "Dog")
     assert space.groups == {"small": (0,), "at home": (0, 1)}
     assert space.hierarchy.parents["wolf"] == ("canine", "predator")
     assert space.group("canine").tolist() == [0, 2, 3]
     assert hierarchy_distances(space)[0, 2] == 2
 
 
-def test_a_csv_as_spreadsheets_save_it(written):
+def test_csv_saved_by_spreadsheets(written):
     space = class_space_from_file(written("pets.csv", '\ufeffID, Name\r\npug,"Pug, small"\r\n\r\n wolf ,\r\n'))
     assert (space.ids, space.names) == (("pug", "wolf"), ("Pug, small", "wolf"))
 
@@ -49,26 +49,26 @@ def test_a_json_list_of_ids(written):
 
 
 def test_a_json_object_of_names(written):
-    space = class_space_from_file(written("pets.json", '{"wolf": "Grey wolf", "pug": "Pug"}'))
-    assert (space.ids, space.names) == (("wolf", "pug"), ("Grey wolf", "Pug"))
+    space = class_space_from_file(written("pets.json", '{"wolf": "Gray wolf", "pug": "Pug"}'))
+    assert (space.ids, space.names) == (("wolf", "pug"), ("Gray wolf", "Pug"))
 
 
-def test_a_json_object_of_everything(written):
+def test_a_json_object_with_all_keys(written):
     content = {
         "name": "my pets",
         "ids": ["wolf", "pug"],
-        "names": ["Grey wolf", "Pug"],
+        "names": ["Gray wolf", "Pug"],
         "groups": {"at home": ["pug"], "wild": [0]},
         "parents": {"wolf": "canine", "pug": ["dog"], "dog": ["canine"]},
     }
     space = class_space_from_file(written("pets.json", json.dumps(content)))
-    assert (space.name, space.names) == ("my pets", ("Grey wolf", "Pug"))
+    assert (space.name, space.names) == ("my pets", ("Gray wolf", "Pug"))
     assert space.groups == {"at home": (1,), "wild": (0,)}
     assert space.group("dog").tolist() == [1]
     assert space.group("canine").tolist() == [0, 1]
 
 
-def test_a_folder_gives_its_sub_folders_sorted_as_text(tmp_path):
+def test_folder_classes_are_sorted_as_text(tmp_path):
     for name in ("2", "10", ".cache"):
         (tmp_path / "v1.0" / name).mkdir(parents=True)
     (tmp_path / "v1.0" / "README").touch()
@@ -76,7 +76,7 @@ def test_a_folder_gives_its_sub_folders_sorted_as_text(tmp_path):
     assert (space.name, space.ids) == ("v1.0", ("10", "2"))
 
 
-def test_a_given_name_wins(written):
+def test_given_name_overrides_the_file(written):
     assert class_space_from_file(written("a.json", '{"name": "b", "ids": ["x"]}'), "c").name == "c"
     assert class_space_from_file(str(written("a.csv", "id\nx\n")), name="c").name == "c"
 
@@ -85,37 +85,37 @@ def test_a_given_name_wins(written):
     ("name", "content", "message"),
     [
         ("a.csv", "", "is empty"),
-        ("a.csv", "id,name\n", "has a heading but no rows"),
-        ("a.csv", "class,name\npug,Pug\n", "has no column 'id'; its first line names class, name"),
-        ("a.csv", "id,id\npug,Pug\n", "names a column twice"),
-        ("a.csv", "id\npug\nwolf\npug\n", "the id 'pug' stands on line 2 and on line 4"),
+        ("a.csv", "id,name\n", "has a header but no rows"),
+        ("a.csv", "class,name\npug,Pug\n", "has no column 'id'; its header contains class, name"),
+        ("a.csv", "id,id\npug,Pug\n", "has a column twice"),
+        ("a.csv", "id\npug\nwolf\npug\n", "the id 'pug' occurs on line 2 and on line 4"),
         ("a.csv", "id,name\n,Pug\n", "line 2 has no id"),
         ("a.csv", "id,name\npug,Pug,small\n", "line 2 has more cells"),
-        ("a.csv", "id,name\npug,Dog\nwolf,Dog\n", "the name 'Dog' stands twice"),
-        ("a.csv", 'id\n"pug\n', "is not CSV"),
-        ("a.csv", "id,parent\na,b\nb,a\n", "'a' is above itself"),
+        ("a.csv", "id,name\npug,Dog\nwolf,Dog\n", "the name 'Dog' occurs twice"),
+        ("a.csv", 'id\n"pug\n', "is not valid CSV"),
+        ("a.csv", "id,parent\na,b\nb,a\n", "'a' is its own ancestor"),
         ("a.csv", b"id\n\xff\xfe\n", "is not UTF-8 text"),
         ("a.json", " \n", "is empty"),
         ("a.json", "[1,", r"is not valid JSON: a value is missing \(column 4\)"),
         ("a.json", "3", "expected a list of ids or an object"),
         ("a.json", "[]", "has no classes"),
-        ("a.json", "[1, 2]", "ids: expected a list of texts, it holds 1"),
-        ("a.json", '["a", "a"]', "the id 'a' stands twice"),
+        ("a.json", "[1, 2]", "ids: expected a list of strings, got 1"),
+        ("a.json", '["a", "a"]', "the id 'a' occurs twice"),
         ("a.json", '["a", " "]', "an id is empty"),
         ("a.json", '{"a": "x", "a": "y"}', "has the key 'a' twice"),
-        ("a.json", '{"a": 1}', "or one that has the ids under the key 'ids'"),
+        ("a.json", '{"a": 1}', "or an object with the key 'ids'"),
         ("a.json", '{"ids": ["a"], "nmaes": ["x"]}', "unknown key .* 'nmaes'; did you mean names"),
         ("a.json", '{"ids": ["a"], "names": ["x", "y"]}', "1 ids, 2 names"),
         ("a.json", '{"ids": ["a"], "groups": {"g": ["b"]}}', "unknown class id of a 'b'"),
-        ("a.json", '{"ids": ["a"], "groups": {"g": [1]}}', "a group names class 1 of 1"),
-        ("a.json", '{"ids": ["a"], "groups": {"g": [true]}}', "by its id or its index, not by True"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": [1]}}', "a group contains class 1, but there are 1 classes"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": [true]}}', "expected a class id or class index, got True"),
         ("a.json", '{"ids": ["a"], "groups": ["g"]}', "groups: expected an object"),
         ("a.json", '{"ids": ["a"], "parents": {"a": 1}}', "parents: expected a list, got 1"),
         ("a.json", '{"ids": ["a"], "name": ""}', "a class space needs a name"),
         ("a.txt", "pug\n", "expected a file that ends in .csv or .json"),
     ],
 )
-def test_a_fault_is_told_in_one_line_that_names_the_file(written, name, content, message):
+def test_class_space_from_file_rejects_invalid_files(written, name, content, message):
     path = written(name, content)
     with pytest.raises(FormatError, match=message) as caught:
         class_space_from_file(path)
@@ -123,24 +123,24 @@ def test_a_fault_is_told_in_one_line_that_names_the_file(written, name, content,
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_without_folders_is_told(tmp_path):
-    with pytest.raises(FormatError, match="has no sub-folders; expected one a class"):
+def test_class_space_from_file_rejects_folders_without_folders(tmp_path):
+    with pytest.raises(FormatError, match="has no sub-folders; expected one per class"):
         class_space_from_file(tmp_path)
 
 
-def test_a_missing_file_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
+def test_class_space_from_file_rejects_missing_files(tmp_path):
+    with pytest.raises(InputError, match=r"none\.csv: no such file"):
         class_space_from_file(tmp_path / "none.csv")
 
 
 @pytest.mark.parametrize("column", ["parents", "group", "names"])
-def test_a_misspelled_column_of_a_csv_is_refused(written, column):
-    """The hierarchy, the groups or the names were left out without a word."""
+def test_csv_with_a_misspelled_column_is_rejected(written, column):
+    """A misspelled column would silently drop the hierarchy, the groups or the names."""
     with pytest.raises(FormatError, match=f"unknown column '{column}'; did you mean"):
         class_space_from_file(written("pets.csv", f"id,{column}\nwolf,canine\n"))
 
 
-def test_other_columns_of_a_csv_are_for_people(written):
+def test_other_csv_columns_are_ignored(written):
     assert class_space_from_file(written("pets.csv", "id,remark\nwolf,gray\n")).ids == ("wolf",)
 
 
@@ -148,21 +148,21 @@ def test_other_columns_of_a_csv_are_for_people(written):
     ("name", "content", "words"),
     [
         ("a.csv", "id,name\nwolf\n", "line 2 has fewer cells"),
-        ("a.json", '["wolf "]', "begins or ends with a blank"),
+        ("a.json", '["wolf "]', "begins or ends with whitespace"),
         ("a.json", '["\\ud800"]', "invalid character"),
         ("a.json", "[" * 100_000, "nested too deeply"),
-        ("a.json", '{"ids": ["a"], "names": [NaN]}', "holds NaN"),
+        ("a.json", '{"ids": ["a"], "names": [NaN]}', "contains NaN"),
         ("a.json", f"[{'9' * 5000}]", "is not valid JSON"),
-        ("a.json", f'{{"ids": {"[" * 500}{"]" * 500}}}', "expected a list of texts"),
+        ("a.json", f'{{"ids": {"[" * 500}{"]" * 500}}}', "expected a list of strings"),
     ],
 )
-def test_class_space_from_file_refuses_in_one_short_line(written, name, content, words):
+def test_class_space_from_file_errors_are_one_short_line(written, name, content, words):
     with pytest.raises(InputError, match=words) as refused:
         class_space_from_file(written(name, content))
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 300
 
 
-def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path):
+def test_folder_names_must_be_utf_8(tmp_path):
     (tmp_path / "v" / os.fsdecode(b"\xff")).mkdir(parents=True)
     with pytest.raises(FormatError, match=r"'\\udcff' is not valid UTF-8: rename it first"):
         class_space_from_file(tmp_path / "v")

@@ -34,22 +34,22 @@ def test_groups_have_their_published_sizes(group, size):
     assert len(SPACE.group(group)) == size
 
 
-def test_organisms_and_objects_are_everything_once():
+def test_organisms_and_objects_partition_all_classes():
     assert sorted(chain(SPACE.group("organisms"), SPACE.group("objects"))) == list(range(1000))
 
 
 @pytest.mark.parametrize(
     ("group", "concept"), [("dogs", "n02084071"), ("terriers", "n02092468"), ("vehicles", "n04524313")]
 )
-def test_a_family_is_what_is_below_its_concept(group, concept):
+def test_groups_equal_the_classes_below_their_concept(group, concept):
     assert SPACE.group(group).tolist() == SPACE.group(concept).tolist()
 
 
-def test_every_class_goes_up_to_entity():
+def test_entity_is_an_ancestor_of_every_class():
     assert all("n00001740" in SPACE.hierarchy.ancestors(wnid) for wnid in SPACE.ids)
 
 
-def test_every_concept_above_is_known_with_its_words():
+def test_every_ancestor_has_words():
     assert set(chain.from_iterable(SPACE.hierarchy.parents.values())) <= set(SPACE.hierarchy.parents)
     assert all(SPACE.hierarchy.lemmas[concept] for concept in SPACE.hierarchy.parents)
 
@@ -70,11 +70,11 @@ def test_every_concept_above_is_known_with_its_words():
         (0, "tench"),
     ],
 )
-def test_names_that_could_be_mistaken_are_told_apart(index, name):
+def test_ambiguous_names_are_extended(index, name):
     assert SPACE.names[index] == name
 
 
-def test_names_differ_even_without_their_case():
+def test_names_are_unique_ignoring_case():
     assert len({name.casefold() for name in SPACE.names}) == 1000
 
 
@@ -98,7 +98,7 @@ def test_collapsed_classes_are_those_of_the_paper(label, accepted):
     assert [SPACE.names[i] for i in SPACE.collapsed[SPACE.names.index(label)]] == accepted
 
 
-def test_collapsing_has_a_direction():
+def test_collapsed_classes_are_not_symmetric():
     assert SPACE.names.index("Eskimo dog") not in SPACE.collapsed
     assert len(SPACE.collapsed) == 21
 
@@ -110,5 +110,5 @@ def test_the_subsets_are_two_hundred_of_the_classes(subset, name):
     assert 0 < len(subset.group("dogs")) < 118
 
 
-def test_reading_happens_once():
+def test_imagenet_1k_is_cached():
     assert imagenet_1k() is SPACE

@@ -10,7 +10,7 @@ from regrade.core import ClassSpace, FormatError, Hierarchy, InputError
 
 
 def everything(space):
-    """All that a class space has, as values that can be compared."""
+    """All fields of a class space, for comparison."""
     fields = {field.name: getattr(space, field.name) for field in dataclasses.fields(space)}
     hierarchy = fields.pop("hierarchy")
     return fields, hierarchy and (hierarchy.parents, hierarchy.lemmas)
@@ -21,7 +21,7 @@ def through_json(space):
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_a_built_in_space_comes_back_whole(name):
+def test_built_in_space_round_trip(name):
     space = class_space(name)
     assert everything(through_json(space)) == everything(space)
 
@@ -45,17 +45,17 @@ def class_spaces(draw):
 
 
 @given(class_spaces())
-def test_any_space_comes_back_whole(space):
+def test_any_space_round_trip(space):
     assert everything(through_json(space)) == everything(space)
 
 
-def test_a_name_and_ids_are_enough():
+def test_name_and_ids_are_sufficient():
     space = class_space_from_json({"name": "two", "ids": ["a", "b"]})
     assert everything(space) == everything(ClassSpace("two", ("a", "b")))
 
 
 @pytest.mark.parametrize("content", [{"ids": ["a"]}, {"name": "x"}, {"name": 1, "ids": ["a"]}])
-def test_a_name_and_ids_are_needed(content):
+def test_name_and_ids_are_required(content):
     with pytest.raises(FormatError):
         class_space_from_json(content)
 

@@ -13,7 +13,7 @@ def read(tmp_path, name, text):
     return class_map_from_file(path, SOURCE, TARGET, MapRule.ANY_IN_TOP_K)
 
 
-def test_a_csv_has_a_pair_a_row(tmp_path):
+def test_csv_has_one_pair_per_row(tmp_path):
     rows = "target,source\ndog,pug\ncat,tabby\ndog,collie\ndog,pug\nparrot,\n"
     class_map = read(tmp_path, "map.csv", rows)
     assert class_map.sources == ((0, 1), (2,), ())
@@ -29,24 +29,24 @@ def test_a_json_object_lists_ids_or_indices(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("map.csv", "target,source\ndog,pug\n", "says nothing of 2 classes of pets, 'cat' first"),
+        ("map.csv", "target,source\ndog,pug\n", "lacks 2 classes of pets, for example 'cat'"),
         ("map.csv", "target,source\ndog,pugg\n", "line 2: unknown class id of breeds 'pugg'; did you mean pug"),
         ("map.csv", "target,source\ndug,pug\n", "line 2: unknown class id of pets 'dug'; did you mean dog"),
         ("map.csv", "target\ndog\n", "has no column 'source'"),
         ("map.json", '{"dog": [4], "cat": [], "parrot": []}', "class index outside 'breeds'"),
         ("map.json", '{"dog": "pug", "cat": [], "parrot": []}', "dog: expected a list, got 'pug'"),
-        ("map.json", '{"dog": [1.5], "cat": [], "parrot": []}', "dog: a class is named by"),
+        ("map.json", '{"dog": [1.5], "cat": [], "parrot": []}', "dog: expected a class id"),
         ("map.json", '{"dig": ["pug"]}', "unknown class id of pets 'dig'"),
         ("map.json", '["pug"]', "expected an object"),
         ("map.txt", "dog pug", "expected a file that ends in .csv or .json"),
     ],
 )
-def test_a_fault_is_told_in_one_line_that_names_the_file(tmp_path, name, text, message):
+def test_class_map_from_file_rejects_invalid_files(tmp_path, name, text, message):
     with pytest.raises(FormatError, match=message) as caught:
         read(tmp_path, name, text)
     assert str(caught.value).startswith(f"{tmp_path / name}: ")
 
 
-def test_a_missing_file_is_told(tmp_path):
-    with pytest.raises(InputError, match="there is no such file"):
+def test_class_map_from_file_rejects_missing_files(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
         class_map_from_file(tmp_path / "map.csv", SOURCE, TARGET, MapRule.WITHIN_MAPPED)

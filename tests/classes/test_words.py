@@ -20,7 +20,7 @@ SPACE = imagenet_1k()
         ("monitor", 664),
     ],
 )
-def test_the_whole_list_of_words_is_the_class(words, index):
+def test_class_by_words_matches_the_whole_list(words, index):
     assert class_by_words(SPACE, words) == index
 
 
@@ -34,17 +34,17 @@ def test_every_class_but_the_two_cranes_is_found_by_its_words():
     assert missed == [134, 517]
 
 
-def test_words_that_two_classes_have_are_refused_with_both():
+def test_class_by_words_rejects_ambiguous_words():
     with pytest.raises(InputError, match="'crane' could mean n02012849 or n03126707 of imagenet-1k"):
         class_by_words(SPACE, "crane")
 
 
 @pytest.mark.parametrize("words", ["computer mouse", "Mouse, computer mouse", "mouse", "", "banana, lemon"])
-def test_a_part_of_the_words_is_no_class(words):
+def test_class_by_words_rejects_a_part_of_the_list(words):
     with pytest.raises(UnknownName, match="unknown description of a class of imagenet-1k"):
         class_by_words(SPACE, words)
 
 
-def test_a_misspelt_description_suggests_its_neighbors():
+def test_class_by_words_suggests_similar_descriptions():
     with pytest.raises(UnknownName, match=r"did you mean .*digital clock"):
         class_by_words(SPACE, "digital clok")

@@ -1,4 +1,4 @@
-"""Workspaces with published predictions, and processes that start at once."""
+"""Fixtures: workspaces with published predictions, and preloaded processes."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +11,7 @@ from warm_process import WarmProcess
 
 @pytest.fixture(scope="session")
 def pack(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The workspace of all 67 models on the ImageNet validation images, with ReaL labels; read it, leave it alone."""
+    """The workspace of all 67 models on the ImageNet validation images, with ReaL labels; read-only."""
     workspace = tmp_path_factory.mktemp("pack") / "W"
     predictions = published / "recht2019" / "imagenet-val.top5.parquet"
     run_well("init", workspace)
@@ -26,6 +26,6 @@ def pack(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def run_warm() -> Iterator[WarmProcess]:
-    """Runs commands as processes of their own that need no time to load."""
+    """Runs commands in forked processes with all modules loaded."""
     with closing(WarmProcess()) as warm:
         yield warm

@@ -1,4 +1,4 @@
-"""Whatever is wrong with what a user gives: one clear line, a non-zero exit, and nothing changed."""
+"""Invalid input: one line on standard error, a non-zero exit code, and no changes."""
 
 import io
 import json
@@ -54,7 +54,7 @@ def flipped(content: bytes, seed: int) -> bytes:
 
 @pytest.fixture
 def refused(pets: Path) -> Callable[..., None]:
-    """Holds a command to being refused in one line with these words, the workspace left as it was."""
+    """Assert that a command fails with one line that contains these words, and changes nothing."""
 
     def check(arguments: tuple[object, ...], *words: str, code: int = 1) -> None:
         before = snapshot(pets)
@@ -96,7 +96,7 @@ class TestPredictions:
                 wide() + "p6,cat,dog\n", ("line 8 has 3 cells, but the first line names 2",), id="ragged rows"
             ),
             pytest.param("image,label\n" + "p0,cat\n" * 1, ("no column with predictions",), id="no model"),
-            pytest.param("image,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
+            pytest.param("photo,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
             pytest.param("image,m,m\np0,cat,dog\n", ("'m' twice",), id="column twice"),
             pytest.param("image,image,m\np0,p0,cat\n", ("'image' twice",), id="id column twice"),
             pytest.param(wide().replace("image,", "image,label,").replace(",cat", ",cat,cat"), (), id="shifted rows"),
@@ -122,13 +122,13 @@ class TestPredictions:
     def test_csv(self, refused_file, content, words):
         refused_file("second.csv", content, *words)
 
-    def test_labels_that_differ_from_those_of_the_test_set(self, refused_file):
+    def test_labels_that_differ_from_the_test_set(self, refused_file):
         content = "image,label,second\n" + "".join(f"{i},cat,dog\n" for i in IDS)
         refused_file(
             "second.csv", content, "labels differ", "4 examples", "'p1'", "cat in the file, dog in the test set"
         )
 
-    def test_unknown_columns_are_told_with_their_neighbors(self, refused_file):
+    def test_unknown_columns_suggest_similar_ones(self, refused_file):
         refused_file("a.csv", wide(), "unknown group column 'secnd'", "second", options=("--group", "secnd"))
         refused_file("b.csv", wide(), "example ids", "'imge'", "image", options=("--id-column", "imge"))
 
@@ -286,7 +286,7 @@ class TestPredictions:
             ("f.npz", archive(scores=SCORES, ids=np.array(IDS))),
         ],
     )
-    def test_a_damaged_bit_is_told_in_one_line_or_does_no_harm(self, pets, tmp_path, name, content, seed):
+    def test_a_flipped_bit_is_reported_or_harmless(self, pets, tmp_path, name, content, seed):
         path = tmp_path / name
         path.write_bytes(flipped(content, seed))
         before = snapshot(pets)
@@ -295,7 +295,7 @@ class TestPredictions:
             assert_one_line(ran)
             assert snapshot(pets) == before
 
-    def test_files_that_are_none(self, refused, tmp_path):
+    def test_paths_that_cannot_be_read(self, refused, tmp_path):
         folder = tmp_path / "folder.csv"
         folder.mkdir()
         command = ("import", "predictions")
@@ -305,23 +305,23 @@ class TestPredictions:
         (tmp_path / "sheet.xlsx").write_bytes(b"PK")
         refused((*command, tmp_path / "sheet.xlsx", "-t", "pets"), "a table must have the extension .csv", "not .xlsx")
 
-    def test_a_new_test_set_needs_classes_and_labels(self, refused, tmp_path):
+    def test_new_test_set_requires_classes_and_labels(self, refused, tmp_path):
         (tmp_path / "m.csv").write_text(wide())
         command = ("import", "predictions", tmp_path / "m.csv", "--test-set", "new")
         refused(command, "'new' is new", "--classes")
         refused((*command, "--classes", "cifar-10"), "no labels to create it from", "regrade testsets add new")
         refused((*command, "--classes", "cifar"), "unknown class space 'cifar'", "cifar-10")
 
-    def test_other_content_under_the_same_name_says_how_to_proceed(self, refused, tmp_path):
+    def test_other_content_under_the_same_name_is_rejected_with_advice(self, refused, tmp_path):
         (tmp_path / "m.csv").write_text(wide(*["ship"] * 6, model="first"))
         command = ("import", "predictions", tmp_path / "m.csv", "--test-set", "pets")
         refused(command, "other predictions of 'first'", "--model", "--prefix", "remove")
 
-    def test_one_bad_model_among_many_stores_none_of_them(self, refused, tmp_path):
+    def test_one_invalid_model_rejects_the_whole_file(self, refused, tmp_path):
         (tmp_path / "m.csv").write_text("image,a,b,first\n" + "".join(f"{i},cat,dog,ship\n" for i in IDS))
         refused(("import", "predictions", tmp_path / "m.csv", "--test-set", "pets"), "'first'")
 
-    def test_a_class_space_that_came_along_is_not_stored_either(self, refused, tmp_path):
+    def test_rejected_import_does_not_store_its_class_space(self, refused, tmp_path):
         (tmp_path / "own.csv").write_text("id\na\nb\n")
         (tmp_path / "m.csv").write_text("image,label,m\nx,a,c\n")
         classes = ("--classes", tmp_path / "own.csv")
@@ -395,19 +395,19 @@ class TestLabels:
         refused_labels(good, "needs a name", form="plain", name=" ")
 
     @pytest.mark.parametrize("content", [b"{", b"\xff{}", b"[" * 200_000, b""])
-    def test_files_that_are_no_json(self, refused, tmp_path, content):
+    def test_files_that_are_not_json(self, refused, tmp_path, content):
         (tmp_path / "x.json").write_bytes(content)
         command = ("import", "labels", tmp_path / "x.json", "--format", "multilabel-v3", "-t", "pets", "--name", "x")
         refused(command, "x.json")
 
-    def test_other_labels_under_the_same_name_say_how_to_proceed(self, pets, refused, tmp_path):
+    def test_other_labels_under_the_same_name_are_rejected_with_advice(self, pets, refused, tmp_path):
         (tmp_path / "a.csv").write_text("image,class\np0,cat\n")
         (tmp_path / "b.csv").write_text("image,class\np0,dog\n")
         run_well("import", "labels", tmp_path / "a.csv", "-t", "pets", "--name", "l", "-w", pets)
         refused(("import", "labels", tmp_path / "b.csv", "-t", "pets", "--name", "l"), "l@1", "--new-version")
 
 
-class TestQuestions:
+class TestArguments:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -431,7 +431,7 @@ class TestQuestions:
             (("import", "verdicts", "none.csv", "-t", "pets", "-l", "real"), ("unknown label set",)),
         ],
     )
-    def test_unknown_names_suggest_their_neighbors(self, refused, arguments, words):
+    def test_unknown_names_suggest_similar_ones(self, refused, arguments, words):
         refused(arguments, *words)
 
     @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ class TestQuestions:
             ("grad",),
         ],
     )
-    def test_misuse_of_the_command_line_exits_with_2(self, pets, arguments):
+    def test_wrong_usage_exits_with_2(self, pets, arguments):
         before = snapshot(pets)
         ran = run(*arguments, "-w", pets)
         assert ran.code == 2
@@ -458,14 +458,14 @@ class TestQuestions:
 
 
 def commands_below(command, path=()):
-    """All commands with the words that call them."""
+    """All commands with their names."""
     if not hasattr(command, "commands"):
         return [(path, command)]
     return [each for name, below in command.commands.items() for each in commands_below(below, (*path, name))]
 
 
 def values_of_commands():
-    """The words before every value that a command takes: options in each spelling, and arguments."""
+    """The arguments before every value of a command: options in each spelling, and positional arguments."""
     for path, command in commands_below(typer.main.get_command(app)):
         for parameter in command.params:
             if parameter.param_type_name == "argument":
@@ -475,17 +475,17 @@ def values_of_commands():
 
 
 class TestEmptyValues:
-    def test_every_command_refuses_an_empty_value(self, tmp_path, monkeypatch):
+    def test_every_command_rejects_an_empty_value(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         calls = [words for words in values_of_commands() if words[-1] not in ("--prefix", "--keep")]
         assert len(calls) > 200
         for words in calls:
-            assert_one_line(run(*words, ""), f"the value after {words[-1]} is empty: give one, or leave it out")
+            assert_one_line(run(*words, ""), f"the value after {words[-1]} is empty: give a value, or omit the option")
             if words[-1].startswith("--"):
                 assert_one_line(run(*words[:-1], f"{words[-1]}="), f"the value after {words[-1]} is empty")
         assert not any(tmp_path.iterdir())
 
-    def test_an_empty_prefix_means_names_as_they_are(self, pets):
+    def test_empty_prefix_keeps_names(self, pets):
         assert (
             "there is no file none.csv"
             in run("import", "predictions", "none.csv", "-t", "pets", "--prefix", "", "-w", pets).err
@@ -514,19 +514,19 @@ class TestWorkspaces:
             ("version = 2", ("older regrade", "layout 2", "regrade upgrade -w")),
         ],
     )
-    def test_settings_that_cannot_be_used(self, refused, pets, config, words):
+    def test_invalid_settings(self, refused, pets, config, words):
         (pets / "regrade.toml").write_bytes(config if isinstance(config, bytes) else config.encode())
         (pets.parent / "second.csv").write_text(wide())
         refused(("grade", "-t", "pets"), *words)
         refused(("import", "predictions", pets.parent / "second.csv", "-t", "pets"), *words)
 
-    def test_folders_that_are_no_workspace(self, tmp_path):
+    def test_folders_that_are_not_a_workspace(self, tmp_path):
         (tmp_path / "file").write_text("")
         for place in (tmp_path, tmp_path / "none", tmp_path / "file", tmp_path / "file" / "below"):
             assert_one_line(run("grade", "-t", "pets", "-w", place), "not a workspace", "regrade init")
         assert_one_line(run("grade", "-t", "pets", "-w", tmp_path / ("x" * 300)), "File name too long")
 
-    def test_init_where_it_cannot_be(self, pets, tmp_path):
+    def test_init_rejects_invalid_folders(self, pets, tmp_path):
         (tmp_path / "file").write_text("")
         before = snapshot(tmp_path)
         assert_one_line(run("init", pets), "is a workspace already")
@@ -534,7 +534,7 @@ class TestWorkspaces:
         assert_one_line(run("init", tmp_path / "file" / "below"), "Not a directory")
         assert snapshot(tmp_path) == before
 
-    def test_init_leaves_other_files_alone(self, tmp_path):
+    def test_init_keeps_other_files(self, tmp_path):
         (tmp_path / "notes.txt").write_text("mine")
         run_well("init", tmp_path)
         assert (tmp_path / "notes.txt").read_text() == "mine"
@@ -549,11 +549,11 @@ class TestWorkspaces:
         ],
     )
     @pytest.mark.parametrize("content", [b"", b"{}", b"garbage"])
-    def test_a_damaged_workspace_names_the_file(self, pets, refused, damaged, content):
+    def test_damaged_workspace_error_names_the_file(self, pets, refused, damaged, content):
         (pets / damaged).write_bytes(content)
         refused(("grade", "-t", "pets"), Path(damaged).name, "is damaged")
 
-    def test_full_scores_that_are_gone_or_cut(self, pets, refused, tmp_path):
+    def test_missing_or_truncated_full_scores(self, pets, refused, tmp_path):
         (tmp_path / "scored.npy").write_bytes(array(SCORES))
         run_well("import", "predictions", tmp_path / "scored.npy", "-t", "pets", "-w", pets)
         scores = pets / "predictions" / "pets" / "scored" / "scores.npy"
@@ -562,7 +562,7 @@ class TestWorkspaces:
         scores.unlink()
         refused(("grade", "-t", "pets"), "scored", "damaged")
 
-    def test_a_foreign_file_among_the_labels_is_passed_over(self, pets):
+    def test_foreign_file_among_the_labels_is_ignored(self, pets):
         (pets / "labels" / "pets").mkdir(parents=True)
         (pets / "labels" / "pets" / "notes.parquet").write_text("mine")
         assert run_well("labels", "list", "-w", pets, "--csv").out.count("\n") == 1

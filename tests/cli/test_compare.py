@@ -36,17 +36,17 @@ def test_compare_has_every_pair_in_csv_and_json(workspace):
     ]
 
 
-def test_compare_cuts_what_people_read(workspace, monkeypatch):
+def test_compare_truncates_printed_tables(workspace, monkeypatch):
     monkeypatch.setattr(compare, "_HEAD", 5)
     monkeypatch.setattr(compare, "_MOST", 12)
     command = ("compare", "--all", "-t", "set", "-w", workspace)
-    assert "the first 5 of 30; all of them with --csv or --json" in run_on_terminal(*command).out
+    assert "the first 5 of 30 rows; use --csv or --json" in run_on_terminal(*command).out
     for form in ((), ("--markdown",), ("--latex",)):
-        assert "the first 12 of 435; all of them with --csv or --json" in run_well(*command, "--pairs", *form).out
+        assert "the first 12 of 435 rows; use --csv or --json" in run_well(*command, "--pairs", *form).out
     assert run_well(*command, "--pairs", "--csv").out.count("\n") == 436
 
 
-def test_compare_shows_all_of_few(workspace):
+def test_compare_prints_all_rows_of_a_short_table(workspace):
     out = run_well("compare", "--all", "-t", "set", "-w", workspace).out
     assert all(f" m{model} " in out for model in range(MODELS)) and "the first" not in out
 
@@ -66,7 +66,7 @@ def test_compare_equivalence_is_in_points_and_states_its_correction(workspace):
     assert note in " ".join(run_well(*command).out.split())
 
 
-def test_compare_refuses_a_margin_that_is_none(workspace):
+def test_compare_rejects_invalid_margins(workspace):
     for margin in ("0", "-1", "21"):
         message = run("compare", "m1", "m2", "-t", "set", "-w", workspace, f"--equivalence={margin}").err
         assert f"between 0 and 20 points, got {margin}" in message

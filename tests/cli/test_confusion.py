@@ -41,14 +41,14 @@ STUDY = ("study", "confusion", "-t", "cifar10.test", "-w")
 
 
 class TestPublished:
-    def test_hard_images_are_hard_for_thirty_models_that_never_saw_the_score(self, cifar, published):
-        found = json.loads(run_well(*STUDY, cifar, "--json").out)
-        assert (found["images"], found["hard"]["images"], len(found["models"])) == (10_000, 1_000, 31)
+    def test_hard_images_are_hard_for_thirty_other_models(self, cifar, published):
+        data = json.loads(run_well(*STUDY, cifar, "--json").out)
+        assert (data["images"], data["hard"]["images"], len(data["models"])) == (10_000, 1_000, 31)
         table = pq.read_table(published / "recht2019" / "cifar10.test.top1.parquet")
         labels = table["label"].to_numpy()
         hard = np.zeros(10_000, dtype=bool)
-        hard[found["hard"]["places"]] = True
-        outside = [row for row in found["models"] if not row["inside"]]
+        hard[data["hard"]["places"]] = True
+        outside = [row for row in data["models"] if not row["inside"]]
         assert len(outside) == 30
         for row in outside:
             wrong = table[row["model"]].to_numpy() != labels
@@ -58,7 +58,7 @@ class TestPublished:
             assert row["transfer"]["difference"]["low"] == pytest.approx(bounds.low)
             assert row["transfer"]["difference"]["low"] > 0.1  # at least ten points more errors, for each of them
             assert row["correlation"]["low"] > 0.2
-        assert found["ranking"]["value"] == pytest.approx(0.86, abs=0.01)
+        assert data["ranking"]["value"] == pytest.approx(0.86, abs=0.01)
 
     def test_the_score_is_the_entropy_of_the_published_probabilities(self, cifar, published):
         rows = list(csv.DictReader(io.StringIO(run_well(*STUDY, cifar, "--show", "images", "--csv").out)))
@@ -66,7 +66,7 @@ class TestPublished:
         expected = -(scores * np.log2(scores, where=scores > 0, out=np.zeros_like(scores))).sum(axis=1)
         assert [float(row["score"]) for row in rows] == pytest.approx(expected, abs=2e-3)  # half precision
 
-    def test_a_hard_set_per_class_is_a_slice_and_a_test_set(self, cifar):
+    def test_hard_set_is_stored_as_slice_and_test_set(self, cifar):
         chosen = ("--hardest", "20", "--per-class", "--write", "hard20", "--model", "nas")
         done = run_well(*STUDY, cifar, *chosen, "--json")
         assert "test set and slice hard20 of cifar10.test: 200 images, without images" in done.err
@@ -75,20 +75,20 @@ class TestPublished:
             run_well("grade", "-t", "cifar10.test", "--slice", "hard20", "--model", "nas", "--json", "-w", cifar).out
         )
         (row,) = [row for row in graded["rows"] if row["slice"] == "hard20"]
-        (same,) = [one for one in study["models"] if one["model"] == "nas"]
+        (same,) = [model for model in study["models"] if model["model"] == "nas"]
         assert 1 - row["top1"]["value"] == pytest.approx(same["transfer"]["hard"]["value"])
         own = regrade.open(cifar).store.test_set("hard20")
         assert np.bincount(own.labels).tolist() == [20] * 10
         again = run_well(*STUDY, cifar, *chosen)
         assert "unchanged: test set and slice hard20" in again.err
-        other = run(*STUDY, cifar, "--hardest", "5", "--write", "hard20")
-        assert_one_line(other, "hard20", "choose another name")
+        refused = run(*STUDY, cifar, "--hardest", "5", "--write", "hard20")
+        assert_one_line(refused, "hard20", "choose another name")
         before = snapshot(cifar)
         taken = run(*STUDY, cifar, "--hardest", "5", "--write", "airplane")
         assert_one_line(taken, "'airplane' is a class of cifar10.test already")
         assert snapshot(cifar) == before
 
-    def test_words_and_figure(self, cifar, tmp_path):
+    def test_findings_and_figure(self, cifar, tmp_path):
         result = regrade.open(cifar).confusion("cifar10.test")
         first, second = findings(result)
         assert first.headline == "Images that confuse pyx are harder for all 30 other models"
@@ -96,8 +96,8 @@ class TestPublished:
         assert second.headline == "The order of models is largely kept on confusing images"
         assert figure(result).save(tmp_path / "f.svg").stat().st_size > 10_000
 
-    def test_expectation_on_a_set_that_was_collected_again(self, cifar):
-        """Without checkpoints there it cannot be told; the line says what is missing."""
+    def test_unlabeled_requires_checkpoints_of_the_ensemble(self, cifar):
+        """The error names the ensemble without checkpoints on the unlabeled set."""
         ran = run(*STUDY, cifar, "--unlabeled", "cifar10.1-v4")
         assert_one_line(ran, "unknown ensemble on cifar10.1-v4 'pyx'")
 
@@ -112,8 +112,8 @@ def small(tmp_path_factory):
         bare = TestSet(name, SPACE, images.test_set.ids, np.full(300, UNLABELED))
         workspace.store.add_test_set(images.test_set if name == "old" else bare)
         for ensemble, skill in (("E", 3.0), ("F", 4.0)):
-            found = images.ensemble(rng, epochs=4, skill=skill)
-            scores = [[found.scores(m, t) for t in range(4)] for m in range(2)]
+            result = images.ensemble(rng, epochs=4, skill=skill)
+            scores = [[result.scores(m, t) for t in range(4)] for m in range(2)]
             workspace.add_checkpoints(ensemble, scores, test_set=name, kind="logits")
         for i, skill in enumerate((2.0, 2.5, 3.0, 4.0)):
             model = images.model(f"m{i}", skill, rng, scores=True)
@@ -140,25 +140,25 @@ class TestSmall:
             assert ran.code == 0, ran.err
             assert all(word in ran.out for word in words), (show, ran.out)
 
-    def test_the_expectation_is_shown_where_it_was_asked_for(self, small):
+    def test_unlabeled_shows_expected_errors(self, small):
         ran = of_small(small, "--ensemble", "E", "--unlabeled", "new")
         assert "error to expect on 300 images of new" in ran.out and "actual" not in ran.out
 
     def test_two_ensembles(self, small):
-        found = json.loads(of_small(small, "--ensemble", "F", "--ensemble", "E", "--json").out)
-        assert found["ensemble"]["name"] == "F"
-        ((pair,),) = [found["agreements"]]
+        data = json.loads(of_small(small, "--ensemble", "F", "--ensemble", "E", "--json").out)
+        assert data["ensemble"]["name"] == "F"
+        ((pair,),) = [data["agreements"]]
         assert (pair["first"], pair["second"]) == ("F", "E") and pair["tau"]["low"] > 0
 
     def test_models_as_members(self, small):
         ran = of_small(small, "--member", "m0", "--member", "m3", "--json")
-        found = json.loads(ran.out)
-        assert (found["ensemble"]["members"], found["ensemble"]["epochs"]) == (["m0", "m3"], [1])
-        assert {row["model"] for row in found["models"] if row["inside"]} == {"m0", "m3", "models (mean)"}
+        data = json.loads(ran.out)
+        assert (data["ensemble"]["members"], data["ensemble"]["epochs"]) == (["m0", "m3"], [1])
+        assert {row["model"] for row in data["models"] if row["inside"]} == {"m0", "m3", "models (mean)"}
         alone = json.loads(of_small(small, "--member", "m3", "--json").out)
         assert [row["model"] for row in alone["models"] if row["inside"]] == ["m3"]
-        there = of_small(small, "--member", "m0", "--member", "m3", "--unlabeled", "new")
-        assert there.code == 0, there.err
+        shown = of_small(small, "--member", "m0", "--member", "m3", "--unlabeled", "new")
+        assert shown.code == 0, shown.err
 
     def test_other_bases_and_rules(self, small):
         bits, nats, tens = (
@@ -187,14 +187,14 @@ class TestSmall:
             (("--ensemble", "E", "--model", "m9"), ("m9", "m0")),
         ],
     )
-    def test_what_is_wrong_is_told_in_one_line(self, small, options, words):
+    def test_invalid_options_are_one_line(self, small, options, words):
         assert_one_line(of_small(small, *options), *words)
 
     def test_a_set_without_labels_has_scores_and_hard_images(self, small):
         ran = run("study", "confusion", "-t", "new", "--ensemble", "E", "-w", small)
         assert ran.code == 0 and "nothing is said of errors" in ran.out and "hard: the hardest tenth" in ran.out
 
-    def test_models_without_scores_are_no_members(self, cifar):
+    def test_members_require_stored_scores(self, cifar):
         assert_one_line(run(*STUDY, cifar, "--member", "nas"), "'nas' has no full scores", "--keep scores")
 
     def test_no_ensemble_at_all(self, tmp_path):
@@ -204,7 +204,7 @@ class TestSmall:
         assert_one_line(ran, "there is no ensemble on t yet: run regrade import checkpoints")
 
 
-def test_the_hard_set_takes_its_images_along(tmp_path):
+def test_hard_set_keeps_its_images(tmp_path):
     rng = np.random.default_rng(0)
     for label in ("cat", "dog"):
         (tmp_path / "pets" / label).mkdir(parents=True)
@@ -232,7 +232,7 @@ class TestImport:
     def bring(self, empty, path, *options):
         return run("import", "checkpoints", path, "-t", "six", "--ensemble", "E", "-w", empty, *options)
 
-    def test_the_kind_is_never_guessed(self, empty, tmp_path):
+    def test_kind_of_scores_is_required(self, empty, tmp_path):
         np.save(tmp_path / "s.npy", np.full((1, 6, 10), 0.1))
         assert self.bring(empty, tmp_path / "s.npy").code == 2
         assert self.bring(empty, tmp_path / "s.npy", "--kind", "probabilities").code == 0

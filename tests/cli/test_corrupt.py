@@ -1,4 +1,4 @@
-"""ImageNet-C both ways, as a user meets it: the released folders, and corruptions made as images are read."""
+"""ImageNet-C from the command line: the released folders, and generated corruptions."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def light(batch):
     scores[:, 3], scores[:, 5] = means, -means
     return scores
 """
-RECIPE = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5")
+PREPROCESSING = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5")
 
 
 def fill(root: Path, places: tuple[str, ...]) -> Path:
@@ -66,16 +66,16 @@ def refused(workspace: Path, *arguments: object, words: tuple[str, ...]) -> None
 
 
 class TestReleased:
-    def test_folders_bring_corruption_and_severity(self, empty, tmp_path):
+    def test_folders_become_corruption_and_severity(self, empty, tmp_path):
         done = run_well("testsets", "add", "imagenet-c", fill(tmp_path / "c", RELEASED), "-w", empty)
         assert done.err == "added test set imagenet-c: 8 examples, images by reader folder\n"
-        found = open_workspace(empty).store.test_set("imagenet-c")
-        assert found.ids[0] == "gaussian_noise/1/ILSVRC2012_val_00000000.JPEG"
-        assert found.labels.tolist() == [0, 1] * 4
-        assert found.groups["corruption"] == ("gaussian_noise",) * 4 + ("snow",) * 4
-        assert found.groups["severity"] == ("1", "1", "5", "5") * 2
+        test_set = open_workspace(empty).store.test_set("imagenet-c")
+        assert test_set.ids[0] == "gaussian_noise/1/ILSVRC2012_val_00000000.JPEG"
+        assert test_set.labels.tolist() == [0, 1] * 4
+        assert test_set.groups["corruption"] == ("gaussian_noise",) * 4 + ("snow",) * 4
+        assert test_set.groups["severity"] == ("1", "1", "5", "5") * 2
 
-    def test_the_four_tars_in_folders_of_their_own_are_the_same_set(self, empty, tmp_path):
+    def test_folders_of_the_four_tars_are_ignored(self, empty, tmp_path):
         run_well("testsets", "add", "imagenet-c", fill(tmp_path / "c", RELEASED), "-w", empty)
         first = open_workspace(empty).store.test_set("imagenet-c")
         shutil.rmtree(empty)
@@ -91,59 +91,59 @@ class TestReleased:
         run_well("testsets", "add", "imagenet-c", tmp_path / "c" / "snow", "-w", empty)
         assert set(open_workspace(empty).store.test_set("imagenet-c").groups["corruption"]) == {"snow"}
 
-    def test_clean_images_are_not_taken_for_corrupted_ones(self, empty, tmp_path):
+    def test_add_rejects_clean_images(self, empty, tmp_path):
         path = fill(tmp_path / "val", tuple(f"{wnid}/{wnid}.JPEG" for wnid in WNIDS))
         refused(empty, "add", "imagenet-c", path, words=("unknown corruption", "a folder's name in"))
         misspelt = fill(tmp_path / "c", (*RELEASED, f"snwo/1/{WNIDS[0]}/x.JPEG"))
         refused(empty, "add", "imagenet-c", misspelt, words=("unknown corruption 'snwo'", "did you mean snow"))
 
-    def test_levels_of_one_s_own(self, empty, tmp_path):
+    def test_custom_folder_levels(self, empty, tmp_path):
         path = fill(tmp_path / "world", ("north/cat/a.jpg", "south/cat/a.jpg", "south/dog/b.jpg"))
         options = ("add", "world", path, "--classes", "cifar-10", "--group", "region")
         run_well("testsets", *options, "-w", empty)
-        found = open_workspace(empty).store.test_set("world")
-        assert found.ids == ("north/a.jpg", "south/a.jpg", "south/b.jpg")
-        assert found.groups == {"region": ("north", "south", "south")}
+        test_set = open_workspace(empty).store.test_set("world")
+        assert test_set.ids == ("north/a.jpg", "south/a.jpg", "south/b.jpg")
+        assert test_set.groups == {"region": ("north", "south", "south")}
         refused(empty, "add", "w2", path / "south", *options[3:], words=("folders by region/class",))
 
 
-class TestMade:
-    def test_of_a_set_with_images(self, zoo, tmp_path):
+class TestCorrupt:
+    def test_creates_a_corrupted_set(self, zoo, tmp_path):
         before = snapshot(tmp_path / "images")
         done = run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "-w", zoo)
         assert (done.out, done.err) == ("", "added test set zoo-c: 300 examples, 4 images, 15 corruptions\n")
         again = run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "-w", zoo)
         assert again.err.startswith("unchanged: test set zoo-c: 300 examples")
         assert snapshot(tmp_path / "images") == before and not list(zoo.rglob("*.png"))
-        found = open_workspace(zoo).store.test_set("zoo-c")
-        assert set(found.groups["image"]) == {"p0.png", "p1.png", "p2.png", "p3.png"}
+        test_set = open_workspace(zoo).store.test_set("zoo-c")
+        assert set(test_set.groups["image"]) == {"p0.png", "p1.png", "p2.png", "p3.png"}
         run_well("testsets", "check", "zoo-c", "-w", zoo)
 
-    def test_a_part(self, zoo):
+    def test_selects_corruptions_severities_and_images(self, zoo):
         part = ("--corruption", "fog", "--corruption", "snow", "--severity", 3, "--images", 2, "--seed", 4)
         done = run_well("testsets", "corrupt", "zoo", "--name", "part", *part, "-w", zoo)
         assert done.err == "added test set part: 4 examples, 2 images, 2 corruptions\n"
 
-    def test_predicted_and_graded_like_any_other(self, zoo, tmp_path):
+    def test_corrupted_set_can_be_predicted_and_graded(self, zoo, tmp_path):
         (tmp_path / "toy.py").write_text(MODEL)
         part = ("--corruption", "brightness", "--corruption", "contrast", "--corruption", "gaussian_noise")
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", *part, "-w", zoo)
         model = f"python:{tmp_path / 'toy.py'}:light"
-        run_well("predict", model, "-t", "zoo", "-t", "zoo-c", "-w", zoo, *RECIPE)
+        run_well("predict", model, "-t", "zoo", "-t", "zoo-c", "-w", zoo, *PREPROCESSING)
         command = ("grade", "-t", "zoo-c", "--slice", "corruption", "--slice", "severity", "-w", zoo, "--json")
         rows = {row["slice"]: row["top1"]["value"] for row in json.loads(run_well(*command).out)["rows"]}
-        # dark dogs of 40 and 60, made lighter by half of white, pass for cats; the other two leave the mean as it is
+        # dark dogs of 40 and 60, brightened by half of white, become cats; the other corruptions keep the mean
         assert rows["corruption=contrast"] == rows["corruption=gaussian_noise"] == 1
         assert 0.5 < rows["corruption=brightness"] < 1
         assert rows["severity=1"] == 1 and rows["severity=5"] == pytest.approx(10 / 12)
 
-    def test_batches_and_threads_do_not_matter(self, zoo, tmp_path):
+    def test_result_does_not_depend_on_batches_and_threads(self, zoo, tmp_path):
         (tmp_path / "toy.py").write_text(MODEL)
         model = f"python:{tmp_path / 'toy.py'}:light"
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "--severity", 5, "-w", zoo)
         shutil.copytree(zoo, tmp_path / "V")
         for workspace, how in ((zoo, ("--batch", 1, "--workers", 1)), (tmp_path / "V", ("--workers", 4))):
-            run_well("predict", model, "-t", "zoo-c", "-w", workspace, *RECIPE, *how, "--keep", "scores")
+            run_well("predict", model, "-t", "zoo-c", "-w", workspace, *PREPROCESSING, *how, "--keep", "scores")
         stores = [open_workspace(workspace).store for workspace in (zoo, tmp_path / "V")]
         first, second = (store.predictions(store.test_set("zoo-c"), model) for store in stores)
         np.testing.assert_array_equal(first.full_scores, second.full_scores)
@@ -155,7 +155,7 @@ class TestMade:
         assert ran.code == 3
         assert json.loads(ran.out)["unreadable"] == [[f"fog/{s}/p0.png", "the file is empty"] for s in range(1, 6)]
 
-    def test_shown_without_every_image(self, empty, tmp_path):
+    def test_show_does_not_list_every_image(self, empty, tmp_path):
         pixels = np.zeros((201, 8, 8, 3), dtype=np.uint8)
         np.savez(tmp_path / "many.npz", images=pixels, labels=np.zeros(201, dtype=int))
         run_well("testsets", "add", "many", tmp_path / "many.npz", "--classes", "cifar-10", "-w", empty)
@@ -171,74 +171,76 @@ class TestMade:
 class TestGrade:
     @pytest.fixture
     def graded(self, zoo, tmp_path) -> Path:
-        """The zoo under three corruptions, predicted; brightness makes cats of dogs."""
+        """The zoo under three corruptions, predicted; brightness turns dogs into cats."""
         (tmp_path / "toy.py").write_text(MODEL)
         part = ("--corruption", "brightness", "--corruption", "contrast", "--corruption", "gaussian_noise")
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", *part, "-w", zoo)
-        run_well("predict", f"python:{tmp_path / 'toy.py'}:light", "-t", "zoo", "-t", "zoo-c", "-w", zoo, *RECIPE)
+        run_well(
+            "predict", f"python:{tmp_path / 'toy.py'}:light", "-t", "zoo", "-t", "zoo-c", "-w", zoo, *PREPROCESSING
+        )
         return zoo
 
     def test_errors_by_corruption_and_mce(self, graded):
         command = ("grade", "-t", "zoo-c", "--corruptions", "--clean", "zoo", "-w", graded)
-        found = json.loads(run_well(*command, "--json").out)
-        rows = {row["corruption"]: row for row in found["rows"]}
+        data = json.loads(run_well(*command, "--json").out)
+        rows = {row["corruption"]: row for row in data["rows"]}
         assert list(rows) == ["all", "gaussian_noise", "brightness", "contrast"]
         error = rows["brightness"]["error"]["value"]
         assert 0 < error < 0.5 and rows["contrast"]["error"]["value"] == 0
         assert rows["all"]["ratio"]["value"] == pytest.approx(error / 0.564592 / 3)
         assert rows["brightness"]["relative"]["value"] == pytest.approx(error / (0.564592 - 0.435))
-        assert rows["all"]["clean"]["value"] == 0 and found["clean"] == "zoo"
+        assert rows["all"]["clean"]["value"] == 0 and data["clean"] == "zoo"
         printed = run_well(*command).out
         assert "mCE" in printed and "mean over 3 of the 15 corruptions" in printed
 
-    def test_what_does_not_go_together(self, graded):
+    def test_corruptions_rejects_other_options(self, graded):
         ran = run("grade", "-t", "zoo-c", "--corruptions", "--slice", "severity", "-w", graded)
-        assert ran.code == 2 and "--corruptions goes with" in ran.err
+        assert ran.code == 2 and "--corruptions can be combined" in ran.err
         assert_one_line(
             run("grade", "-t", "zoo", "--corruptions", "-w", graded), "zoo has no group column 'corruption'"
         )
         ran = run("grade", "-t", "zoo-c", "--corruptions", "--clean", "zo", "-w", graded)
         assert_one_line(ran, "unknown test set 'zo'")
 
-    def test_clean_predictions_that_are_not_there(self, graded):
+    def test_clean_requires_predictions(self, graded):
         shutil.rmtree(graded / "predictions" / "zoo")
         ran = run("grade", "-t", "zoo-c", "--corruptions", "--clean", "zoo", "-w", graded)
         assert_one_line(ran, "none of these models has predictions on zoo")
 
 
-class TestRefused:
+class TestCorruptErrors:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
             (("--corruption", "gausian_noise"), ("unknown corruption 'gausian_noise'", "did you mean gaussian_noise")),
-            (("--severity", 6), ("a severity is one of 1, 2, 3, 4, 5, got 6",)),
-            (("--images", 5), ("test set zoo has 4 images, got a choice of 5",)),
-            (("--images", 0), ("test set zoo has 4 images, got a choice of 0",)),
+            (("--severity", 6), ("the severity must be one of 1, 2, 3, 4, 5, got 6",)),
+            (("--images", 5), ("a sample of test set zoo has 1 to 4 images, got 5",)),
+            (("--images", 0), ("a sample of test set zoo has 1 to 4 images, got 0",)),
         ],
     )
-    def test_what_cannot_be_made(self, zoo, options, words):
+    def test_rejects_invalid_selections(self, zoo, options, words):
         refused(zoo, "corrupt", "zoo", "--name", "x", *options, words=words)
 
-    def test_a_set_without_images(self, pets):
+    def test_rejects_a_set_without_images(self, pets):
         words = ("test set pets has no images: regrade testsets add pets PATH",)
         refused(pets, "corrupt", "pets", "--name", "x", words=words)
 
-    def test_an_unknown_set(self, zoo):
+    def test_rejects_an_unknown_set(self, zoo):
         refused(zoo, "corrupt", "zo", "--name", "x", words=("unknown test set 'zo'", "zoo"))
 
-    def test_a_name_that_is_taken(self, zoo):
+    def test_rejects_a_taken_name(self, zoo):
         refused(zoo, "corrupt", "zoo", "--name", "zoo", words=("'zoo' is stored with other examples",))
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "--severity", 1, "-w", zoo)
         words = ("'zoo-c' is stored with other examples", "choose another name")
         refused(zoo, "corrupt", "zoo", "--name", "zoo-c", "--severity", 2, words=words)
 
-    def test_a_name_of_the_catalog(self, zoo):
-        refused(zoo, "corrupt", "zoo", "--name", "imagenet-c", words=("imagenet-c is the name of a test set",))
+    def test_rejects_a_name_of_the_catalog(self, zoo):
+        refused(zoo, "corrupt", "zoo", "--name", "imagenet-c", words=("imagenet-c is a set of the catalog",))
 
-    def test_a_corrupted_set(self, zoo):
+    def test_rejects_a_corrupted_set(self, zoo):
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "--severity", 1, "-w", zoo)
         refused(zoo, "corrupt", "zoo-c", "--name", "x", words=("has a group column 'corruption' already",))
 
-    def test_one_corruption_in_place_of_a_list(self, zoo):
+    def test_python_call_rejects_a_string_of_corruptions(self, zoo):
         with pytest.raises(InputError, match="must be a list of names"):
             regrade.open(zoo).corrupt("zoo", name="x", corruptions="fog")

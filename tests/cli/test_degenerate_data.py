@@ -1,4 +1,4 @@
-"""Data at the edge of what statistics can use: every command gives a clear line or valid intervals."""
+"""Degenerate data: every command prints one error line or valid intervals."""
 
 import json
 import math
@@ -31,12 +31,12 @@ COMMANDS = {
 
 def predictions(labels, *, models=3, wrong=None, identical=False):
     """The classes (n,) that each model predicts; ``wrong`` is the share of errors, by default one of its own."""
-    rng, found = np.random.default_rng(1), []
+    rng, result = np.random.default_rng(1), []
     for model in range(models):
         share = 0.2 + 0.2 * model if wrong is None else wrong
         errors = rng.random(len(labels)) < share
-        found.append(found[0] if identical and found else np.where(errors, (labels + 1) % 10, labels))
-    return found
+        result.append(result[0] if identical and result else np.where(errors, (labels + 1) % 10, labels))
+    return result
 
 
 def add_set(workspace, folder, name, *, images=IMAGES, prefix="", lone=False, **options):
@@ -72,7 +72,7 @@ REFUSED = {
     "one image": {"generalization", "plan disparity"},
     **{name: {"generalization"} for name in ("all right", "all wrong", "identical models")},
 }
-"""Commands that have nothing to compute, and say so in a line."""
+"""Commands that have nothing to compute and print one line."""
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -82,11 +82,11 @@ def case(request):
 
 @pytest.fixture(scope="module")
 def workspace(case, tmp_path_factory):
-    """Two test sets of one case, and labels under which a sample is drawn that no one has judged."""
+    """Two test sets of one case, and a label set with a sample that nobody has judged."""
     folder = tmp_path_factory.mktemp("edge")
-    found = regrade.init(folder / "W")
+    result = regrade.init(folder / "W")
     for name in ("old", "new"):
-        add_set(found, folder, name, **CASES[case])
+        add_set(result, folder, name, **CASES[case])
     run_well("labels", "create", *ON_OLD, "-w", folder / "W")
     if case == "zero votes":
         run_well("labels", "sample", *ON_OLD, "-l", "own", "--size", "4", "--out", folder / "s.csv", "-w", folder / "W")
@@ -122,7 +122,7 @@ def test_command_gives_valid_intervals_or_one_line(case, workspace, command):
     assert "nan" not in run_well(*COMMANDS[command], "-w", workspace).out.lower()
 
 
-def test_votes_that_no_one_gave_have_no_agreement(tmp_path):
+def test_agreement_without_votes_is_undefined(tmp_path):
     workspace = regrade.init(tmp_path / "W")
     add_set(workspace, tmp_path, "old")
     run_well("labels", "create", *ON_OLD, "-w", tmp_path / "W")
@@ -135,7 +135,7 @@ def test_votes_that_no_one_gave_have_no_agreement(tmp_path):
         assert not list(estimates(json.loads(ran.out, parse_constant=refused)))
 
 
-def test_nan_scores_are_refused_in_one_line(tmp_path):
+def test_nan_scores_are_rejected_in_one_line(tmp_path):
     workspace = regrade.init(tmp_path / "W")
     add_set(workspace, tmp_path, "old")
     scores = np.full((IMAGES, 10), 0.1)

@@ -30,8 +30,8 @@ def plain(four_sets):
     return json.loads(studied(four_sets, *options, "--json").out)
 
 
-def test_one_row_a_model_and_set(plain):
-    assert [one["new_set"] for one in plain["sets"]] == list(NEW)
+def test_json_has_one_row_per_model_and_set(plain):
+    assert [row["new_set"] for row in plain["sets"]] == list(NEW)
     assert len(plain["rows"]) == 67 + 66 + 66
     assert plain["sets"][1]["left_out"] == ["fv_64k", "fv_64k_model"]
     first = plain["rows"][0]
@@ -44,29 +44,29 @@ def test_one_row_a_model_and_set(plain):
     assert [round(100 * first["new"][key], 1) for key in ("low", "high")] == [71.3, 73.1]
 
 
-def test_the_line_without_fisher_vectors(four_sets, plain):
+def test_standard_models_define_the_line(four_sets, plain):
     models = {row["model"] for row in plain["rows"] if not row["model"].startswith("fv_")}
     chosen = [part for model in sorted(models) for part in ("--standard", model)]
-    found = json.loads(studied(four_sets, "--new", NEW[0], *chosen, "--scale", "linear", "--json").out)
-    line = found["sets"][0]["lines"]["linear"]
+    data = json.loads(studied(four_sets, "--new", NEW[0], *chosen, "--scale", "linear", "--json").out)
+    line = data["sets"][0]["lines"]["linear"]
     assert (line["slope"]["n"], round(line["slope"]["value"], 3)) == (64, 1.110)
-    assert found["sets"][0]["adaptivity"]["verdict"] == "no sign of diminishing returns"
-    faulty = next(row for row in found["rows"] if row["model"] == "fv_16k")
+    assert data["sets"][0]["adaptivity"]["verdict"] == "no sign of diminishing returns"
+    faulty = next(row for row in data["rows"] if row["model"] == "fv_16k")
     assert not faulty["standard"]
 
 
-def test_the_table_for_people_is_cut_and_says_what_models_show_together(four_sets):
+def test_printed_table_is_truncated_and_has_notes(four_sets):
     shown = studied(four_sets, "--new", NEW[0], run_it=run_on_terminal).out
     assert "the first 24 of 67" in shown
     for words in ("mean change of top-1 -12.1", "overfitting:", "difficulty:", "losses:", "furthest from the line: "):
         assert words in shown
-    assert "fv_16k -1" in shown  # the model whose columns are published in reverse stands out
+    assert "fv_16k -1" in shown  # the model whose published columns are reversed is an outlier
 
 
-def test_some_models_only(four_sets):
+def test_selected_models(four_sets):
     chosen = [part for model in ("alexnet", "resnet50", "vgg16") for part in ("--model", model)]
-    found = json.loads(studied(four_sets, "--new", NEW[0], *chosen, "--json").out)
-    assert [row["model"] for row in found["rows"]] == ["resnet50", "vgg16", "alexnet"]
+    data = json.loads(studied(four_sets, "--new", NEW[0], *chosen, "--json").out)
+    assert [row["model"] for row in data["rows"]] == ["resnet50", "vgg16", "alexnet"]
 
 
 def test_the_figure(four_sets, tmp_path):
@@ -86,20 +86,20 @@ def test_the_figure(four_sets, tmp_path):
         (("--new", NEW[0], "--new", NEW[0]), ("named twice",)),
     ],
 )
-def test_what_cannot_be_studied(four_sets, options, words):
+def test_invalid_options_are_one_line(four_sets, options, words):
     ran = run("study", "generalization", "--original", "imagenet-val", *options, "-w", four_sets)
     assert_one_line(ran, *words)
 
 
-def test_a_part_of_the_classes(four_sets):
-    found = json.loads(studied(four_sets, "--new", NEW[0], "--within", "imagenet-a", "--json").out)
-    assert {row["original"]["n"] for row in found["rows"]} == {10_000}
-    assert {row["new"]["n"] for row in found["rows"]} == {2_000}
-    assert any("label space" in note for note in found["notes"])
+def test_within_restricts_classes(four_sets):
+    data = json.loads(studied(four_sets, "--new", NEW[0], "--within", "imagenet-a", "--json").out)
+    assert {row["original"]["n"] for row in data["rows"]} == {10_000}
+    assert {row["new"]["n"] for row in data["rows"]} == {2_000}
+    assert any("label space" in note for note in data["notes"])
 
 
 class TestReplicate:
-    def test_every_cell_as_json(self, published):
+    def test_json_contains_every_cell(self, published):
         content = json.loads(run_well("replicate", "recht2019", "--data", published / "recht2019", "--json").out)
         assert content["paper"] == "recht2019"
         assert content["counts"]["data"] == {"match": 164, "miss": 0, "explained": 42}
@@ -110,19 +110,19 @@ class TestReplicate:
     def test_a_folder_without_data(self, tmp_path):
         assert_one_line(run("replicate", "recht2019", "--data", tmp_path), "expected imagenet-val.top5.parquet")
 
-    def test_without_data_and_without_a_network(self, tmp_path, monkeypatch):
+    def test_download_failure_is_one_line(self, tmp_path, monkeypatch):
         from regrade.core import DownloadError
         from regrade.replicate import published_files
 
         def refused(item, _folder):
-            raise DownloadError(f"cannot fetch {item.url}: the connection is refused")
+            raise DownloadError(f"cannot download {item.url}: the connection was refused")
 
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(published_files, "download", refused)
-        assert_one_line(run("replicate", "recht2019"), "cannot fetch https://raw.githubusercontent.com/modestyachts")
+        assert_one_line(run("replicate", "recht2019"), "cannot download https://raw.githubusercontent.com/modestyachts")
 
 
 @pytest.mark.parametrize("command", [("generalization", "--original", "a", "--new", "b"), ("people", "-t", "a")])
-def test_a_seed_is_not_negative(command, tmp_path):
+def test_seed_must_not_be_negative(command, tmp_path):
     refused = run("study", *command, "--seed", -1, "-w", tmp_path)
     assert refused.code == 2 and "Traceback" not in refused.err

@@ -1,4 +1,4 @@
-"""What an import leaves out or takes for something is told in a line, and in JSON."""
+"""Imports print notes about skipped and interpreted content, also in JSON."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ SCORES = np.random.default_rng(0).dirichlet(np.ones(10), 6)
 
 @pytest.fixture
 def imported(pets: Path, tmp_path: Path):
-    """Imports a file and gives the lines for people and the data, which hold the same notes."""
+    """Import a file; return the printed lines and the JSON data, which contain the same notes."""
 
     def of(kind: str, name: str, content: str | bytes, *options: str) -> tuple[list[str], dict]:
         (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
@@ -55,15 +55,15 @@ class TestPredictions:
         ("columns", "intended"),
         [(["predicton"], "prediction"), (["Predicion"], "prediction"), (["prediction", "lable"], "label")],
     )
-    def test_predictions_refuse_a_misspelled_column(self, refused, options, columns, intended):
+    def test_predictions_reject_a_misspelled_column(self, refused, options, columns, intended):
         content = table(("image", *columns), IDS, *[LABELS for _ in columns])
         refused("predictions", "a.csv", content, options, repr(columns[-1]), f"did you mean {intended}?")
 
     @pytest.mark.parametrize("name", ["prediction_vit", "label-smoothing", "resnet50", "vit"])
-    def test_predictions_take_a_model_that_is_called_otherwise(self, imported, name):
+    def test_predictions_accept_other_column_names_as_models(self, imported, name):
         assert imported("predictions", "a.csv", table(("image", name), IDS, LABELS))[1]["imported"] == [name]
 
-    def test_import_says_what_it_kept(self, imported):
+    def test_import_prints_what_it_kept(self, imported):
         lines, data = imported("predictions", "a.csv", wide())
         assert lines == ["on pets: models imported: 1 (second), unchanged: 0; per image: best 1 of 10 classes"]
         assert data == {
@@ -76,30 +76,30 @@ class TestPredictions:
             "notes": [],
         }
 
-    def test_import_names_ignored_columns(self, imported):
+    def test_import_notes_ignored_columns(self, imported):
         content = table(("image", "prediction", "split", "width"), IDS, LABELS, "aabbcc", range(6))
         assert imported("predictions", "a.csv", content, "--model", "m")[1]["notes"] == [
             "ignored the columns split, width"
         ]
 
-    def test_import_names_columns_beside_those_of_all_classes(self, imported):
+    def test_import_notes_columns_besides_the_scores(self, imported):
         content = table(("image", *CIFAR, "loss"), IDS, *SCORES.T, SCORES[:, 0] + 2)
         _, data = imported("predictions", "a.csv", content, "--model", "m")
         assert data["notes"] == ["ignored the column loss"]
         assert data["kept"] == {"m": "scores of all 10 classes (probabilities)"}
 
-    def test_import_refuses_scores_of_a_class_that_the_space_lacks(self, refused):
+    def test_import_rejects_scores_of_unknown_classes(self, refused):
         scores = np.random.default_rng(1).dirichlet(np.ones(11), 6)
         content = table(("image", *CIFAR, "background"), IDS, *scores.T)
         refused(
             "predictions", "a.csv", content, ("--model", "m"), "sum to 1 only with the columns background", "--classes"
         )
 
-    def test_import_refuses_scores_without_one_of_the_classes(self, refused):
+    def test_import_rejects_scores_with_a_missing_class(self, refused):
         content = table(("image", *CIFAR[1:]), IDS, *SCORES[:, 1:].T)
         refused("predictions", "a.csv", content, ("--model", "m"), "every class of cifar-10", "'airplane' has none")
 
-    def test_import_refuses_probabilities_that_sum_to_more_than_1(self, refused, tmp_path):
+    def test_import_rejects_probabilities_above_1(self, refused, tmp_path):
         lists = (SCORES * 1.5).tolist()
         content = parquet(tmp_path / "b.parquet", image=IDS, probabilities=lists)
         refused("predictions", "a.parquet", content, ("--model", "m"), "said to be probabilities", "row 0 sum to 1.5")
@@ -107,7 +107,7 @@ class TestPredictions:
             "predictions", "a.csv", table(("image", *CIFAR), IDS, *(SCORES * 100).T), ("--model", "m"), "percentages"
         )
 
-    def test_import_tells_scores_that_are_taken_as_logits(self, imported):
+    def test_import_notes_scores_read_as_logits(self, imported):
         content = table(("image", *CIFAR), IDS, *(SCORES * 0.5).T)
         (note,) = imported("predictions", "a.csv", content, "--model", "m")[1]["notes"]
         assert "taken as logits: rows sum to 0.5 to 0.5, not to 1" in note
@@ -116,21 +116,21 @@ class TestPredictions:
         ("score", "words"),
         [("3.5", "of 'score' are taken as logits: those of row 0 sum to 3.5"), ("-1", "are below 0")],
     )
-    def test_import_tells_best_scores_that_are_taken_as_logits(self, imported, score, words):
+    def test_import_notes_top_scores_read_as_logits(self, imported, score, words):
         content = table(("image", "prediction", "score"), IDS, LABELS, [score] * 6)
         (note,) = imported("predictions", "a.csv", content, "--model", "m")[1]["notes"]
         assert words in note
 
-    def test_import_tells_best_scores_called_logits_that_are_taken_as_probabilities(self, imported):
+    def test_import_notes_logits_read_as_probabilities(self, imported):
         content = table(("image", "prediction", "logits"), IDS, LABELS, ["0.5"] * 6)
         (note,) = imported("predictions", "a.csv", content, "--model", "m")[1]["notes"]
         assert "of 'logits' are said to be logits, and taken as probabilities" in note
 
-    def test_import_says_nothing_of_best_scores_that_are_called_logits(self, imported):
+    def test_import_has_no_note_for_top_scores_named_logits(self, imported):
         content = table(("image", "prediction", "logits"), IDS, LABELS, ["3.5"] * 6)
         assert imported("predictions", "a.csv", content, "--model", "m")[1]["notes"] == []
 
-    def test_import_refuses_a_gap_among_numbered_classes(self, refused):
+    def test_import_rejects_a_gap_among_numbered_classes(self, refused):
         content = table(("image", "top1", "top3"), IDS, LABELS, ["truck"] * 6)
         refused("predictions", "a.csv", content, ("--model", "m"), "top1, top3", "2 is missing")
 
@@ -139,18 +139,18 @@ class TestPredictions:
         _, data = imported("predictions", "a.csv", content, "--model", "m")
         assert data["kept"] == {"m": "best 1 of 10 classes with scores (probabilities)"}
 
-    def test_import_takes_no_row_numbers_for_a_model(self, imported):
+    def test_import_ignores_row_numbers(self, imported):
         content = table(("Unnamed: 0", "image", "second"), range(6), IDS, LABELS)
         _, data = imported("predictions", "a.csv", content)
         assert (data["imported"], data["notes"]) == (["second"], ["ignored the column Unnamed: 0"])
 
-    def test_import_tells_arrays_that_it_does_not_use(self, imported, tmp_path):
+    def test_import_notes_unused_arrays(self, imported, tmp_path):
         np.savez(tmp_path / "b.npz", scores=SCORES, ids=np.array(IDS), time=np.arange(3))
         assert imported("predictions", "a.npz", (tmp_path / "b.npz").read_bytes())[1]["notes"] == [
             "ignored the array time"
         ]
 
-    def test_import_holds_labels_without_ids_against_the_order_of_the_test_set(self, imported, refused, tmp_path):
+    def test_import_compares_labels_without_ids_in_order(self, imported, refused, tmp_path):
         np.savez(tmp_path / "b.npz", scores=SCORES, labels=np.array(LABELS[::-1]))
         refused("predictions", "a.npz", (tmp_path / "b.npz").read_bytes(), (), "labels differ")
         np.savez(tmp_path / "b.npz", scores=SCORES, labels=np.array(LABELS))
@@ -158,7 +158,7 @@ class TestPredictions:
             "there are no ids: rows are taken in the order of the test set"
         ]
 
-    def test_import_refuses_two_columns_of_ids(self, refused):
+    def test_import_rejects_two_id_columns(self, refused):
         content = table(("image", "id", "second"), IDS, range(6), LABELS)
         refused(
             "predictions",
@@ -171,7 +171,7 @@ class TestPredictions:
 
 
 class TestNamesFromFiles:
-    def test_a_line_break_in_a_name_does_not_break_the_line(self, imported, refused, tmp_path):
+    def test_line_breaks_in_names_are_escaped(self, imported, refused, tmp_path):
         content = parquet(tmp_path / "b.parquet", image=IDS, prediction=LABELS, **{"a\nb": LABELS})
         lines, data = imported("predictions", "a.parquet", content, "--model", "m")
         assert lines[1] == "note: ignored the column a\\nb"
@@ -180,8 +180,8 @@ class TestNamesFromFiles:
         refused("predictions", "a.npz", (tmp_path / "b.npz").read_bytes(), (), "has the arrays a\\nb")
 
 
-class TestOthers:
-    def test_labels_say_how_many_are_what(self, imported):
+class TestOtherImports:
+    def test_labels_print_counts_by_state(self, imported):
         content = "image,class,state\np0,cat,correct\np0,dog,wrong\np0,dog,wrong\np1,dog,unclear\n"
         lines, data = imported("labels", "a.csv", content, "--name", "own")
         assert lines[0] == (
@@ -190,11 +190,11 @@ class TestOthers:
         assert data["judgments"] == {"correct": 1, "unclear": 1, "wrong": 1}
         assert data["notes"] == ["1 judgment repeated and counted once"]
 
-    def test_slices_name_the_columns_of_a_list(self, imported):
+    def test_slices_note_ignored_columns(self, imported):
         _, data = imported("slices", "a.csv", "image,why\np1,blur\n", "--name", "x", "--format", "list")
         assert (data["subsets"], data["notes"]) == ({"x": 1}, ["ignored the column why"])
 
-    def test_people_tell_half_times_and_ignored_columns(self, imported):
+    def test_people_note_incomplete_times_and_ignored_columns(self, imported):
         rows = "Ann,p0,cat,1,2,a\nAnn,p1,dog,,5,b\nAnn,p2,,3,4,c\n"
         lines, data = imported("people", "a.csv", "person,image,class,start,end,mood\n" + rows)
         assert lines[0].endswith("person:Ann (3 images); times of 2 answers")
@@ -205,16 +205,16 @@ class TestOthers:
         ]
 
     @pytest.mark.parametrize("column", ["start_time", "strat", "persn"])
-    def test_people_refuse_a_misspelled_column(self, refused, column):
+    def test_people_reject_a_misspelled_column(self, refused, column):
         refused("people", "a.csv", f"image,class,{column}\np0,cat,1\n", ("--name", "Ann"), column, "did you mean")
 
     @pytest.mark.parametrize("key", ["extra_inf", "Extra_info"])
-    def test_people_refuse_a_misspelled_key(self, refused, key):
+    def test_people_reject_a_misspelled_key(self, refused, key):
         content = json.dumps({"p0": {"label": "cat", key: {"start_time": 1, "end_time": 2}}})
         refused("people", "a.json", content, ("--name", "Ann", "--format", "shankar2020"), key, "extra_info")
 
     @pytest.mark.parametrize("value", ["1e308", "-5", "99999-01-01T00:00:00", "1576749626000", "nan"])
-    def test_people_refuse_what_is_no_time(self, refused, value):
+    def test_people_reject_invalid_times(self, refused, value):
         content = f"person,image,class,start,end\nAnn,p0,cat,{value},{value}\n"
         refused("people", "a.csv", content, (), "Ann, image 'p0'", "is not a time")
 
@@ -234,11 +234,11 @@ class TestOthers:
         else:
             assert_one_line(ran, "a.parquet", "'start' cannot be read")
 
-    def test_mistakes_name_ignored_columns(self, imported):
+    def test_mistakes_note_ignored_columns(self, imported):
         content = "image,prediction,category,severity,by\np2,cat,fine-grained,major,Ann\n"
         assert imported("mistakes", "a.csv", content, "--model", "first")[1]["notes"] == ["ignored the column by"]
 
-    def test_checkpoints_count_files_that_are_no_arrays(self, pets, tmp_path):
+    def test_checkpoints_count_files_that_are_not_arrays(self, pets, tmp_path):
         folder = tmp_path / "runs"
         folder.mkdir()
         np.save(folder / "epoch-1.npy", SCORES)
@@ -251,7 +251,7 @@ class TestOthers:
             "there are no ids: rows are taken in the order of the test set",
         ]
 
-    def test_verdicts_tell_rows_without_one(self, pets, tmp_path):
+    def test_verdicts_note_rows_without_a_verdict(self, pets, tmp_path):
         (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\np5,,\n")
         run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
         sample = tmp_path / "sample.csv"
@@ -274,7 +274,7 @@ class TestOthers:
         }
 
     @pytest.mark.parametrize("column", ["reson", "reason_why"])
-    def test_verdicts_refuse_a_misspelled_column(self, pets, tmp_path, column):
+    def test_verdicts_reject_a_misspelled_column(self, pets, tmp_path, column):
         (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\n")
         run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
         run_well("labels", "sample", "-t", "pets", "-l", "few", "--size", "1", "--out", tmp_path / "s.csv", "-w", pets)
@@ -290,7 +290,7 @@ class TestOthers:
             "image,class,verdict,reson\np2,cat,correct,x\n",
         ],
     )
-    def test_verdicts_name_the_file_that_is_refused(self, pets, tmp_path, content):
+    def test_verdicts_error_names_the_file(self, pets, tmp_path, content):
         (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\n")
         run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
         run_well("labels", "sample", "-t", "pets", "-l", "few", "--size", "1", "--out", tmp_path / "s.csv", "-w", pets)
@@ -299,7 +299,7 @@ class TestOthers:
         assert_one_line(run(*command), f"error: {tmp_path / 'v.csv'}: ")
 
     @pytest.mark.parametrize("shape", [(0, 2, 6, 10), (1, 0, 6, 10)])
-    def test_checkpoints_refuse_an_array_without_a_seed_or_an_epoch(self, pets, tmp_path, shape):
+    def test_checkpoints_reject_an_array_without_seed_or_epoch(self, pets, tmp_path, shape):
         np.save(tmp_path / "a.npy", np.zeros(shape, np.float32))
         command = ("import", "checkpoints", tmp_path / "a.npy", "-t", "pets", "--ensemble", "e", "--kind", "logits")
         assert_one_line(run(*command, "-w", pets), f"{tmp_path / 'a.npy'} has shape", "no seed or no epoch")

@@ -1,4 +1,4 @@
-"""A full disk, a killed process, two at a time: what is stored is whole, and the next command finds it so."""
+"""Full disks, killed processes and concurrent commands never leave partial files."""
 
 import errno
 import json
@@ -55,7 +55,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 class TestFullDisk:
-    """For real, by a limit on file sizes and by a small disk; and at every single step, by a false disk."""
+    """With real limits (file size, a small disk), and with a simulated failure at every step."""
 
     LIMITED = """
 import resource, signal
@@ -78,7 +78,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
         before = snapshot(pets)
         ran = run_warm(
             *import_many(scores_file(tmp_path / "s.npy", 3000), pets), first=self.LIMITED.format(size=50_000)
-        )  # room for the top five, not for all scores
+        )  # enough space for the top five, not for all scores
         assert_one_line(ran, "larger than this system allows")
         assert snapshot(pets) == before
 
@@ -98,7 +98,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
         assert_one_line(run_warm("init", tmp_path / "new", first=limit), "cannot write to")
         assert snapshot(tmp_path / "new") == {}
 
-    def test_a_disk_of_a_hundred_kilobytes(self, small_disk, tmp_path):
+    def test_disk_of_100_kilobytes(self, small_disk, tmp_path):
         run_well("init", small_disk / "W")
         before = snapshot(small_disk)
         ran = run(*import_many(wide_file(tmp_path / "many.csv"), small_disk / "W"))
@@ -107,7 +107,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
         run_well(*import_many(wide_file(tmp_path / "few.csv", MANY[:2]), small_disk / "W"))
         assert models(small_disk / "W") == ["m0", "m1"]
 
-    def test_every_step_of_an_import(self, pets, tmp_path, monkeypatch):
+    def test_import_survives_a_full_disk_at_every_step(self, pets, tmp_path, monkeypatch):
         """The disk fills up at the n-th call that writes, for every n until the import gets through."""
         (tmp_path / "own.csv").write_text("id\n" + "".join(f"{c}\n" for c in sorted(set(LABELS + ANSWERS))))
         command = ["import", "predictions", wide_file(tmp_path / "f.csv", ("a", "b"))]
@@ -128,7 +128,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 
 
 def fill_up(patch: pytest.MonkeyPatch, steps: int) -> None:
-    """Let the first calls through that make, write or move something, and refuse the next one."""
+    """Let the first calls succeed that create, write or move something, and fail the next one."""
     left = [steps]
     reading = Path.open
 
@@ -149,7 +149,7 @@ def fill_up(patch: pytest.MonkeyPatch, steps: int) -> None:
 
 
 class TestKilled:
-    def test_an_import_that_is_killed_leaves_a_workspace_the_next_one_completes(self, pets, tmp_path):
+    def test_killed_import_is_completed_by_the_next_one(self, pets, tmp_path):
         file = wide_file(tmp_path / "many.csv", tuple(f"m{i}" for i in range(300)))
         before = snapshot(pets)
         command = [str(part) for part in (EXECUTABLE, *import_many(file, pets))]
@@ -165,7 +165,7 @@ class TestKilled:
         assert not staging.exists()
         assert len(models(pets)) == 301
 
-    def test_what_was_left_after_some_models_were_placed_is_completed(self, pets, tmp_path):
+    def test_partly_stored_models_are_completed(self, pets, tmp_path):
         file = wide_file(tmp_path / "many.csv", MANY[:4])
         run_well(*import_many(file, pets))
         whole = snapshot(pets)
@@ -173,14 +173,14 @@ class TestKilled:
         assert "models imported: 1 (m2), unchanged: 3" in run_well(*import_many(file, pets)).err
         assert snapshot(pets).keys() == whole.keys()
 
-    def test_control_c_leaves_nothing(self, pets, tmp_path, monkeypatch):
+    def test_control_c_leaves_no_partial_files(self, pets, tmp_path, monkeypatch):
         before = snapshot(pets)
         monkeypatch.setattr(transaction, "sync_files", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         assert run(*import_many(wide_file(tmp_path / "f.csv"), pets)).code != 0
         assert snapshot(pets) == before
 
 
-class TestAtTheSameTime:
+class TestConcurrent:
     def test_many_imports_of_the_same_file(self, pets, tmp_path, run_warm):
         command = import_many(wide_file(tmp_path / "many.csv"), pets)
         with ThreadPoolExecutor() as pool:
@@ -191,7 +191,7 @@ class TestAtTheSameTime:
         assert len(models(pets)) == 31
         assert not (pets / ".staging").exists()
 
-    def test_other_content_under_one_name_has_one_winner(self, pets, tmp_path, run_warm):
+    def test_different_content_under_one_name_is_stored_once(self, pets, tmp_path, run_warm):
         for number, answer in enumerate(("cat", "dog", "ship")):
             (tmp_path / f"{number}.csv").write_text(wide(*[answer] * 6))
         commands = [("import", "predictions", tmp_path / f"{n}.csv", "-t", "pets", "-w", pets) for n in range(3)]
@@ -203,7 +203,7 @@ class TestAtTheSameTime:
         assert models(pets) == ["first", "second"]
 
 
-def test_a_disk_that_may_only_be_read(pets, small_disk):
+def test_read_only_disk(pets, small_disk):
     workspace = Path(shutil.copytree(pets, small_disk / "W"))
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     (pets / "second.csv").write_text(wide())
@@ -213,13 +213,13 @@ def test_a_disk_that_may_only_be_read(pets, small_disk):
 
 
 class TestOutput:
-    def test_a_reader_that_stops_early(self, pets):
+    def test_broken_pipe(self, pets):
         command = f"{EXECUTABLE} grade -t pets -w {pets} --csv | head -c 1"
         done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
         assert done.stdout == "m"
         assert done.stderr == ""
 
-    def test_an_output_that_is_full(self, pets):
+    def test_full_output_device(self, pets):
         with Path("/dev/full").open("w") as full:
             done = subprocess.run(
                 [EXECUTABLE, "grade", "-t", "pets", "-w", pets, "--json"],
@@ -232,7 +232,7 @@ class TestOutput:
         assert done.stderr == "error: the output: No space left on device\n"
 
     @pytest.mark.parametrize("form", ["", "--json", "--csv", "--markdown", "--latex"])
-    def test_an_output_that_does_not_know_all_letters(self, pets, tmp_path, run_warm, form):
+    def test_output_encoding_without_unicode(self, pets, tmp_path, run_warm, form):
         (tmp_path / "second.csv").write_text(wide(model="модель"))
         run_well("import", "predictions", tmp_path / "second.csv", "-t", "pets", "-w", pets)
         command = ("grade", "-t", "pets", "-w", pets, *([form] if form else []))
@@ -242,7 +242,7 @@ class TestOutput:
         if form == "--json":
             assert json.loads(ran.out)["rows"][1]["model"] == "модель"
 
-    def test_an_output_that_is_closed(self, pets, tmp_path):
+    def test_closed_output(self, pets, tmp_path):
         (tmp_path / "second.csv").write_text(wide())
         command = f"{EXECUTABLE} import predictions {tmp_path / 'second.csv'} -t pets -w {pets} >&-"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@ from pets import IDS
 from running import assert_one_line, run, run_well
 
 
-def test_created_labels_are_the_images_own(pets):
+def test_created_labels_are_the_original_labels(pets):
     assert "created own@1 of pets: 6 images" in run_well("labels", "create", "-t", "pets", "-w", pets).err
     assert "unchanged own@1" in run_well("labels", "create", "-t", "pets", "-w", pets).err
     rows = json.loads(run_well("grade", "-t", "pets", "-l", "own", "-w", pets, "--json").out)["rows"]
@@ -15,19 +15,19 @@ def test_created_labels_are_the_images_own(pets):
     assert rows[0]["novel"] == 2
 
 
-def test_review_begins_with_created_labels(pets):
+def test_review_starts_from_created_labels(pets):
     run_well("labels", "create", "-t", "pets", "--name", "mine", "-w", pets)
     queued = json.loads(run_well("review", "queue", "-t", "pets", "-l", "mine", "-w", pets, "--json").out)
     assert (queued["added"], queued["queue"]) == (2, "novel pets mine")
 
 
-def test_labels_of_unlabeled_images_are_refused(pets, tmp_path):
+def test_create_rejects_unlabeled_images(pets, tmp_path):
     (tmp_path / "ids.csv").write_text("image\n" + "".join(f"{i}\n" for i in IDS))
     run_well("testsets", "add", "bare", tmp_path / "ids.csv", "--classes", "cifar-10", "-w", pets)
     assert_one_line(run("labels", "create", "-t", "bare", "-w", pets), "no image of bare has a label", "import labels")
 
 
-def test_created_labels_do_not_replace_others(pets, tmp_path):
+def test_create_does_not_replace_other_labels(pets, tmp_path):
     (tmp_path / "l.csv").write_text("image,class\n" + "".join(f"{i},truck\n" for i in IDS))
     run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "own", "-w", pets)
     assert_one_line(run("labels", "create", "-t", "pets", "-w", pets), "other labels are stored as own@1")

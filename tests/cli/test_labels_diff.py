@@ -1,4 +1,4 @@
-"""From votes to versions to what they did, by the command line; and every figure as of any version."""
+"""Label versions from votes, their differences, and results under any version."""
 
 import json
 
@@ -14,7 +14,7 @@ PLAIN = "image,class\n" + "".join(f"{image},{label}\n" for image, label in zip(I
 
 @pytest.fixture
 def world(pets, tmp_path):
-    """Two models, and labels in two versions: a panel found that p2 is a cat too, and that p0 is a drawing."""
+    """Two models, and labels in two versions: a panel decided that p2 is a cat too, and that p0 is a drawing."""
     (tmp_path / "second.csv").write_text(wide("cat", "dog", "bird", "cat", "frog", "deer"))
     run_well("import", "predictions", tmp_path / "second.csv", "-t", "pets", "-w", pets)
     (tmp_path / "own.csv").write_text(PLAIN)
@@ -34,18 +34,18 @@ def diff(world, *arguments):
     return run_well("labels", "diff", *arguments, "-t", "pets", "-w", world)
 
 
-def test_what_it_did_to_every_model(world):
-    found = json.loads(diff(world, "own@1", "own@2", "--json").out)
-    assert found["counts"] == {"correct added": 1, "wrong added": 1, "image problematic": 1}
-    first, second = found["models"]
+def test_effect_on_every_model(world):
+    data = json.loads(diff(world, "own@1", "own@2", "--json").out)
+    assert data["counts"] == {"correct added": 1, "wrong added": 1, "image problematic": 1}
+    first, second = data["models"]
     assert (first["model"], first["before"]["value"], first["after"]["value"]) == ("first", 4 / 6, 4 / 5)
     assert (first["difference"]["value"], first["difference"]["n"], first["left"]) == (1 / 5, 5, 1)
     assert (first["rank_before"], first["rank_after"]) == (1, 1)
     assert (second["model"], second["rank_before"], second["rank_after"]) == ("second", 1, 2)
-    assert {(row["image"], row["class"], row["after"]) for row in found["pairs"]} == {
+    assert {(row["image"], row["class"], row["after"]) for row in data["pairs"]} == {
         ("p2", "cat", "correct"), ("p5", "deer", "wrong"), ("p0", None, "problematic: drawing"),
     }  # fmt: skip
-    assert json.loads(diff(world, "own@1", "own", "--json").out) == found
+    assert json.loads(diff(world, "own@1", "own", "--json").out) == data
 
 
 def test_tables(world):
@@ -65,7 +65,7 @@ def test_unknown_versions(world):
 
 
 class TestAnyVersion:
-    """Every figure can be had as of any version; a name alone is the newest."""
+    """Every result can be computed under any version; a name alone is the newest."""
 
     def value(self, world, *arguments):
         return json.loads(run_well(*arguments, "-t", "pets", "-w", world, "--json").out)
@@ -81,9 +81,9 @@ class TestAnyVersion:
         (tmp_path / "ada.csv").write_text("image,class\np0,cat\np1,dog\np2,cat\np3,cat\n")
         run_well("import", "people", tmp_path / "ada.csv", "-t", "pets", "--name", "Ada", "-w", world)
         for labels, value, version in (("own@1", 3 / 4, 1), ("own@2", 1, 2), ("own", 1, 2)):
-            found = self.value(world, "study", "people", "-l", labels)
-            assert found["labels_version"] == version
-            row = next(one for one in found["rows"] if one["who"] == "person:Ada" and one["subset"] == "all")
+            data = self.value(world, "study", "people", "-l", labels)
+            assert data["labels_version"] == version
+            row = next(item for item in data["rows"] if item["who"] == "person:Ada" and item["subset"] == "all")
             assert row["accuracy"]["value"] == value
             assert f"own@{version}" in json.dumps(
                 self.value(world, "study", "mistakes", "--model", "first", "-l", labels)
@@ -91,24 +91,24 @@ class TestAnyVersion:
 
     def test_report(self, world):
         for name, labels, seen in (("old", ["own@1"], "pets against own@1"), ("new", [], "pets against own@2")):
-            options = [part for one in labels for part in ("-l", one)]
+            options = [part for version in labels for part in ("-l", version)]
             run_well("report", name, *options, "-w", world)
             assert seen in (world / "reports" / name / "index.html").read_text()
         assert_one_line(run("report", "none", "-l", "own@9", "-w", world), "own@9", "own@1")
 
 
-def test_figure_and_words(world, tmp_path):
+def test_figure_and_findings(world, tmp_path):
     from regrade.report import findings
 
     diff(world, "own@1", "own@2", "--figure", tmp_path / "f.svg")
     drawn = (tmp_path / "f.svg").read_text()
     assert "difference, in points" in drawn and "own@2" in drawn and "second" in drawn
-    here = regrade.open(world)
-    first, second = findings(here.label_change("own@1", "own@2", test_set="pets"))
-    assert first.headline == "No difference in accuracy between own@1 and own@2 detected for any model on pets"
+    ws = regrade.open(world)
+    first, second = findings(ws.label_change("own@1", "own@2", test_set="pets"))
+    assert first.headline == "own@1 and own@2 are not shown to move any model on pets"
     assert "first changed by +20.0 points" in first.text and "from 66.7%" in first.text
     assert second.headline == "1 of 2 models changes its rank"
     assert second.text.endswith("Before, first and second came first; now first.")
-    assert findings(here.label_change("own@2", "own@2", test_set="pets"))[0].headline == "own@2 and own@2 are the same"
-    none = here.label_change("own@2", "own@2", test_set="pets", models=["first"])
+    assert findings(ws.label_change("own@2", "own@2", test_set="pets"))[0].headline == "own@2 and own@2 are the same"
+    none = ws.label_change("own@2", "own@2", test_set="pets", models=["first"])
     assert len(findings(none)) == 1

@@ -1,4 +1,4 @@
-"""A disk that is read-only, full or failing, a ledger that is damaged or locked: one line, whatever the command."""
+"""Read-only, full or failing disks, and damaged or locked ledgers: one error line for every command."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class TestReading:
 
 @contextmanager
 def locked(workspace):
-    """Another process writes to the ledger, for as long as this is entered."""
+    """A context in which another process holds a write lock on the ledger."""
     with closing(sqlite3.connect(workspace / "ledger.sqlite", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         yield
@@ -85,7 +85,7 @@ class TestOneLine:
 
 
 @pytest.mark.parametrize("command", [("review", "import"), ("team", "add", "B" * 80)], ids=" ".join)
-def test_a_full_disk_is_one_line_and_leaves_nothing(workspace, tmp_path, command):
+def test_full_disk_is_one_line_and_leaves_nothing(workspace, tmp_path, command):
     source = tmp_path / "people.csv"
     names = "".join(f"person,{str(number) * 10},reviewer,2026-01-31T12:00:00Z\n" for number in range(1000, 3000))
     source.write_text("kind,person,role,at\n" + names)
@@ -98,7 +98,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(workspace, tmp_path, command
     assert len(regrade.open(workspace).ledger.people()) == len(outcomes)
 
 
-def test_an_open_ledger_is_made_private_with_one_line(workspace, run_warm):
+def test_readable_ledger_is_made_private_with_a_note(workspace, run_warm):
     (workspace / "ledger.sqlite").chmod(0o644)
     ran = run_warm("team", "list", "-w", workspace)
     assert ran.code == 0
@@ -115,8 +115,8 @@ print(json.dumps([dataclasses.asdict(run(*command)) for command in commands]))
 """
 
 
-def test_a_read_only_mount_is_one_line(workspace, tmp_path):
-    """For real, where this machine lets a test mount something; one process, which runs one command after another."""
+def test_read_only_mount_is_one_line(workspace, tmp_path):
+    """With a real read-only mount, if this machine allows it; one process runs all commands."""
     target = tmp_path / "mounted"
     target.mkdir()
     bind = f"mount --bind {workspace} {target} && mount -o remount,ro,bind {target}"

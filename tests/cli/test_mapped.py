@@ -1,4 +1,4 @@
-"""Sets whose labels are in other classes than the models': added and graded by two commands."""
+"""Test sets with other classes than the models predict."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ from regrade.testsets import entry
 from regrade.workspace import open as open_workspace
 
 FISH = (0, 1, 2, 3, 4)
-"""Classes that stand for nothing here."""
+"""Classes that are not mapped to any label."""
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def empty(tmp_path: Path) -> Path:
 
 
 def write_answers(path: Path, answers: dict[str, tuple[int, ...]]) -> Path:
-    """The best five classes of ImageNet for each example, best first; fish where fewer are given."""
+    """The best five classes of ImageNet for each example, best first; filled with fish."""
     best = ((example, *given, *FISH[: 5 - len(given)]) for example, given in answers.items())
     return write_csv(path, ("id", "top1", "top2", "top3", "top4", "top5"), *best)
 
@@ -44,7 +44,7 @@ def import_answers(workspace: Path, test_set: str, answers: dict[str, tuple[int,
 
 
 def graded(workspace: Path, test_set: str, *options: object) -> tuple[dict, list[str]]:
-    """Of each slice of the only model top-1 and top-5 as (right, counted), and the notes."""
+    """Top-1 and top-5 of the only model for each slice as (right, counted), and the notes."""
     result = json.loads(run_well("grade", "-t", test_set, *options, "--json", "-w", workspace).out)
     rows = {}
     slices = len(result["rows"]) - 1
@@ -88,7 +88,7 @@ class TestObjectNet:
         import_answers(empty, "objectnet", OBJECTNET_ANSWERS)
         return empty
 
-    def test_adding_says_what_came_along(self, empty, release):
+    def test_add_prints_the_class_map(self, empty, release):
         done = run_well("testsets", "add", "objectnet", release, "-w", empty)
         assert done.err == (
             "added test set objectnet: 8 examples, images by reader folder, "
@@ -100,7 +100,7 @@ class TestObjectNet:
         assert again.err.startswith("unchanged: test set objectnet: 8 examples")
         assert snapshot(empty) == before
 
-    def test_grading_takes_any_mapped_class_and_leaves_out_the_unmapped(self, objectnet):
+    def test_grade_accepts_any_mapped_class_and_skips_unmapped_ones(self, objectnet):
         rows, notes = graded(objectnet, "objectnet")
         assert rows == {("all", "top1"): (3, 6), ("all", "top5"): (5, 6)}
         assert notes[0] == (
@@ -112,13 +112,13 @@ class TestObjectNet:
         rows, _ = graded(objectnet, "objectnet", "--slice", "chair")
         assert (rows["chair", "top1"], rows["chair", "top5"]) == ((1, 2), (2, 2))
 
-    def test_the_border_is_cut_off(self, objectnet):
+    def test_border_is_cropped(self, objectnet):
         store = open_workspace(objectnet).store
         assert store.images(store.test_set("objectnet")).border == 2
         checked = json.loads(run("testsets", "check", "objectnet", "--json", "-w", objectnet).out)
         assert (checked["unreadable"], checked["expected"]) == ([], 50_273)
 
-    def test_another_map_can_be_given_for_once(self, objectnet, tmp_path):
+    def test_map_option_overrides_the_stored_map(self, objectnet, tmp_path):
         rows = [
             ("alarm_clock", ""),
             ("banana", "n07753592"),
@@ -130,26 +130,26 @@ class TestObjectNet:
         assert graded(objectnet, "objectnet", "--map", path)[0]["all", "top1"] == (2, 4)
         assert graded(objectnet, "objectnet")[0]["all", "top1"] == (3, 6)
 
-    def test_comparing_uses_it_too(self, objectnet):
-        other = {**OBJECTNET_ANSWERS, "b1.png": (), "b2.png": (954,), "a1.png": (), "x1.png": ()}
-        import_answers(objectnet, "objectnet", other, model="n")
+    def test_compare_uses_the_map(self, objectnet):
+        answers = {**OBJECTNET_ANSWERS, "b1.png": (), "b2.png": (954,), "a1.png": (), "x1.png": ()}
+        import_answers(objectnet, "objectnet", answers, model="n")
         result = json.loads(run_well("compare", "m", "n", "-t", "objectnet", "--json", "-w", objectnet).out)
         pair = result["pairs"][0]
         assert (result["images"], pair["only_first"], pair["only_second"]) == (6, 2, 1)
 
-    def test_a_model_that_predicts_objectnet_s_own_classes_needs_no_map(self, objectnet, tmp_path):
+    def test_model_with_objectnet_classes_needs_no_map(self, objectnet, tmp_path):
         folders = {place.rpartition("/")[2]: place.partition("/")[0] for place in OBJECTNET_IMAGES}
         path = write_csv(tmp_path / "own.csv", ("id", "own"), *folders.items())
         run_well("import", "predictions", path, "-t", "objectnet", "-w", objectnet)
         result = json.loads(run_well("grade", "-t", "objectnet", "--model", "own", "--json", "-w", objectnet).out)
         assert (result["rows"][0]["top1"]["value"], result["rows"][0]["top1"]["n"]) == (1, 8)
 
-    def test_a_model_that_predicts_something_else_needs_another_map(self, objectnet, tmp_path):
+    def test_model_with_other_classes_needs_another_map(self, objectnet, tmp_path):
         path = write_csv(tmp_path / "c.csv", ("id", "c"), *((example, "cat") for example in OBJECTNET_ANSWERS))
         run_well("import", "predictions", path, "-t", "objectnet", "--classes", "cifar-10", "-w", objectnet)
         refused(objectnet, "grade", "-t", "objectnet", words=("'cifar-10'", "'objectnet'", "--map"))
 
-    def test_show_mentions_it(self, objectnet):
+    def test_show_prints_the_map(self, objectnet):
         command = ("testsets", "show", "objectnet", "-w", objectnet)
         assert "class map from imagenet-1k onto 4 of 5 classes" in run_well(*command).out
         assert json.loads(run_well(*command, "--json").out)["class_map"] == {
@@ -167,36 +167,36 @@ class TestObjectNet:
             (("--clean", "objectnet"), ("scored through a class map", "--clean")),
         ],
     )
-    def test_what_a_map_leaves_no_room_for(self, objectnet, options, words):
+    def test_map_rejects_conflicting_options(self, objectnet, options, words):
         refused(objectnet, "grade", "-t", "objectnet", *options, words=words)
 
-    def test_a_name_that_is_no_class_is_told(self, empty, release):
+    def test_unknown_class_is_reported(self, empty, release):
         path = release / "mappings" / "objectnet_to_imagenet_1k.json"
         path.write_text(json.dumps({**OBJECTNET_TO_IMAGENET, "Chair": "bar chair"}))
         refused(empty, "testsets", "add", "objectnet", release, words=("'Chair'", "'bar chair'", "barber chair"))
 
-    def test_a_release_that_is_not_whole_is_told(self, empty, release):
+    def test_incomplete_release_is_reported(self, empty, release):
         refused(empty, "testsets", "add", "objectnet", release / "images", words=("mappings", "is missing"))
         (release / "mappings" / "objectnet_to_imagenet_1k.json").unlink()
         words = ("objectnet_to_imagenet_1k.json is missing", "give the folder that holds both")
         refused(empty, "testsets", "add", "objectnet", release, words=words)
 
     @pytest.mark.parametrize("name", ["nowhere", "objectnet-1.0.zip"])
-    def test_what_is_no_folder_is_told(self, empty, tmp_path, name):
+    def test_file_instead_of_a_folder_is_reported(self, empty, tmp_path, name):
         (tmp_path / "objectnet-1.0.zip").write_bytes(b"PK")
         refused(empty, "testsets", "add", "objectnet", tmp_path / name, words=(name, "is no folder", "unpacks"))
 
-    def test_a_folder_without_a_label_is_told(self, empty, release):
+    def test_folder_without_a_label_is_reported(self, empty, release):
         (release / "images" / "banana").rename(release / "images" / "bananas")
         refused(empty, "testsets", "add", "objectnet", release, words=("folder 'images/bananas'", "objectnet"))
 
-    def test_other_mappings_than_before_are_refused(self, objectnet, release):
+    def test_changed_mappings_are_rejected(self, objectnet, release):
         path = release / "mappings" / "objectnet_to_imagenet_1k.json"
         path.write_text(json.dumps({**OBJECTNET_TO_IMAGENET, "Blender": "banana"}))
         words = ("another class map is stored with objectnet", "objectnet.json to replace it", "--map")
         refused(objectnet, "testsets", "add", "objectnet", release, words=words)
 
-    def test_classes_of_one_s_own_come_first(self, empty, release, tmp_path):
+    def test_classes_option_takes_precedence(self, empty, release, tmp_path):
         write_csv(tmp_path / "own.csv", ("id",), *((name,) for name in ("alarm_clock", "banana", "blender", "chair")))
         done = run_well("testsets", "add", "objectnet", release, "--classes", tmp_path / "own.csv", "-w", empty)
         assert "class map" not in done.err
@@ -224,10 +224,10 @@ class TestGeography:
         }
         assert "1 of 5 labeled examples are left out" in notes[0]
 
-    def test_geode_s_images_may_come_later(self, empty, tmp_path):
+    def test_geode_images_can_be_added_later(self, empty, tmp_path):
         path = write_geode(tmp_path, images=False)
         done = run_well("testsets", "add", "geode", path, "-w", empty)
-        assert "5 examples, without images, none of those it lists is there, class map" in done.err
+        assert "5 examples, without images, all listed images are missing, class map" in done.err
         before = open_workspace(empty).store.test_set("geode").digest
         write_geode(tmp_path)
         (path.parent / "images" / "Europe" / "Spain" / "Spain_bag_1.jpg").unlink()
@@ -237,7 +237,7 @@ class TestGeography:
         checked = json.loads(run("testsets", "check", "geode", "--json", "-w", empty).out)
         assert [name for name, _ in checked["unreadable"]] == ["g2"]
 
-    def test_geode_s_rows_must_agree(self, empty, tmp_path):
+    def test_geode_rows_must_agree(self, empty, tmp_path):
         rows = (("g1", "bag", "Africa", "Mali", "[414]"), ("g2", "bag", "Africa", "Mali", "[748]"))
         words = ("rows of 'bag' list different classes", "n02769748", "n04026417")
         refused(empty, "testsets", "add", "geode", write_geode(tmp_path, rows), words=words)
@@ -255,11 +255,11 @@ class TestGeography:
         assert len(STREET) == 6
 
     @pytest.mark.parametrize(("name", "words"), [("nowhere.csv", "there is no file"), ("geode", "is a folder")])
-    def test_what_is_no_table_is_told(self, empty, tmp_path, name, words):
+    def test_file_that_is_not_a_table_is_reported(self, empty, tmp_path, name, words):
         write_geode(tmp_path)
         refused(empty, "testsets", "add", "geode", tmp_path / name, words=(name, words))
 
-    def test_a_table_without_its_columns(self, empty, tmp_path):
+    def test_table_without_its_columns_is_reported(self, empty, tmp_path):
         path = write_csv(tmp_path / "x.csv", ("id", "topics"), ("a", "['tv']"))
         words = ("no column 'imagenet_sysnet_id'", "regrade testsets catalog dollarstreet")
         refused(empty, "testsets", "add", "dollarstreet", path, words=words)
@@ -277,7 +277,7 @@ class TestOwnMap:
         (tmp_path / "map.json").write_text(json.dumps(HOME_MAP))
         return {name: tmp_path / name for name in ("homes.csv", "things.csv", "map.json")}
 
-    def test_it_is_stored_with_any_test_set(self, empty, files):
+    def test_map_is_stored_with_any_test_set(self, empty, files):
         add = ("testsets", "add", "homes", files["homes.csv"], "--classes", files["things.csv"], "-w", empty)
         done = run_well(*add, "--map", files["map.json"])
         assert done.err == (
@@ -289,17 +289,17 @@ class TestOwnMap:
         rows, _ = graded(empty, "homes")
         assert rows == {("all", "top1"): (2, 3), ("all", "top5"): (3, 3)}
 
-    def test_it_may_come_later_and_only_once(self, empty, files, tmp_path):
+    def test_map_can_be_added_once_later(self, empty, files, tmp_path):
         add = ("testsets", "add", "homes", files["homes.csv"])
         run_well(*add, "--classes", files["things.csv"], "-w", empty)
         assert run_well(*add, "--map", files["map.json"], "-w", empty).err.startswith("added")
         assert run_well(*add, "--map", files["map.json"], "-w", empty).err.startswith("unchanged:")
         assert "class map from imagenet-1k" in run_well(*add, "-w", empty).err
-        other = tmp_path / "other.json"
-        other.write_text(json.dumps({**HOME_MAP, "spice": ["n07753592"]}))
-        refused(empty, *add, "--map", other, words=("another class map is stored with homes: remove",))
+        other_map = tmp_path / "other.json"
+        other_map.write_text(json.dumps({**HOME_MAP, "spice": ["n07753592"]}))
+        refused(empty, *add, "--map", other_map, words=("another class map is stored with homes: remove",))
 
-    def test_from_other_classes_than_imagenet_s(self, empty, files, tmp_path):
+    def test_map_source_other_than_imagenet(self, empty, files, tmp_path):
         (tmp_path / "map.csv").write_text("target,source\nbowl,cat\nmug,dog\nspice,\n")
         add = ("testsets", "add", "homes", files["homes.csv"], "--classes", files["things.csv"])
         refused(empty, *add, "--map", tmp_path / "map.csv", words=("line 2", "unknown class id of imagenet-1k 'cat'"))
@@ -313,18 +313,18 @@ class TestOwnMap:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ({"bowl": []}, ("says nothing of 2 classes of things", "'mug'")),
+            ({"bowl": []}, ("lacks 2 classes of things", "'mug'")),
             ({**HOME_MAP, "cup": []}, ("unknown class id of things 'cup'",)),
             ({**HOME_MAP, "bowl": ["bowl"]}, ("unknown class id of imagenet-1k 'bowl'",)),
             ({**HOME_MAP, "bowl": [1000]}, ("outside 'imagenet-1k'",)),
         ],
     )
-    def test_a_map_that_does_not_fit(self, empty, files, content, words):
+    def test_invalid_map_is_rejected(self, empty, files, content, words):
         files["map.json"].write_text(json.dumps(content))
         add = ("testsets", "add", "homes", files["homes.csv"], "--classes", files["things.csv"])
         refused(empty, *add, "--map", files["map.json"], words=("map.json", *words))
 
-    def test_a_map_that_is_not_there_or_not_needed(self, empty, files, tmp_path):
+    def test_missing_or_unneeded_map_is_rejected(self, empty, files, tmp_path):
         add = ("testsets", "add", "homes", files["homes.csv"], "--classes", files["things.csv"])
         refused(empty, *add, "--map", tmp_path / "no.json", words=("no.json: there is no such file",))
         refused(
@@ -332,14 +332,14 @@ class TestOwnMap:
         )
 
 
-class TestRecipes:
-    """What the catalog says adds a set, word for word, on a release made small."""
+class TestCatalogCommands:
+    """The commands of the catalog work on small versions of the releases."""
 
     @pytest.mark.parametrize("name", ["objectnet", "geode", "dollarstreet"])
-    def test_it_adds_the_set(self, empty, tmp_path, monkeypatch, name):
+    def test_command_adds_the_set(self, empty, tmp_path, monkeypatch, name):
         {"objectnet": write_objectnet, "geode": write_geode, "dollarstreet": write_dollarstreet}[name](tmp_path)
         monkeypatch.chdir(tmp_path)
-        program, *command = entry(name).recipe.split()
+        program, *command = entry(name).command.split()
         assert program == "regrade"
         run_well(*command, "-w", empty)
         store = open_workspace(empty).store
@@ -350,7 +350,7 @@ class TestRecipes:
 
 
 @pytest.mark.parametrize("name", ["real", "multilabel-v3", "imagenet-m", "imagenet-x"])
-def test_what_is_no_test_set_is_not_added_as_one(empty, tmp_path, name):
+def test_add_rejects_label_sets_of_the_catalog(empty, tmp_path, name):
     (tmp_path / "x.csv").write_text("image,label\na,n01440764\n")
     refused(
         empty,

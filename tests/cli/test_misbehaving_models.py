@@ -48,7 +48,7 @@ class Model:
         return scores(batch)
 """
 STAGES = ["import", "construction", "first batch", "middle"]
-RECIPE = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5", "--batch", 4)
+PREPROCESSING = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5", "--batch", 4)
 
 
 @pytest.fixture
@@ -63,13 +63,13 @@ def folder(tmp_path) -> Path:
 
 @pytest.fixture(autouse=True)
 def fresh_modules(monkeypatch):
-    """The good model of each folder is a module of its own."""
+    """The valid model of each folder is a separate module."""
     monkeypatch.delitem(sys.modules, "good", raising=False)
 
 
 def command(folder: Path, *models: str) -> tuple[object, ...]:
     names = [f"python:{folder}/{model}" for model in models]
-    return ("predict", *names, "-t", "noise", "-w", folder / "W", *RECIPE)
+    return ("predict", *names, "-t", "noise", "-w", folder / "W", *PREPROCESSING)
 
 
 def stored_models(folder: Path) -> list[str]:
@@ -97,14 +97,14 @@ def test_predict_reports_whatever_a_model_raises(folder, action, word, stage):
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("action", ["sys.exit(0)", "os._exit(0)"])
-def test_predict_goes_on_with_the_next_model(folder, run_warm, action, stage):
+def test_predict_continues_with_the_next_model(folder, run_warm, action, stage):
     (folder / "bad.py").write_text(BAD.format(action=action, stage=stage))
     ran = run_warm(*command(folder, "bad.py:Model", "good.py:scores"), "--json")
     assert ran.code == 1 and ran.err.startswith("error: ") and ran.err.count("\n") == 1
     assert len(json.loads(ran.out)["pairs"]) == 1 and stored_models(folder) == ["scores"]
 
 
-def test_predict_lets_a_process_that_a_model_forked_end(folder):
+def test_predict_lets_forked_processes_exit(folder):
     fork = "child = os.fork(); child or os._exit(7); assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7"
     (folder / "bad.py").write_text(BAD.format(action=fork, stage="first batch"))
     run_well(*command(folder, "bad.py:Model"))
@@ -126,7 +126,7 @@ def test_predict_lets_a_process_that_a_model_forked_end(folder):
         ("__import__('torch').ones((len(batch), 10), requires_grad=True)", "detach"),
     ],
 )
-def test_predict_refuses_outputs_that_cannot_be_stored(folder, expression, word):
+def test_predict_rejects_outputs_that_cannot_be_stored(folder, expression, word):
     (folder / "bad.py").write_text(f"import numpy as np\nfrom good import scores\ndef f(batch): return {expression}\n")
     assert_one_line(run(*command(folder, "bad.py:f")), "bad.py:f", word)
     assert stored_models(folder) == []
@@ -144,7 +144,7 @@ def test_predict_refuses_outputs_that_cannot_be_stored(folder, expression, word)
         "emptied(batch, scores(batch.copy()))",
     ],
 )
-def test_predict_takes_odd_arrays_of_the_same_scores(folder, expression):
+def test_predict_accepts_unusual_array_types(folder, expression):
     text = """
 import numpy as np
 from good import scores
@@ -209,13 +209,13 @@ def test_predict_prints_the_error_of_a_model_that_closed_standard_error(folder):
 def test_predict_writes_to_a_relative_workspace_after_a_change_of_folder(folder, run_warm):
     (folder / "bad.py").write_text(BAD.format(action="os.chdir('/')", stage="import"))
     models = (f"python:{folder}/bad.py:Model", "python:good.py:scores")
-    ran = run_warm("predict", *models, "-t", "noise", "-w", "W", *RECIPE, cwd=folder)
+    ran = run_warm("predict", *models, "-t", "noise", "-w", "W", *PREPROCESSING, cwd=folder)
     assert ran.code == 0, ran.err
     assert len(stored_models(folder)) == 2
 
 
-def test_predict_tells_control_c_from_an_interrupt_that_a_model_raises(folder):
-    """The real one ends the run with 130, also while model code runs that catches and raises it again."""
+def test_predict_distinguishes_control_c_from_a_raised_interrupt(folder):
+    """A real Control-C ends the run with 130, even if model code catches and raises it again."""
     text = """
 import threading
 from pathlib import Path
@@ -238,10 +238,10 @@ def scores(batch):
     wait_until((folder / "ready").exists, process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=HANG_LIMIT)
-    assert (process.returncode, out) == (130, "") and err.startswith("stopped: ")
+    assert (process.returncode, out) == (130, "") and err.startswith("interrupted: ")
 
 
-def test_predict_halves_the_batch_where_memory_is_short(folder):
+def test_predict_halves_the_batch_if_memory_is_short(folder):
     text = """
 from good import scores
 def f(batch):

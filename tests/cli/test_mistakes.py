@@ -1,4 +1,4 @@
-"""Reviews of mistakes and the study of them, from the command line: small by hand, and 67 models with ReaL."""
+"""Mistake reviews and the study of mistakes: small examples by hand, and 67 models with ReaL."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ def everything(reviewed):
 
 
 class TestRealData:
-    def test_the_flow_agrees_with_the_grade(self, reviewed, everything):
+    def test_flow_equals_grade(self, reviewed, everything):
         assert len(everything["flow"]) == 67 and everything["flow"][0]["model"] == "pnasnet_large_tf"
         for rule, key in (("images", "over_images"), ("classes", "over_classes")):
             graded = json.loads(
@@ -49,7 +49,7 @@ class TestRealData:
             assert row["images"] == 46_837 and row["novel"] == 0
             assert row["remaining"] == row["mistakes"] == round(46_837 * (1 - row["before"]["over_images"]["value"]))
 
-    def test_the_kinds_of_the_triage_add_up_to_the_errors(self, everything):
+    def test_triage_categories_sum_to_the_errors(self, everything):
         assert len(everything["triage"]) == 67
         for row, flow in zip(everything["triage"], everything["flow"], strict=True):
             assert sum(row["counts"].values()) == row["errors"]
@@ -59,13 +59,13 @@ class TestRealData:
         assert resnet["errors"] == 11_607
         assert sum("embeddings" in note for note in everything["notes"]) == 1
 
-    def test_the_triage_beside_people_on_images_both_have(self, everything):
+    def test_agreement_of_triage_and_people(self, everything):
         own = {row["source"]: row for row in everything["agreement"] if row["source"] == row["review"]}
         assert (own["vit3b"]["images"], own["greedy_soups"]["images"]) == (314, 197)  # ReaL labels no more of them
         assert own["vit3b"]["people"]["fine-grained"]["value"] == pytest.approx(201 / 314)
-        others = [row for row in everything["agreement"] if row["review"] == "vit3b" and row["source"] != "vit3b"]
-        assert len(others) == 67
-        for row in others:
+        compared = [row for row in everything["agreement"] if row["review"] == "vit3b" and row["source"] != "vit3b"]
+        assert len(compared) == 67
+        for row in compared:
             assert row["same"] <= row["images"] <= 314
             assert sum(share["value"] for share in row["people"].values()) == pytest.approx(1)
             assert sum(share["value"] for share in row["triage"].values()) == pytest.approx(1)
@@ -94,7 +94,7 @@ class TestRealData:
         alone = json.loads(study(reviewed, "--model", "greedy_soups", "--json").out)
         assert alone["flow"] == [] and alone["pairs"]["sources"] == ["greedy_soups"]
 
-    def test_all_other_reviews_unless_some_are_named(self, reviewed):
+    def test_default_reviews_are_all_others(self, reviewed):
         ran = study(reviewed, "--against", "vit3b", "--json")
         (change,) = json.loads(ran.out)["changes"]
         assert (change["model"], change["against"]) == ("greedy_soups", "vit3b")
@@ -111,7 +111,7 @@ class TestRealData:
         )["pairs"][0]
         assert (pair["only_first"], pair["only_second"]) == (change["fixed"], change["new"])
 
-    def test_a_major_slice_is_kept_and_graded(self, reviewed):
+    def test_major_slice_is_stored_and_graded(self, reviewed):
         ran = study(reviewed, "--show", "major", "--save-major", "grave", "--model", "alexnet", "--json")
         major = json.loads(ran.out)["major"]
         assert (major["least"], major["images"]) == (2, 48)
@@ -127,9 +127,9 @@ class TestRealData:
         row = next(row for row in graded["rows"] if row["slice"] == "grave")
         assert row["top1"]["n"] == 48
         assert row["multilabel"]["n"] == major["scores"][0]["right"]["n"] == 33
-        other = run("study", "mistakes", "-t", "imagenet-val", "-l", "real", "--least-major", "1", "--save-major",
+        refused = run("study", "mistakes", "-t", "imagenet-val", "-l", "real", "--least-major", "1", "--save-major",
                     "grave", "--model", "alexnet", "-w", reviewed)  # fmt: skip
-        assert_one_line(other, "other slices are stored as grave")
+        assert_one_line(refused, "other slices are stored as grave")
         class_id = run("study", "mistakes", "-t", "imagenet-val", "-l", "real", "--save-major", "dogs", "--model",
                        "alexnet", "-w", reviewed)  # fmt: skip
         assert_one_line(class_id, "'dogs' is a group of classes")
@@ -150,7 +150,7 @@ class TestRealData:
         assert "same superclass" in (tmp_path / "m.svg").read_text()
         assert "further tables with --show: triage, agreement" in ran.out
 
-    def test_importing_again_changes_nothing(self, reviewed, published):
+    def test_import_is_idempotent(self, reviewed, published):
         before = snapshot(reviewed)
         again = ("import", "mistakes", published / "vasudevan2022" / VIT, "-t", "imagenet-val", "-w", reviewed)
         assert "unchanged: 378" in run_well(*again, "--model", "vit3b", "--format", "vasudevan2022").err
@@ -188,7 +188,7 @@ class TestSmall:
         (row,) = content["triage"]  # cat for bird and deer for frog are animals for animals
         assert (row["errors"], row["counts"]["same superclass"]) == (2, 2)
 
-    def test_verdicts_turn_mistakes_over(self, labeled, tmp_path):
+    def test_verdicts_remove_mistakes(self, labeled, tmp_path):
         run_well(
             "labels", "sample", "-t", "pets", "-l", "plain", "--size", "2", "--out", tmp_path / "s.csv", "-w", labeled
         )
@@ -200,7 +200,7 @@ class TestSmall:
         assert (flow["before"]["over_images"]["value"], flow["after"]["over_images"]["value"]) == (4 / 6, 5 / 6)
         assert "now correct" in study(labeled, test_set="pets", labels="plain").out
 
-    def test_labels_that_came_later(self, labeled, tmp_path):
+    def test_relabeled_accepts_mistakes(self, labeled, tmp_path):
         (tmp_path / "later.csv").write_text(LABELS + "p2,cat,unclear\n")
         run_well(
             "import", "labels", tmp_path / "later.csv", "-t", "pets", "--name", "plain", "--new-version", "-w", labeled
@@ -223,7 +223,7 @@ class TestSmall:
             labeled, "--also", "more", "--show", "categories", test_set="pets", labels="plain"
         ).out  # fmt: skip
 
-    def test_pairs_from_the_labels_one_names(self, labeled, tmp_path):
+    def test_pairs_from_named_labels(self, labeled, tmp_path):
         (tmp_path / "second.csv").write_text(wide("bird", "dog", "cat", "cat", "ship", "deer"))
         run_well("import", "predictions", tmp_path / "second.csv", "-t", "pets", "-w", labeled)
         ran = study(labeled, "--pairs-from", "plain", "--show", "triage", test_set="pets", labels="plain")
@@ -249,7 +249,7 @@ class TestSmall:
             (("--labels", "plain", "--collapsed"), ("no collapsed classes",)),
         ],
     )
-    def test_what_cannot_be_is_one_line(self, labeled, options, words):
+    def test_invalid_options_are_one_line(self, labeled, options, words):
         assert_one_line(run("study", "mistakes", "-t", "pets", *options, "-w", labeled), *words)
 
     @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ class TestSmall:
             ("image,prediction,category,severity\n", "contains no rows"),
         ],
     )
-    def test_reviews_that_do_not_fit(self, labeled, tmp_path, text, words):
+    def test_invalid_reviews_are_rejected(self, labeled, tmp_path, text, words):
         before = snapshot(labeled)
         assert_one_line(import_review(labeled, tmp_path, text), words)
         assert snapshot(labeled) == before
@@ -296,7 +296,7 @@ class TestMultilabel:
             run_well("import", "labels", file, "--format", form, "-t", "val", "--name", name, "-w", workspace)
         return workspace
 
-    def test_novel_answers_are_mistakes_until_someone_judges(self, annotated):
+    def test_novel_predictions_are_mistakes_until_judged(self, annotated):
         content = json.loads(study(annotated, "--json", test_set="val", labels="multi").out)
         graded = json.loads(
             run_well("grade", "-t", "val", "-l", "multi", "--rule", "classes", "-w", annotated, "--json").out
@@ -310,11 +310,11 @@ class TestMultilabel:
         assert any("of classes that real@1" in note for note in content["notes"])
 
 
-def test_only_the_reviews_of_the_models_that_are_named(reviewed):
+def test_model_option_selects_reviews(reviewed):
     def of(*options):
-        found = run_well("study", "mistakes", "-t", "imagenet-val", "-l", "real", "--show", "categories", "--csv",
+        text = run_well("study", "mistakes", "-t", "imagenet-val", "-l", "real", "--show", "categories", "--csv",
                          *options, "-w", reviewed)  # fmt: skip
-        return {line.partition(",")[0] for line in found.out.splitlines()[1:]}
+        return {line.partition(",")[0] for line in text.out.splitlines()[1:]}
 
     assert of("--model", "vit3b") == {"vit3b"}
     assert of("--model", "vit3b", "--against", "greedy_soups") == {"vit3b", "greedy_soups"}

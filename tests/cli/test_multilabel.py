@@ -1,4 +1,4 @@
-"""Multi-label accuracy end to end, against a slow restatement of both rules from the annotations themselves."""
+"""Multi-label accuracy end to end, compared with a slow reference implementation of both rules."""
 
 import json
 import shutil
@@ -65,7 +65,7 @@ def restated(images: Images, content: dict, model: str, *, rule: str, collapsed:
 
 @pytest.mark.parametrize("rule", ["images", "classes"])
 @pytest.mark.parametrize("collapsed", [False, True])
-def test_both_rules_against_a_slow_restatement(annotated, rule, collapsed):
+def test_both_rules_equal_a_plain_computation(annotated, rule, collapsed):
     workspace, images, content = annotated
     rows = graded(workspace, "--rule", rule, *(["--collapsed"] if collapsed else []))
     assert rows.keys() == set(MODELS)
@@ -80,7 +80,7 @@ def test_both_rules_against_a_slow_restatement(annotated, rule, collapsed):
         assert row["reviewed"] is None
 
 
-def test_the_two_rules_and_collapsed_classes_do_differ(annotated):
+def test_rules_and_collapsed_classes_differ(annotated):
     workspace, *_ = annotated
     values = {
         (rule, *flags): graded(workspace, "--rule", rule, *flags)["alexnet"]["multilabel"]["value"]
@@ -108,7 +108,7 @@ def test_slices_of_multilabel_accuracy(annotated):
     workspace, images, content = annotated
     command = ("grade", "--test-set", "imagenet-val", "--labels", "multilabel-v3", "--slice", "dogs", "--json")
     rows = json.loads(run_well(*command, "-w", workspace).out)["rows"]
-    found = next(r for r in rows if (r["model"], r["slice"]) == ("vgg16", "dogs"))
+    row = next(r for r in rows if (r["model"], r["slice"]) == ("vgg16", "dogs"))
     dogs = {SPACE.ids[i] for i in SPACE.group("dogs")}
     inside = [i for i, label in enumerate(images.labels) if label in dogs]
     part = Images(
@@ -117,12 +117,12 @@ def test_slices_of_multilabel_accuracy(annotated):
         {m: [best[i] for i in inside] for m, best in images.best.items()},
     )
     lower, upper, novel, n = restated(part, content, "vgg16", rule="images", collapsed=False)
-    assert (found["novel"], found["multilabel"]["n"]) == (novel, n)
-    assert found["multilabel"]["value"] == pytest.approx(lower)
-    assert found["multilabel_upper"]["value"] == pytest.approx(upper)
+    assert (row["novel"], row["multilabel"]["n"]) == (novel, n)
+    assert row["multilabel"]["value"] == pytest.approx(lower)
+    assert row["multilabel_upper"]["value"] == pytest.approx(upper)
 
 
-def test_what_the_import_says(annotated):
+def test_import_prints_counts(annotated):
     workspace, images, content = annotated
     (row,) = json.loads(run_well("labels", "list", "-w", workspace, "--json").out)["label_sets"]
     own = set(images.names)
@@ -135,7 +135,7 @@ def test_what_the_import_says(annotated):
 def test_novel_predictions_are_listed_with_their_models(annotated):
     workspace, images, content = annotated
     command = ("labels", "novel", "-t", "imagenet-val", "-l", "multilabel-v3", "-w", workspace)
-    found = json.loads(run_well(*command, "--json").out)["novel"]
+    data = json.loads(run_well(*command, "--json").out)["novel"]
     expected: dict[tuple[str, str], int] = {}
     for position, image in enumerate(images.names):
         lists = content["initial_annots"].get(image)
@@ -145,8 +145,8 @@ def test_novel_predictions_are_listed_with_their_models(annotated):
             answer = images.best[model][position]
             if not any(answer in classes for classes in lists.values()):
                 expected[image, answer] = expected.get((image, answer), 0) + 1
-    assert {(row["image"], row["class"]): row["models"] for row in found} == expected
-    assert [row["models"] for row in found] == sorted((row["models"] for row in found), reverse=True)
+    assert {(row["image"], row["class"]): row["models"] for row in data} == expected
+    assert [row["models"] for row in data] == sorted((row["models"] for row in data), reverse=True)
     people = run_on_terminal(*command).out
     assert f"the first 20 of {len(expected):,}" in people
 
@@ -167,7 +167,7 @@ class TestVersions:
         workspace, _, content = annotated
         return Path(shutil.copytree(workspace, tmp_path / "W")), json.loads(json.dumps(content))
 
-    def test_corrected_labels_are_a_new_version_and_the_old_one_stays(self, own, tmp_path):
+    def test_new_version_keeps_the_old_one(self, own, tmp_path):
         workspace, content = own
         before = graded(workspace)["resnet50"]
         image = next(i for i, lists in content["initial_annots"].items() if lists.get("correct"))
@@ -186,7 +186,7 @@ class TestVersions:
         assert old["rows"][0] == before
         assert new["rows"][0]["multilabel"]["n"] == before["multilabel"]["n"] - 1
 
-    def test_a_file_of_only_other_images_is_refused(self, own, tmp_path):
+    def test_file_of_other_images_is_rejected(self, own, tmp_path):
         workspace, _ = own
         (tmp_path / "v2.json").write_text(json.dumps({"initial_annots": {"0a1b2c.jpeg": {"correct": ["n01440764"]}}}))
         command = ("import", "labels", tmp_path / "v2.json", "--format", "multilabel-v3", "-t", "imagenet-val")
@@ -194,8 +194,8 @@ class TestVersions:
         assert refused.code == 1 and "no image of test set imagenet-val" in refused.err
 
 
-def test_a_class_in_two_lists_counts_by_the_kindest(pets, tmp_path):
-    """A class is right if it stands among the correct ones, wherever else it stands."""
+def test_class_in_two_lists_has_the_best_state(pets, tmp_path):
+    """A class in the correct list is correct, even if it is in another list too."""
     content = {"initial_annots": {"p0": {"correct": ["cat"], "wrong": ["cat"], "unclear": ["dog"]}}}
     (tmp_path / "v3.json").write_text(json.dumps(content))
     command = ("import", "labels", tmp_path / "v3.json", "--format", "multilabel-v3", "-t", "pets", "--name", "v3")

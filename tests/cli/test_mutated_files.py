@@ -1,4 +1,4 @@
-"""Damaged files of every form: one clear line or a result that is explained, and never a traceback or a warning.
+"""Damaged files of every format: one error line or a result with notes, and never a traceback or a warning.
 
 Each run draws the same damage. ``REGRADE_MUTATIONS`` says how many files (default: 300); a failure names its case and
 number, and `Case.mutated` gives the same bytes again.
@@ -27,7 +27,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Bench:
-    """A workspace of its own for every import, and what came of the file before it was damaged."""
+    """A new workspace for every import, and the result of the undamaged file."""
 
     def __init__(self, base: Path, folder: Path) -> None:
         self.base, self.workspace = base, folder / "W"
@@ -51,7 +51,7 @@ class Bench:
         return ran
 
     def complaint(self, arguments: tuple[object, ...], whole: tuple[Ran, object] | None) -> str:
-        """What is wrong with how an import ends, if anything; ``whole`` came of the undamaged file."""
+        """Why the outcome of an import is wrong, or an empty text; ``whole`` is the result of the undamaged file."""
         try:
             ran = self.run(arguments)
             result = state(self.workspace) if ran.code == 0 else None
@@ -81,7 +81,7 @@ def complete(case: Case, file: Path, workspace: Path, beside: dict[object, Path]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_import_refuses_or_explains_a_damaged_file(case: Case, base, tmp_path):
+def test_import_rejects_or_explains_a_damaged_file(case: Case, base, tmp_path):
     bench = Bench(base, tmp_path)
     content = case.content(tmp_path)
     file = tmp_path / case.file
@@ -101,7 +101,7 @@ def test_import_refuses_or_explains_a_damaged_file(case: Case, base, tmp_path):
     assert not complaints, "\n".join(complaints)
 
 
-def test_adding_a_damaged_folder_refuses_or_explains(base, tmp_path):
+def test_add_rejects_or_explains_a_damaged_folder(base, tmp_path):
     bench = Bench(base, tmp_path)
     root = tmp_path / "images"
     arguments = ("testsets", "add", "zoo", root, "--classes", shelf(tmp_path)["ANIMALS"], "-w", bench.workspace)

@@ -22,20 +22,20 @@ class Counted(io.StringIO):
 DATA = {"name": "käfer", "none": [], "nothing": {}, "rows": [{"value": i / 7, "is": None} for i in range(30_000)]}
 
 
-def test_json_is_written_whole_in_few_pieces():
+def test_json_is_written_in_few_chunks():
     with redirect_stdout(Counted()) as out:
         show(Table("t", (), ()), DATA, Form.JSON)
     assert out.getvalue() == json.dumps(DATA, indent=2) + "\n"
-    assert 2 < out.writes < 100  # neither all in memory at once, nor a call of the system a number
+    assert 2 < out.writes < 100  # neither one large write nor one write per number
 
 
-def test_json_has_no_word_for_what_is_not_a_number():
+def test_json_rejects_nan():
     with redirect_stdout(Counted()), pytest.raises(ValueError, match="JSON"):
         show(Table("t", (), ()), {"value": float("nan")}, Form.JSON)
 
 
 @pytest.mark.parametrize("count", [0, 1, 30_000])
-def test_show_streams_json_lists_as_they_are_made(count):
+def test_show_streams_json_lists(count):
     rows = [{"value": number} for number in range(count)]
     with redirect_stdout(Counted()) as out:
         show(Table("t", (), ()), {"rows": StreamedList(dict(row) for row in rows), "end": 1}, Form.JSON)
@@ -43,7 +43,7 @@ def test_show_streams_json_lists_as_they_are_made(count):
 
 
 @pytest.mark.parametrize("count", [0, 1, 10_000])
-def test_show_streams_csv_rows_as_they_are_made(count):
+def test_show_streams_csv_rows(count):
     columns, rows = (Column("a", "a"), Column("b", "b")), tuple((number, f"x{number}") for number in range(count))
     with redirect_stdout(Counted()) as out:
         show(Table("t", columns, MappedRows(range(count), lambda number: (number, f"x{number}"))), {}, Form.CSV)

@@ -61,29 +61,29 @@ def study(workspace, *options):
     return json.loads(run_well("study", "people", "-t", "s", *options, "--json", "-w", workspace).out)
 
 
-def accuracies(found, subset="all"):
+def accuracies(data, subset="all"):
     return {row["who"]: (round(row["accuracy"]["value"] * row["accuracy"]["n"]), row["accuracy"]["n"])
-            for row in found["rows"] if row["subset"] == subset and row["kind"] != "people"}  # fmt: skip
+            for row in data["rows"] if row["subset"] == subset and row["kind"] != "people"}  # fmt: skip
 
 
-def test_people_and_models_on_the_images_that_all_labeled(peopled):
-    found = study(peopled)
-    assert found["images"] == 6
-    assert accuracies(found) == {"person:Ann": (5, 6), "person:Bob": (4, 6), "net": (4, 6)}
-    assert accuracies(found, "without dogs") == {"person:Ann": (4, 4), "person:Bob": (4, 4), "net": (3, 4)}
-    assert accuracies(found, "objects") == {"person:Ann": (3, 3), "person:Bob": (3, 3), "net": (2, 3)}
-    assert found["own"]["person:Ann"] == proportion(7, 8).as_dict()
-    assert [one["image"] for one in found["missed"]["people"]] == ["0.jpg"]
-    assert [one["image"] for one in found["missed"]["models"]] == ["1.jpg", "4.jpg"]
-    assert (found["fast"]["timed"], found["fast"]["at_most"]) == (6, 6)
-    ann = {row["person"]: row for row in found["times"]}["person:Ann"]
+def test_accuracy_on_images_that_all_people_answered(peopled):
+    data = study(peopled)
+    assert data["images"] == 6
+    assert accuracies(data) == {"person:Ann": (5, 6), "person:Bob": (4, 6), "net": (4, 6)}
+    assert accuracies(data, "without dogs") == {"person:Ann": (4, 4), "person:Bob": (4, 4), "net": (3, 4)}
+    assert accuracies(data, "objects") == {"person:Ann": (3, 3), "person:Bob": (3, 3), "net": (2, 3)}
+    assert data["own"]["person:Ann"] == proportion(7, 8).as_dict()
+    assert [item["image"] for item in data["missed"]["people"]] == ["0.jpg"]
+    assert [item["image"] for item in data["missed"]["models"]] == ["1.jpg", "4.jpg"]
+    assert (data["fast"]["timed"], data["fast"]["at_most"]) == (6, 6)
+    ann = {row["person"]: row for row in data["times"]}["person:Ann"]
     assert (ann["images"], ann["median"]["value"]) == (8, 20)
 
 
 def test_choosing_people_and_models(peopled):
-    found = study(peopled, "--person", "Ann", "--model", "net")
-    assert found["images"] == 8 and accuracies(found) == {"person:Ann": (7, 8), "net": (6, 8)}
-    assert accuracies(study(peopled, "--person", "person:Ann")) == accuracies(found)
+    data = study(peopled, "--person", "Ann", "--model", "net")
+    assert data["images"] == 8 and accuracies(data) == {"person:Ann": (7, 8), "net": (6, 8)}
+    assert accuracies(study(peopled, "--person", "person:Ann")) == accuracies(data)
     assert_one_line(run("study", "people", "-t", "s", "--person", "An", "-w", peopled), "unknown person", "person:Ann")
     assert_one_line(run("study", "people", "-t", "s", "--model", "person:Ann", "-w", peopled), "unknown model", "net")
 
@@ -95,25 +95,25 @@ def test_the_same_from_python(peopled):
 
 
 @pytest.mark.parametrize("show", ["accuracy", "subsets", "tests", "times", "agreement", "missed"])
-def test_every_table_in_every_form(peopled, show):
+def test_every_table_in_every_format(peopled, show):
     for form in ((), ("--csv",), ("--markdown",), ("--latex",)):
         assert run_well("study", "people", "-t", "s", "--show", show, *form, "-w", peopled).out
 
 
-def test_what_one_person_cannot_show_is_one_line(peopled):
+def test_agreement_requires_two_people(peopled):
     alone = ("study", "people", "-t", "s", "--person", "Ann", "-w", peopled)
-    assert_one_line(run(*alone, "--show", "agreement"), "nothing to show as agreement: it needs two people")
+    assert_one_line(run(*alone, "--show", "agreement"), "the table agreement is empty: it requires two people")
     assert "what person:Ann has wrong" in run_well(*alone, "--show", "missed").out
     assert "on all images with labels that person:Ann was asked about: 8" in run_well(*alone).out
 
 
-def test_what_there_are_no_times_or_models_for_is_one_line(bench, tmp_path):
+def test_tables_require_times_or_models(bench, tmp_path):
     rows = [(name, image, given) for name in ("Ann", "Bob") for image, given in zip(IMAGES, ANN, strict=True)]
     run_well("import", "people", write_csv(tmp_path / "p.csv", HEADING[:3], *rows), "-t", "s", "-w", bench)
     on = ("study", "people", "-t", "s", "-w", bench)
-    assert_one_line(run(*on, "--show", "times"), "nothing to show as times", "times are known")
+    assert_one_line(run(*on, "--show", "times"), "the table times is empty", "people with answer times")
     (bench / "predictions" / "s" / "net").rename(tmp_path / "net")
-    assert_one_line(run(*on, "--show", "tests"), "nothing to show as tests", "needs a model")
+    assert_one_line(run(*on, "--show", "tests"), "the table tests is empty", "requires a model")
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf"])
@@ -123,26 +123,26 @@ def test_the_figure(peopled, tmp_path, ending):
     assert done.err == f"figure: {path}\n" and path.stat().st_size > 1000
 
 
-def test_against_judged_labels(peopled, tmp_path):
+def test_labels_option(peopled, tmp_path):
     rows = [(image, label, "correct") for image, label in zip(IMAGES, LABELS, strict=True)]
     rows += [(IMAGES[0], FISH, "unclear"), (IMAGES[1], CUP, "correct")]
     path = write_csv(tmp_path / "l.csv", ("image", "class", "state"), *rows)
     run_well("import", "labels", path, "-t", "s", "--name", "v", "-w", peopled)
-    found = study(peopled, "--labels", "v", "--rule", "images")
-    assert accuracies(found) == {"net": (5, 6), "person:Ann": (5, 6), "person:Bob": (4, 6)}
-    assert found["novel"] == {"net": 1, "person:Bob": 1}
+    data = study(peopled, "--labels", "v", "--rule", "images")
+    assert accuracies(data) == {"net": (5, 6), "person:Ann": (5, 6), "person:Bob": (4, 6)}
+    assert data["novel"] == {"net": 1, "person:Bob": 1}
     assert accuracies(study(peopled, "--labels", "v", "--rule", "classes"))["person:Ann"] == (6, 6)
     ran = run("study", "people", "-t", "s", "--rule", "images", "-w", peopled)
     assert_one_line(ran, "rule and collapsed require labels")
 
 
-def test_people_stand_in_the_grade_on_what_they_were_asked(peopled):
-    found = json.loads(run_well("grade", "-t", "s", "--json", "-w", peopled).out)
-    rows = {row["model"]: row for row in found["rows"]}
+def test_grade_scores_people_on_their_images(peopled):
+    data = json.loads(run_well("grade", "-t", "s", "--json", "-w", peopled).out)
+    rows = {row["model"]: row for row in data["rows"]}
     assert rows["person:Ann"]["top1"] == proportion(7, 8).as_dict()
     assert rows["person:Bob"]["top1"] == proportion(4, 6).as_dict()
     assert rows["person:Bob"]["unanswered"] == 0
-    assert any("person:Bob (6)" in note for note in found["notes"])
+    assert any("person:Bob (6)" in note for note in data["notes"])
 
 
 def test_people_are_compared_by_name_only(peopled):
@@ -151,9 +151,9 @@ def test_people_are_compared_by_name_only(peopled):
     assert_one_line(run("compare", "--all", "-t", "s", "-w", peopled), "at least two models, got 1")
 
 
-def test_they_are_listed(peopled):
-    found = json.loads(run_well("models", "list", "--json", "-w", peopled).out)
-    assert [row["model"] for row in found["models"]] == ["net", "person:Ann", "person:Bob"]
+def test_people_are_listed(peopled):
+    data = json.loads(run_well("models", "list", "--json", "-w", peopled).out)
+    assert [row["model"] for row in data["models"]] == ["net", "person:Ann", "person:Bob"]
 
 
 def test_without_people(bench):
@@ -161,7 +161,7 @@ def test_without_people(bench):
     assert_one_line(ran, "no person has answers on s yet: run regrade import people")
 
 
-def test_no_model_may_be_called_as_people_are(bench, tmp_path):
+def test_model_names_must_not_have_the_person_prefix(bench, tmp_path):
     path = write_csv(tmp_path / "q.csv", ("image", "prediction"), *zip(IMAGES, NET, strict=True))
     ran = run("import", "predictions", path, "-t", "s", "--model", "person:Eve", "-w", bench)
     assert_one_line(ran, "'person:Eve' is the name of a person", "regrade import people")
@@ -188,7 +188,7 @@ def test_the_published_layout(bench, tmp_path):
         (("Ann", "1.jpg", DOG, "1", "2"), "Ann answers '1.jpg' more than once"),
     ],
 )
-def test_bad_files_leave_nothing_behind(bench, tmp_path, row, words):
+def test_invalid_files_store_nothing(bench, tmp_path, row, words):
     path = write_csv(tmp_path / "bad.csv", HEADING, row, ("Ann", "1.jpg", DOG, "1", "2"))
     before = snapshot(bench)
     assert_one_line(run("import", "people", path, "-t", "s", "-w", bench), words)

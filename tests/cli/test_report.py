@@ -14,7 +14,7 @@ def world(tmp_path_factory):
     return make_world(tmp_path_factory.mktemp("world")).store.root
 
 
-def test_it_says_where_the_page_is_and_what_was_found(world):
+def test_report_prints_the_path_and_the_findings(world):
     done = run_well("report", "all", "-w", world, "--original", "old", "--title", "Of all things")
     lines = done.out.splitlines()
     assert lines[-1] == str(world / "reports" / "all" / "index.html")
@@ -26,17 +26,17 @@ def test_it_says_where_the_page_is_and_what_was_found(world):
     again = run("report", "all", "-w", world)
     assert_one_line(again, "is there already", "--force")
     run_well("report", "all", "-w", world, "--force", "--test-set", "new")
-    found = json.loads((world / "reports" / "all" / "results.json").read_text())
-    assert found["title"] == "A second grading of 6 models on new"
+    data = json.loads((world / "reports" / "all" / "results.json").read_text())
+    assert data["title"] == "A second grading of 6 models on new"
 
 
-def test_another_folder(world, tmp_path):
+def test_out_option(world, tmp_path):
     out = tmp_path / "far" / "away"
     assert run_well("report", "-w", world, "--out", out, "-t", "new").out.endswith(f"{out / 'index.html'}\n")
     assert sorted(path.name for path in out.iterdir()) == ["figures", "index.html", "results.json", "tables"]
 
 
-def test_report_fails_where_files_are_damaged_or_missing(world, tmp_path):
+def test_report_fails_if_files_are_damaged_or_missing(world, tmp_path):
     root = Path(shutil.copytree(world, tmp_path / "W"))
     next(root.glob("predictions/new/*/topk.parquet")).unlink()
     ran = run("report", "broken", "-w", root, "-t", "new")
@@ -46,15 +46,15 @@ def test_report_fails_where_files_are_damaged_or_missing(world, tmp_path):
     assert last.startswith("error: ") and last.endswith("could not be answered: files are damaged or missing")
 
 
-def test_a_name_and_a_folder_are_one_too_many(world, tmp_path):
+def test_report_rejects_name_and_out(world, tmp_path):
     done = run("report", "name", "-w", world, "--out", tmp_path / "r")
     assert done.code == 2
     assert "give a NAME or --out, not both" in done.err
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", " ", "."])
-def test_a_name_is_no_path(world, name):
-    assert_one_line(run("report", name, "-w", world), "is not a valid report name")
+def test_report_name_must_not_be_a_path(world, name):
+    assert_one_line(run("report", name, "-w", world), "is no name for a report")
 
 
 def test_an_empty_workspace_is_one_line(tmp_path):
@@ -63,11 +63,11 @@ def test_an_empty_workspace_is_one_line(tmp_path):
     assert not (tmp_path / "W" / "reports").exists()
 
 
-def test_a_test_set_that_is_not_there(world):
+def test_unknown_test_set(world):
     assert_one_line(run("report", "-w", world, "-t", "odl"), "unknown test set 'odl'", "old")
 
 
-def test_published_predictions_make_a_page_that_is_small_enough(pack):
+def test_page_of_published_predictions_is_small(pack):
     done = run_well("report", "pack", "-w", pack, "--force")
     page = Path(done.out.splitlines()[-1])
     assert page.stat().st_size < 2_000_000

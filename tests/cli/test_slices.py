@@ -46,13 +46,13 @@ def graded(workspace: Path, *slices: str, **options: str) -> dict[str, dict]:
 
 def counts(rows: dict[str, dict], key: str = "top1") -> dict[str, tuple[int, int]]:
     """Right and counted of each slice; its interval is that of the two, together with those of the other slices."""
-    found, slices = {}, len(rows) - 1
+    result, slices = {}, len(rows) - 1
     for name, row in rows.items():
-        found[name] = (round(row[key]["value"] * row[key]["n"]), row[key]["n"])
+        result[name] = (round(row[key]["value"] * row[key]["n"]), row[key]["n"])
         together = 1 if name == "all" else slices
-        expected = proportion(*found[name], confidence=bonferroni_confidence(together))
+        expected = proportion(*result[name], confidence=bonferroni_confidence(together))
         assert row[key] == mark_simultaneous(expected, together).as_dict()
-    return found
+    return result
 
 
 def import_slices(workspace: Path, path: Path, name: str, form: str = "list", *options: object):
@@ -71,7 +71,7 @@ class TestImageNetX:
     def factors(self, tmp_path) -> Path:
         return write_imagenet_x(tmp_path / "imagenet_x_val_multi_factor.jsonl", FACTORS)
 
-    def test_grading_by_factor_with_predictions_from_before(self, val, factors):
+    def test_grade_by_factor_with_stored_predictions(self, val, factors):
         digest = open_workspace(val).store.test_set("imagenet-val").digest
         done = import_slices(val, factors, "imagenet-x", "imagenet-x")
         assert (
@@ -81,7 +81,7 @@ class TestImageNetX:
         rows = counts(graded(val, "imagenet-x:pose", "imagenet-x:larger"))
         assert rows == {"all": (3, 6), "imagenet-x:pose": (2, 3), "imagenet-x:larger": (1, 2)}
 
-    def test_all_factors_that_hold_an_image_at_once(self, val, factors):
+    def test_grade_by_all_factors(self, val, factors):
         import_slices(val, factors, "imagenet-x", "imagenet-x")
         assert counts(graded(val, "imagenet-x")) == {
             "all": (3, 6),
@@ -90,7 +90,7 @@ class TestImageNetX:
             "imagenet-x:shape": (0, 1),
         }
 
-    def test_images_that_were_chosen_to_be_hard_are_named(self, val, factors):
+    def test_chosen_hard_slices_are_noted(self, val, factors):
         import_slices(val, factors, "imagenet-x", "imagenet-x", "--chosen-hard")
         command = ("grade", "-t", "imagenet-val", "--slice", "imagenet-x:pose", "--json", "-w", val)
         result = json.loads(run_well(*command).out)
@@ -102,7 +102,7 @@ class TestImageNetX:
         ran = run("grade", "-t", "imagenet-val", "--slice", "imagenet-x:style", "-w", val)
         assert_one_line(ran, "slice 'imagenet-x:style' of imagenet-val contains no examples")
 
-    def test_comparing_on_one_factor(self, val, factors, tmp_path):
+    def test_compare_on_one_factor(self, val, factors, tmp_path):
         import_slices(val, factors, "imagenet-x", "imagenet-x")
         rows = [(val_name(n + 1), SPACE.ids[label]) for n, label in enumerate(LABELS)]
         write_csv(tmp_path / "n.csv", ("image", "n"), *rows)
@@ -112,14 +112,14 @@ class TestImageNetX:
         assert (result["images"], result["pairs"][0]["only_second"]) == (3, 1)
         assert_one_line(run(*command, "--slice", "imagenet-x"), "a set of slices", "imagenet-x:multiple_objects")
 
-    def test_they_are_shown(self, val, factors):
+    def test_show_lists_the_slices(self, val, factors):
         import_slices(val, factors, "imagenet-x", "imagenet-x")
         shown = json.loads(run_well("testsets", "show", "imagenet-val", "--json", "-w", val).out)
         sizes = {row["slice"]: row["examples"] for row in shown["slices"]}
         assert (sizes["imagenet-x:pose"], sizes["imagenet-x:style"]) == (3, 0)
         assert shown["class_map"] is None
 
-    def test_the_same_again_is_no_change(self, val, factors):
+    def test_import_is_idempotent(self, val, factors):
         import_slices(val, factors, "imagenet-x", "imagenet-x")
         before = snapshot(val)
         assert import_slices(val, factors, "imagenet-x", "imagenet-x").err.startswith(
@@ -127,12 +127,12 @@ class TestImageNetX:
         )
         assert snapshot(val) == before
 
-    def test_other_content_says_how_to_go_on(self, val, factors, tmp_path):
+    def test_other_content_is_rejected_with_advice(self, val, factors, tmp_path):
         import_slices(val, factors, "imagenet-x", "imagenet-x")
-        other = write_imagenet_x(tmp_path / "top.jsonl", {1: ("pose",)})
+        different = write_imagenet_x(tmp_path / "top.jsonl", {1: ("pose",)})
         words = ("other slices are stored as imagenet-x of imagenet-val", "choose another name, or remove", "first")
-        refused(val, other, "imagenet-x", "imagenet-x", words=words)
-        assert import_slices(val, other, "imagenet-x-top", "imagenet-x").code == 0
+        refused(val, different, "imagenet-x", "imagenet-x", words=words)
+        assert import_slices(val, different, "imagenet-x-top", "imagenet-x").code == 0
         assert counts(graded(val, "imagenet-x-top:pose"))["imagenet-x-top:pose"] == (1, 1)
 
     def test_images_that_are_not_in_the_test_set(self, val, tmp_path):
@@ -140,14 +140,14 @@ class TestImageNetX:
         words = ("contains 2 images not in test set imagenet-val", "ILSVRC2012_val_00000070.JPEG")
         refused(val, path, "imagenet-x", "imagenet-x", words=words)
 
-    def test_the_recipe_of_the_catalog(self, val, factors, monkeypatch):
+    def test_command_of_the_catalog(self, val, factors, monkeypatch):
         monkeypatch.chdir(factors.parent)
-        run_well(*entry("imagenet-x").recipe.split()[1:], "-w", val)
+        run_well(*entry("imagenet-x").command.split()[1:], "-w", val)
         assert "imagenet-x:pose" in open_workspace(val).store.test_set("imagenet-val").subsets
 
 
 class TestImageNetM:
-    """The list that comes inside the multi-label annotations."""
+    """The list in the file of multi-label annotations."""
 
     @pytest.fixture
     def annotations(self, tmp_path) -> Path:
@@ -164,9 +164,9 @@ class TestImageNetM:
         return tmp_path / "human_accuracy_v3.0.0.json"
 
     @pytest.mark.parametrize("name", ["imagenet-m", "multilabel-v3"])
-    def test_the_recipe_of_the_catalog_brings_both(self, val, annotations, monkeypatch, name):
+    def test_command_of_the_catalog_imports_labels_and_slice(self, val, annotations, monkeypatch, name):
         monkeypatch.chdir(annotations.parent)
-        done = run_well(*entry(name).recipe.split()[1:], "-w", val)
+        done = run_well(*entry(name).command.split()[1:], "-w", val)
         assert done.err.splitlines()[1] == "slice imagenet-m of imagenet-val: 4 images"
         store = open_workspace(val).store
         assert store.label_set_names("imagenet-val") == ("multilabel-v3@1",)
@@ -181,7 +181,7 @@ class TestImageNetM:
         by_classes = graded(val, "imagenet-m", labels="v3", rule="classes")["imagenet-m"]["multilabel"]
         assert by_classes["value"] == pytest.approx(3 / 4)
 
-    def test_a_new_version_with_another_list_is_told(self, val, annotations):
+    def test_new_version_with_another_list_is_rejected(self, val, annotations):
         command = ("import", "labels", annotations, "--format", "multilabel-v3", "-t", "imagenet-val", "--name", "v3")
         run_well(*command, "-w", val)
         before = snapshot(val)
@@ -196,13 +196,13 @@ class TestImageNetM:
         (val / "slices" / "imagenet-val" / "imagenet-m.parquet").unlink()
         assert "v3@2" in run_well(*command, "--new-version", "-w", val).err
 
-    def test_a_list_that_is_none(self, val, annotations):
+    def test_invalid_list_is_rejected(self, val, annotations):
         content = json.loads(annotations.read_text())
         annotations.write_text(json.dumps({**content, "imagenet_m": {"a": 1}}))
         command = ("import", "labels", annotations, "--format", "multilabel-v3", "-t", "imagenet-val", "--name", "v3")
         assert_one_line(run(*command, "-w", val), "imagenet_m must be a list of image file names")
 
-    def test_a_set_that_has_none_of_the_images(self, val, annotations):
+    def test_set_without_these_images(self, val, annotations):
         content = json.loads(annotations.read_text())
         annotations.write_text(json.dumps({**content, "imagenet_m": ["0a1b.jpeg"]}))
         command = ("import", "labels", annotations, "--format", "multilabel-v3", "-t", "imagenet-val", "--name", "v3")
@@ -233,7 +233,7 @@ class TestOwn:
         refused(val, path, "geo", "table", words=words)
 
     @pytest.mark.parametrize("name", ["dogs", "n01440764", "a:b", "a=b", " "])
-    def test_names_that_mean_something_else(self, val, tmp_path, name):
+    def test_conflicting_names_are_rejected(self, val, tmp_path, name):
         (tmp_path / "x.txt").write_text(val_name(1))
         refused(val, tmp_path / "x.txt", name, words=("name",))
 
@@ -243,5 +243,5 @@ class TestOwn:
         assert_one_line(ran, "'imagenet-vall'", "imagenet-val")
         assert import_slices(val, tmp_path / "x.txt", "x", "masks").code == 2
 
-    def test_a_file_that_is_not_there(self, val, tmp_path):
+    def test_missing_file(self, val, tmp_path):
         refused(val, tmp_path / "no.txt", "x", words=("there is no file",))

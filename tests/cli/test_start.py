@@ -1,4 +1,4 @@
-"""A command waits only for what it needs: what it does not load, it cannot be slow for."""
+"""Start-up time: commands import only the packages that they need."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ COMMANDS = (
 
 
 def loaded_by(code, *arguments):
-    """The modules that a process of its own has loaded in the end: the last line it writes."""
+    """The modules loaded by a new process, from the last line that it prints."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return set(done.stderr.splitlines()[-1].split())
@@ -42,7 +42,7 @@ def world(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
-def test_a_result_as_json_needs_arrays_and_files_only(world, run_warm, command):
+def test_json_output_imports_few_packages(world, run_warm, command):
     ran = run_warm(*command, "--json", "-w", world, first=SHOW_MODULES)
     assert ran.code == 0, ran.err
     loaded = set(ran.err.splitlines()[-1].split())
@@ -50,12 +50,12 @@ def test_a_result_as_json_needs_arrays_and_files_only(world, run_warm, command):
     assert not NOT_FOR_A_RESULT & loaded
 
 
-def test_the_command_line_itself_reads_no_files_and_computes_nothing():
+def test_command_line_imports_no_heavy_packages():
     loaded = loaded_by(RUN, "--version")
     assert "typer" in loaded
     assert not {"pyarrow", "scipy", "PIL", *NOT_FOR_A_RESULT} & loaded
 
 
-def test_the_project_itself_loads_what_is_asked_of_it():
+def test_package_imports_lazily():
     code = "import sys, regrade; print(*sys.modules, file=sys.stderr)"
     assert not {"numpy", "pyarrow", "pydantic", "typer"} & loaded_by(code)

@@ -20,7 +20,7 @@ def studied(pack):
     return json.loads(run_well(*STUDY, pack, "--json").out)
 
 
-def test_the_help_names_every_form_of_a_figure():
+def test_help_lists_every_figure_format():
     shown = " ".join(run_well("study", "similarity", "--help").out.split())
     for ending in (".html", ".svg", ".png", ".pdf", ".json"):
         assert ending in shown
@@ -34,10 +34,10 @@ class TestPublished:
             np.testing.assert_allclose(values, np.transpose(values), atol=1e-12)
         for pair in studied["pairs"]:
             assert pair["kappa"]["low"] < pair["kappa"]["value"] < pair["kappa"]["high"]
-            assert pair["excess"]["high"] < 0  # every two of them err together
+            assert pair["excess"]["high"] < 0  # every pair shares errors
 
-    def test_twins_are_most_alike_and_families_are_clusters(self, studied):
-        """Two ports of one network come first; Fisher vectors, which are no networks, stay among themselves."""
+    def test_variants_are_most_similar_and_families_are_clusters(self, studied):
+        """Two ports of one network are the most similar pair; Fisher vectors form their own cluster."""
         assert {studied["pairs"][0][name] for name in ("first", "second")} == {"resnet_v1_101_tf", "cafferesnet101"}
         clusters = {}
         for row in studied["models"]:
@@ -46,7 +46,7 @@ class TestPublished:
         assert {"alexnet", "squeezenet1_0", "squeezenet1_1"} in clusters.values()
         assert len(clusters) == 4
 
-    def test_it_is_what_the_metric_says(self, pack, studied):
+    def test_values_equal_the_metric(self, pack, studied):
         workspace = regrade.open(pack)
         names = ["alexnet", "resnet50", "vgg16"]
         labels = workspace.store.test_set("imagenet-val").labels
@@ -58,8 +58,8 @@ class TestPublished:
 
     def test_a_slice_and_other_labels(self, pack):
         chosen = ("--model", "alexnet", "--model", "resnet50")
-        found = json.loads(run_well(*STUDY, pack, *chosen, "--slice", "dogs", "--labels", "real", "--json").out)
-        assert (found["labels"], found["slice"], found["images"]) == ("real", "dogs", 5_380)
+        data = json.loads(run_well(*STUDY, pack, *chosen, "--slice", "dogs", "--labels", "real", "--json").out)
+        assert (data["labels"], data["slice"], data["images"]) == ("real", "dogs", 5_380)
         compared = json.loads(
             run_well(
                 "compare",
@@ -76,12 +76,12 @@ class TestPublished:
                 "--json",
             ).out
         )
-        (pair,), (tested,) = found["pairs"], compared["pairs"]
+        (pair,), (tested,) = data["pairs"], compared["pairs"]
         assert pair["dominance"]["value"] == pytest.approx(tested["only_second"] / 5_380)
 
-    def test_people_see_the_first_pairs_and_files_and_programs_all(self, pack):
+    def test_terminal_shows_the_first_pairs_and_files_all(self, pack):
         shown = run_on_terminal(*STUDY, pack).out
-        assert "the first 20 of 2,211; all of them with --csv or --json, or in a file" in shown
+        assert "the first 20 of 2,211 rows; use --csv or --json, or write to a file, for all of them" in shown
         piped = run_well(*STUDY, pack).out
         assert "the first 20" not in piped and len(piped.splitlines()) > 2_211
         assert all(line == line.rstrip() for line in piped.splitlines())
@@ -90,14 +90,14 @@ class TestPublished:
         assert len(table) == 2_211
         assert float(table[0]["kappa_low"]) < float(table[0]["kappa"]) < float(table[0]["kappa_high"])
 
-    def test_the_figure_of_all(self, pack, tmp_path):
+    def test_figure_of_all_models(self, pack, tmp_path):
         ran = run_well(*STUDY, pack, "--figure", tmp_path / "f.svg")
         assert ran.err == f"figure: {tmp_path / 'f.svg'}\n"
         drawn = (tmp_path / "f.svg").read_text()
         assert drawn.count(">pnasnet_large_tf</text>") == 1
-        assert "67 models, 4 ways to err" in drawn
+        assert "All 2,211 pairs of models share errors" in drawn
 
-    def test_grade_and_compare_are_drawn_too(self, pack, tmp_path):
+    def test_figures_of_grade_and_compare(self, pack, tmp_path):
         chosen = ("--model", "alexnet", "--model", "resnet50", "--slice", "dogs")
         run_well("grade", "-t", "imagenet-val", *chosen, "-w", pack, "--figure", tmp_path / "g.html")
         assert "resnet50 has the highest accuracy of 2 models on imagenet-val" in (tmp_path / "g.html").read_text()
@@ -107,10 +107,10 @@ class TestPublished:
     def test_from_python(self, pack, studied):
         result = regrade.open(pack).similarity("imagenet-val")
         assert json.loads(json.dumps(result.as_dict())) == studied
-        assert figure(result)._repr_mimebundle_()["text/plain"].startswith("67 models, 4 ways to err")
+        assert figure(result)._repr_mimebundle_()["text/plain"].startswith("All 2,211 pairs of models share errors")
 
 
-class TestTrouble:
+class TestErrors:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
@@ -120,18 +120,18 @@ class TestTrouble:
             (("--labels", "none"), ("none",)),
         ],
     )
-    def test_one_clear_line(self, pets, options, words):
+    def test_invalid_options_are_one_line(self, pets, options, words):
         assert_one_line(run("study", "similarity", "-t", "pets", *options, "-w", pets), *words)
 
-    def test_a_figure_in_no_known_form(self, pack, tmp_path):
+    def test_unknown_figure_format(self, pack, tmp_path):
         ran = run("compare", "alexnet", "vgg16", "-t", "imagenet-val", "-w", pack, "--figure", tmp_path / "f.doc")
         assert_one_line(ran, "cannot be saved as 'f.doc'", ".html, .svg, .png, .pdf, .json")
 
-    def test_a_figure_where_no_folder_is(self, pack, tmp_path):
+    def test_figure_in_a_missing_folder(self, pack, tmp_path):
         path = tmp_path / "none" / "f.svg"
         ran = run("compare", "alexnet", "vgg16", "-t", "imagenet-val", "-w", pack, "--figure", path)
         assert ran.code == 1 and ran.err.startswith("error: ") and ran.err.count("\n") == 1
 
     def test_corruptions_have_no_figure(self, pets, tmp_path):
         ran = run("grade", "-t", "pets", "--corruptions", "--figure", tmp_path / "f.svg", "-w", pets)
-        assert ran.code == 2 and "--corruptions goes with" in ran.err
+        assert ran.code == 2 and "--corruptions can be combined" in ran.err

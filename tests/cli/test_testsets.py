@@ -47,7 +47,7 @@ def refused(workspace: Path, *arguments: object, words: tuple[str, ...]) -> None
 
 class TestAdd:
     @pytest.mark.parametrize("name", ["p\t6.png", "p\n6.png", " p6.png"], ids=["tab", "newline", "blank"])
-    def test_a_file_name_that_cannot_be_an_id_is_refused(self, empty, images, name):
+    def test_invalid_file_names_are_rejected(self, empty, images, name):
         fill(images, (f"cat/{name}",))
         words = (f"example {name!a} has surrounding spaces or control characters",)
         refused(empty, "add", "zoo", images, *CLASSES, words=words)
@@ -59,7 +59,7 @@ class TestAdd:
         again = run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
         assert again.err == "unchanged: test set zoo: 6 examples, images by reader folder\n"
 
-    def test_the_images_stay_where_they_are(self, empty, images):
+    def test_images_are_not_copied(self, empty, images):
         before = snapshot(images)
         run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
         assert snapshot(images) == before
@@ -71,7 +71,7 @@ class TestAdd:
         monkeypatch.chdir("/")
         run_well("testsets", "check", "zoo", "-w", empty)
 
-    def test_a_name_of_the_catalog_brings_its_classes(self, empty, tmp_path):
+    def test_catalog_name_selects_the_class_space(self, empty, tmp_path):
         np.savez(tmp_path / "x.npz", images=np.zeros((3, 32, 32, 3), np.uint8), labels=np.array([0, 1, 9]))
         run_well("testsets", "add", "cifar-10.2", tmp_path / "x.npz", "-w", empty)
         assert open_workspace(empty).store.test_set("cifar-10.2").class_space.name == "cifar-10"
@@ -79,16 +79,16 @@ class TestAdd:
     def test_folder_100_is_class_100(self, empty, tmp_path):
         fill(tmp_path / "v2", tuple(f"{index}/{index}.png" for index in (*range(10), 100)))
         run_well("testsets", "add", "imagenetv2-top-images", tmp_path / "v2", "-w", empty)
-        found = open_workspace(empty).store.test_set("imagenetv2-top-images")
-        assert {example: int(label) for example, label in zip(found.ids, found.labels, strict=True)} == {
+        test_set = open_workspace(empty).store.test_set("imagenetv2-top-images")
+        assert {example: int(label) for example, label in zip(test_set.ids, test_set.labels, strict=True)} == {
             f"{index}.png": index for index in (*range(10), 100)
         }
 
-    def test_the_layout_can_be_stated(self, empty, tmp_path):
+    def test_layout_option(self, empty, tmp_path):
         (tmp_path / "odd.csv").write_text("id,name\n1,one\n2,two\n0,none\n")
         path = fill(tmp_path / "odd", ("1/a.png", "2/b.png"))
         options = ("add", "odd", path, "--classes", tmp_path / "odd.csv")
-        refused(empty, *options, words=("could be any of id, index", "--layout"))
+        refused(empty, *options, words=("could be read as id or index", "--layout"))
         run_well("testsets", *options, "--layout", "index", "-w", empty)
         assert open_workspace(empty).store.test_set("odd").labels.tolist() == [1, 2]
 
@@ -109,13 +109,13 @@ class TestAdd:
         assert open_workspace(empty).store.test_set("zoo").groups["region"] == ("r0", "r1") * 3
         run_well("testsets", "check", "zoo", "-w", empty)
 
-    def test_images_of_a_manifest_that_are_missing_are_counted(self, empty, images):
+    def test_missing_images_of_a_table_are_counted(self, empty, images):
         rows = "".join(f"{place},{place.split('/')[0]}\n" for place in (*PETS, "cat/p8.png", "dog/p9.png"))
         (images / "list.csv").write_text("path,label\n" + rows)
         done = run_well("testsets", "add", "zoo", images / "list.csv", *CLASSES, "-w", empty)
         assert done.err == "added test set zoo: 8 examples, images by reader manifest, 2 of them missing\n"
 
-    def test_a_manifest_whose_images_are_all_missing(self, empty, tmp_path):
+    def test_table_with_only_missing_images_is_rejected(self, empty, tmp_path):
         (tmp_path / "list.csv").write_text("path,label\ncat/p0.png,cat\ndog/p1.png,dog\n")
         words = ("none of the 2 images", "'cat/p0.png'", "call the column image instead of path")
         refused(empty, "add", "zoo", tmp_path / "list.csv", *CLASSES, words=words)
@@ -124,19 +124,19 @@ class TestAdd:
         assert done.err == "added test set zoo: 2 examples, without images\n"
 
     @pytest.mark.parametrize("heading", ["path,label", "image,label", "path,what"])
-    def test_a_table_with_labels_is_not_flat(self, empty, images, heading):
+    def test_layout_flat_rejects_a_table_with_labels(self, empty, images, heading):
         rows = "".join(f"{place},{place.split('/')[0]}\n" for place in PETS)
         (images / "list.csv").write_text(f"{heading}\n{rows}")
         options = () if heading.endswith("label") else ("--label-column", "what")
         words = ("list.csv has labels in column", heading.rpartition(",")[2], "--layout flat")
         refused(empty, "add", "zoo", images / "list.csv", *CLASSES, *options, "--layout", "flat", words=words)
 
-    def test_a_table_without_labels_may_be_flat(self, empty, images):
+    def test_layout_flat_accepts_a_table_without_labels(self, empty, images):
         (images / "list.csv").write_text("path,what\n" + "".join(f"{place},x\n" for place in PETS))
         run_well("testsets", "add", "zoo", images / "list.csv", *CLASSES, "--layout", "flat", "-w", empty)
         assert open_workspace(empty).store.test_set("zoo").labels.tolist() == [-1] * 6
 
-    def test_parquet_with_labels_is_not_flat(self, empty, tmp_path):
+    def test_layout_flat_rejects_parquet_with_labels(self, empty, tmp_path):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -147,7 +147,7 @@ class TestAdd:
     @pytest.mark.parametrize(
         ("places", "options", "words"),
         [
-            ((), CLASSES, ("there is no image below",)),
+            ((), CLASSES, ("contains no images",)),
             (("cta/a.png",), CLASSES, ("folder 'cta'", "no class id or index or name of cifar-10", "--layout flat")),
             (("a.png",), CLASSES, ("--layout flat",)),
             (("cat/a.png",), (), ("give its classes with --classes",)),
@@ -156,7 +156,7 @@ class TestAdd:
             (("cat/a.png",), (*CLASSES, "--group", "region"), ("folders by region/class", "'region'")),
         ],
     )
-    def test_folders_that_do_not_fit(self, empty, tmp_path, places, options, words):
+    def test_unknown_class_folders_are_rejected(self, empty, tmp_path, places, options, words):
         (tmp_path / "set").mkdir()
         refused(empty, "add", "zoo", fill(tmp_path / "set", places), *options, words=words)
 
@@ -178,7 +178,7 @@ class TestAdd:
         (tmp_path / name).write_bytes(content)
         refused(empty, "add", "zoo", tmp_path / name, *CLASSES, words=words)
 
-    def test_add_tells_what_was_passed_over(self, empty, tmp_path):
+    def test_add_notes_skipped_files(self, empty, tmp_path):
         (tmp_path / "set").mkdir()
         root = fill(tmp_path / "set", ("cat/a.png", "dog/b.png"))
         (root / "cat" / "c.heic").write_bytes(b"x")
@@ -193,7 +193,7 @@ class TestAdd:
             "new": True, "examples": 2, "labeled": 2, "reader": "folder", "missing": 0
         }  # fmt: skip
 
-    def test_add_tells_columns_that_it_ignores_and_sets_without_labels(self, empty, tmp_path):
+    def test_add_notes_ignored_columns_and_missing_labels(self, empty, tmp_path):
         (tmp_path / "s.csv").write_text("image,split\na,x\nb,y\n")
         ran = run_well("testsets", "add", "zoo", tmp_path / "s.csv", *CLASSES, "-w", empty)
         assert ran.err == (
@@ -203,7 +203,7 @@ class TestAdd:
         refused(empty, "add", "cats", tmp_path / "t.csv", *CLASSES, words=("'lable'", "did you mean label?"))
 
     @pytest.mark.parametrize("name", ["nowhere", "nowhere.csv", "nowhere.tar", "nowhere.npz", "nowhere.parquet"])
-    def test_paths_that_are_not_there(self, empty, tmp_path, name):
+    def test_missing_paths_are_rejected(self, empty, tmp_path, name):
         refused(empty, "add", "zoo", tmp_path / name, *CLASSES, words=("there is no file", name))
 
     def test_a_key_in_two_shards(self, empty, tmp_path):
@@ -211,16 +211,16 @@ class TestAdd:
             write_tar(tmp_path / "set" / f"{shard}.tar", ("x.png", PNG), ("x.cls", "3"))
         refused(empty, "add", "zoo", tmp_path / "set", *CLASSES, words=("'x' occurs more than once",))
 
-    def test_a_layout_that_does_not_exist(self, empty, images):
+    def test_unknown_layout_is_rejected(self, empty, images):
         ran = run("testsets", "add", "zoo", images, *CLASSES, "--layout", "sorted", "-w", empty)
         assert ran.code == 2
         assert "sorted" in ran.err
 
-    def test_a_broken_reader_of_a_third_party(self, empty, images, monkeypatch):
+    def test_broken_third_party_reader_is_reported(self, empty, images, monkeypatch):
         install(monkeypatch, mine="no_such_module:Reader")
         refused(empty, "add", "zoo", images, *CLASSES, words=("entry point 'mine'", "no_such_module"))
 
-    def test_a_reader_of_a_third_party(self, empty, images, monkeypatch):
+    def test_third_party_reader(self, empty, images, monkeypatch):
         (images / "drawers").touch()
         install(monkeypatch, mine="Drawers")
         done = run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
@@ -231,9 +231,9 @@ class TestAdd:
 
 
 class TestAttach:
-    """The test set pets came with predictions; its images come later."""
+    """The test set pets was created by an import of predictions; its images are added later."""
 
-    def test_by_id_without_ending(self, pets, images):
+    def test_by_id_without_extension(self, pets, images):
         run_well("testsets", "add", "pets", images, "-w", pets)
         workspace = open_workspace(pets)
         test_set = workspace.store.test_set("pets")
@@ -249,18 +249,18 @@ class TestAttach:
 
     def test_a_missing_image(self, pets, images):
         (images / PETS[1]).unlink()
-        refused(pets, "add", "pets", images, words=("1 of the 6 examples of pets have no image here", "'p1'"))
+        refused(pets, "add", "pets", images, words=("1 of the 6 examples of pets have no image", "'p1'"))
 
-    def test_a_image_too_many(self, pets, images):
+    def test_an_extra_image(self, pets, images):
         fill(images, ("cat/p7.png",))
         refused(pets, "add", "pets", images, words=("belong to no example of pets", "'p7.png'"))
 
-    def test_labels_that_disagree(self, pets, images):
+    def test_different_labels(self, pets, images):
         (images / "deer").mkdir()
         (images / PETS[0]).rename(images / "deer" / "p0.png")
-        refused(pets, "add", "pets", images, words=("1 images lie under another class", "'p0'"))
+        refused(pets, "add", "pets", images, words=("1 images have another label", "'p0'"))
 
-    def test_images_elsewhere_are_refused(self, pets, images, tmp_path):
+    def test_other_images_are_rejected(self, pets, images, tmp_path):
         run_well("testsets", "add", "pets", images, "-w", pets)
         shutil.copytree(images, tmp_path / "copy")
         refused(pets, "add", "pets", tmp_path / "copy", words=("which exists: remove",))
@@ -278,8 +278,8 @@ class TestCheck:
         assert done.err == ""
 
     def test_as_json(self, zoo):
-        found = json.loads(run_well("testsets", "check", "zoo", "--json", "-w", zoo).out)
-        assert (found["sound"], found["examples"], found["classes"], found["unreadable"]) == (True, 6, 5, [])
+        data = json.loads(run_well("testsets", "check", "zoo", "--json", "-w", zoo).out)
+        assert (data["sound"], data["examples"], data["classes"], data["unreadable"]) == (True, 6, 5, [])
 
     def test_as_csv(self, zoo):
         rows = list(csv.reader(io.StringIO(run_well("testsets", "check", "zoo", "--csv", "-w", zoo).out)))
@@ -298,7 +298,7 @@ class TestCheck:
         run("testsets", "check", "zoo", "-w", zoo)
         assert snapshot(zoo) == before
 
-    def test_the_count_of_the_catalog(self, empty, tmp_path):
+    def test_count_is_compared_with_the_catalog(self, empty, tmp_path):
         np.savez(tmp_path / "x.npz", images=np.zeros((3, 32, 32, 3), np.uint8), labels=np.array([0, 1, 9]))
         run_well("testsets", "add", "cifar-10.2", tmp_path / "x.npz", "-w", empty)
         ran = run("testsets", "check", "cifar-10.2", "-w", empty)
@@ -306,17 +306,17 @@ class TestCheck:
         assert "cifar-10.2: not sound" in ran.out
         assert "3 (expected 2,000)" in ran.out
 
-    def test_the_catalog_says_how_to_hold_images(self, empty, tmp_path):
+    def test_catalog_sets_orientation_and_border(self, empty, tmp_path):
         exif = Image.Exif()
         exif[0x0112] = 6
         for name, size in (("imagenetv2-top-images", [20, 24]), ("mine", [24, 20])):
             path = fill(tmp_path / name, ("0/a.png",))
             (path / "0" / "a.png").write_bytes(encoded(noise(0, (20, 24)), exif=exif))
             run_well("testsets", "add", name, path, "--classes", "imagenet-1k", "-w", empty)
-            found = json.loads(run("testsets", "check", name, "--json", "-w", empty).out)
-            assert found["largest"] == size
+            data = json.loads(run("testsets", "check", name, "--json", "-w", empty).out)
+            assert data["largest"] == size
 
-    def test_images_of_a_manifest_that_vanished(self, empty, images):
+    def test_removed_images_of_a_table(self, empty, images):
         rows = "".join(f"{place},{place.split('/')[0]}\n" for place in PETS)
         (images / "list.csv").write_text("path,label\n" + rows)
         run_well("testsets", "add", "zoo", images / "list.csv", *CLASSES, "-w", empty)
@@ -325,10 +325,15 @@ class TestCheck:
         assert ran.code == 3
         assert [name for name, _ in json.loads(ran.out)["unreadable"]] == ["cat/p0.png", "cat/p3.JPEG"]
 
-    def test_a_folder_that_moved_is_one_line(self, zoo, images):
+    def test_moved_folder_is_one_line(self, zoo, images):
         images.rename(images.with_name("moved"))
-        refused(zoo, "check", "zoo", words=("the images were at", "images, which is gone", "regrade testsets add"))
-        refused(zoo, "check", "zoo", "--sheet", zoo.parent / "s.png", words=("which is gone",))
+        refused(
+            zoo,
+            "check",
+            "zoo",
+            words=("the images were at", "images, which does not exist any more", "regrade testsets add"),
+        )
+        refused(zoo, "check", "zoo", "--sheet", zoo.parent / "s.png", words=("which does not exist any more",))
         assert not (zoo.parent / "s.png").exists()
 
     def test_a_contact_sheet(self, zoo, tmp_path):
@@ -339,7 +344,7 @@ class TestCheck:
         with Image.open(tmp_path / "a.png") as sheet:
             assert (sheet.format, sheet.size) == ("PNG", (6 * 168 + 8, 210))
 
-    def test_a_contact_sheet_that_cannot_be_written(self, zoo, tmp_path):
+    def test_contact_sheet_write_error(self, zoo, tmp_path):
         ran = run("testsets", "check", "zoo", "--sheet", tmp_path / "no" / "where.png", "-w", zoo)
         assert ran.code == 1
         assert ran.err.startswith("error: ") and ran.err.count("\n") == 1
@@ -347,7 +352,7 @@ class TestCheck:
     def test_an_unknown_name(self, zoo):
         refused(zoo, "check", "zo", words=("'zo'", "zoo"))
 
-    def test_in_a_process_of_its_own(self, zoo, images, run_warm):
+    def test_check_in_a_process(self, zoo, images, run_warm):
         (images / PETS[0]).write_bytes(PNG[:200])
         ran = run_warm("testsets", "check", "zoo", "-w", zoo)
         assert (ran.code, ran.err) == (3, "")
@@ -359,7 +364,7 @@ class TestList:
         rows = json.loads(run_well("testsets", "list", "--json", "-w", pets).out)["test_sets"]
         assert [(row["test_set"], row["examples"], row["classes"]) for row in rows] == [("pets", 6, 5), ("zoo", 6, 5)]
 
-    def test_none(self, empty):
+    def test_empty_workspace(self, empty):
         assert json.loads(run_well("testsets", "list", "--json", "-w", empty).out) == {"test_sets": [], "errors": []}
 
     def test_no_workspace(self, tmp_path):
@@ -382,18 +387,18 @@ class TestCatalog:
         )
 
     @pytest.mark.parametrize("form", ["--csv", "--markdown", "--latex"])
-    def test_other_forms(self, form):
+    def test_other_formats(self, form):
         assert "imagenet-sketch" in run_well("testsets", "catalog", form).out
 
     def test_an_unknown_name(self):
         assert_one_line(run("testsets", "catalog", "imagenet-vla"), "'imagenet-vla'", "imagenet-val")
 
-    def test_two_forms_at_once(self):
+    def test_two_formats_are_rejected(self):
         assert run("testsets", "catalog", "--csv", "--json").code == 2
 
 
 class TestDownload:
-    def test_what_may_not_be_downloaded(self, tmp_path):
+    def test_download_not_allowed(self, tmp_path):
         ran = run("testsets", "download", "imagenet-val", "--to", tmp_path)
         assert_one_line(ran, "imagenet-val cannot be downloaded directly", "registration", "https://image-net.org")
         assert list(tmp_path.iterdir()) == []

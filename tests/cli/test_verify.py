@@ -1,4 +1,4 @@
-"""regrade verify and regrade upgrade: what is damaged or missing is named, and an older workspace is brought along."""
+"""regrade verify reports damaged and missing files; regrade upgrade converts older workspaces."""
 
 import json
 import re
@@ -22,11 +22,11 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def root(template, tmp_path):
-    """A workspace of one's own with every kind of file; what was imported lies beside it."""
+    """A copy of a workspace with every kind of file, next to the imported files."""
     return shutil.copytree(template, tmp_path, dirs_exist_ok=True) / "W"
 
 
-def test_verify_of_a_sound_workspace_finds_nothing(root):
+def test_verify_of_a_sound_workspace(root):
     ran = run_well("verify", "-w", root)
     assert "no problems" in ran.out and "predictions" in ran.out
     assert json.loads(run_well("verify", "-w", root, "--json").out)["problems"] == []
@@ -38,7 +38,7 @@ def test_verify_names_a_damaged_file_and_fails(root):
     ran = run("verify", "-w", root)
     assert ran.code == 1
     assert "predictions/shelf/first/scores.npy" in ran.out and "does not match its checksum" in ran.out
-    assert ran.err == f"error: 1 problem in {root}: the notes of the table name them\n"
+    assert ran.err == f"error: 1 problem in {root}: see the notes of the table\n"
 
 
 LISTING = {
@@ -61,7 +61,7 @@ DAMAGED_LISTS = {
 
 
 @pytest.mark.parametrize(("command", "key", "column", "pattern"), DAMAGED_LISTS.values(), ids=DAMAGED_LISTS)
-def test_lists_name_what_is_damaged_and_show_the_rest(root, command, key, column, pattern):
+def test_lists_report_damaged_entries_and_show_the_rest(root, command, key, column, pattern):
     run_well("labels", "create", "-t", "house", "--name", "rest", "-w", root)
     before = json.loads(run_well(command, "list", "-w", root, "--json").out)
     path = next(iter(sorted(root.glob(pattern))))
@@ -75,7 +75,7 @@ def test_lists_name_what_is_damaged_and_show_the_rest(root, command, key, column
 
 @pytest.mark.parametrize("command", LISTING.values(), ids=LISTING)
 @pytest.mark.parametrize("dead_link", [False, True], ids=["missing", "dead link"])
-def test_models_without_a_manifest_are_named_once(root, caplog, command, dead_link):
+def test_models_without_a_manifest_are_reported_once(root, caplog, command, dead_link):
     path = root / "predictions" / "shelf" / "first" / "manifest.json"
     path.unlink()
     if dead_link:
@@ -86,7 +86,7 @@ def test_models_without_a_manifest_are_named_once(root, caplog, command, dead_li
     assert note.startswith("note: missing, and left out") and "predictions/shelf/first/manifest.json;" in note
 
 
-def test_a_model_without_a_manifest_is_refused_by_name(root, caplog):
+def test_model_without_a_manifest_is_rejected(root, caplog):
     (root / "predictions" / "shelf" / "first" / "manifest.json").unlink()
     (root / "checkpoints" / "shelf" / "net" / "manifest.json").unlink()
     named = "first/manifest.json is damaged (it is missing, and other files of its folder are there)"
@@ -100,14 +100,14 @@ def test_a_model_without_a_manifest_is_refused_by_name(root, caplog):
         regrade.open(root).generalization("shelf", ["house"], models=["first"])
 
 
-def test_the_note_on_a_missing_manifest_is_one_line_on_standard_error(root):
+def test_missing_manifest_is_one_line_on_standard_error(root):
     (root / "predictions" / "shelf" / "first" / "manifest.json").unlink()
     ran = run_process("models", "list", "-w", root, "--json")
     assert ran.code == 0 and ran.err.startswith("note: missing") and ran.err.count("\n") == 1
     assert "first" not in [row["model"] for row in json.loads(ran.out)["models"]]
 
 
-def test_labels_that_were_removed_are_named_and_no_older_version_takes_their_place(root, caplog):
+def test_removed_labels_are_reported_and_not_replaced(root, caplog):
     path = root / "labels" / "shelf" / "own@1.parquet"
     path.rename(root / "labels" / "shelf" / "own@0.parquet")
     run("labels", "list", "-w", root)
@@ -118,7 +118,7 @@ def test_labels_that_were_removed_are_named_and_no_older_version_takes_their_pla
     assert regrade.open(root).store.newest_version("shelf", "own") == 1
 
 
-def test_grade_and_verify_refuse_swapped_versions_of_labels(root):
+def test_grade_and_verify_reject_swapped_label_versions(root):
     version = ("--name", "own", "--complete", "--new-version")
     run_well("import", "labels", root.parent / "labels.csv", "-t", "shelf", *version, "-w", root)
     first, second = (root / "labels" / "shelf" / f"own@{number}.parquet" for number in (1, 2))
@@ -131,14 +131,14 @@ def test_grade_and_verify_refuse_swapped_versions_of_labels(root):
 
 
 @pytest.mark.parametrize("names", [("frame", "verdicts-0001"), ("verdicts-0001", "frame")], ids="-over-".join)
-def test_grade_refuses_exchanged_files_of_a_review(root, names):
+def test_grade_rejects_exchanged_review_files(root, names):
     source, target = (root / "reviews" / "shelf" / "own@1" / f"{name}.parquet" for name in names)
     shutil.copy(source, target)
     expected = f"{target.name} is damaged (it holds reviews/shelf/own@1/{source.name}"
     assert_one_line(run("grade", "-t", "shelf", "-l", "own", "-w", root), expected)
 
 
-def test_verify_and_list_name_missing_images(root):
+def test_verify_and_list_report_missing_images(root):
     (root / "photos").rename(root.parent / "away")
     ran = run("verify", "-w", root)
     assert ran.code == 1 and "its images are not at" in ran.out
@@ -149,9 +149,9 @@ def test_verify_and_list_name_missing_images(root):
 
 
 @pytest.mark.parametrize("empty_folder", [False, True])
-def test_missing_images_are_registered_at_their_new_place(root, empty_folder):
+def test_missing_images_can_be_registered_at_a_new_path(root, empty_folder):
     (root / "photos").rename(root.parent / "away")
-    if empty_folder:  # as where a disk is not mounted
+    if empty_folder:  # like a disk that is not mounted
         (root / "photos").mkdir()
     run_well("testsets", "add", "shelf", root.parent / "away", "-w", root)
     assert run("verify", "-w", root).code == 0
@@ -164,7 +164,7 @@ def test_empty_image_folder_counts_as_missing(root):
     assert regrade.open(root).missing_images() == {"shelf": root / "photos"}
 
 
-def test_workspace_whose_images_are_there_has_none_missing(root):
+def test_workspace_with_images_has_none_missing(root):
     Image.new("RGB", (4, 4)).save(root / "photos" / "ball" / "more.png")  # not in the test set
     assert regrade.open(root).missing_images() == {}
 
@@ -193,7 +193,7 @@ def without_checksums(root) -> None:
     config.write_text(re.sub(r"version = \d", "version = 1", config.read_text()))
 
 
-def test_upgrade_brings_an_older_workspace_along(root):
+def test_upgrade_converts_an_older_workspace(root):
     new = read_every_file(Store.open(root))
     without_checksums(root)
     assert_one_line(run("grade", "-t", "shelf", "-w", root), "older regrade", "regrade upgrade -w")
@@ -213,7 +213,7 @@ def test_upgrade_keeps_a_swapped_file_noticeable(root, kind):
     assert ran.code == 1 and f"it holds {kind}/{path.name}" in ran.out
 
 
-def test_upgrade_brings_a_review_along_of_which_nothing_was_drawn(root):
+def test_upgrade_converts_a_review_without_a_sample(root):
     without_checksums(root)
     folder = root / "reviews" / "shelf" / "own@1"
     for path in (folder / "drawn.json", *folder.glob("verdicts-*.parquet")):
@@ -224,7 +224,7 @@ def test_upgrade_brings_a_review_along_of_which_nothing_was_drawn(root):
 
 
 @pytest.mark.parametrize("name", ["drawn.json", "verdicts-0001.parquet"])
-def test_upgrade_refuses_a_review_that_lacks_a_file(root, name):
+def test_upgrade_rejects_a_review_with_a_missing_file(root, name):
     folder = root / "reviews" / "shelf" / "own@1"
     shutil.copy(folder / "verdicts-0001.parquet", folder / "verdicts-0002.parquet")
     without_checksums(root)
@@ -240,5 +240,5 @@ def test_upgrade_of_a_workspace_with_an_unreadable_file_changes_nothing(root):
     assert snapshot(root) == before
 
 
-def test_upgrade_of_a_folder_that_is_no_workspace(tmp_path):
+def test_upgrade_rejects_a_folder_that_is_not_a_workspace(tmp_path):
     assert_one_line(run("upgrade", "-w", tmp_path), "is not a workspace")

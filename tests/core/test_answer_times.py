@@ -10,7 +10,7 @@ def test_seconds_do_not_wrap_after_a_day():
     assert np.isnan(times.seconds[2]) and len(times) == 3
 
 
-def test_what_cannot_be():
+def test_answer_times_rejects_invalid_times():
     with pytest.raises(InputError, match="answer 1 ends before it starts"):
         AnswerTimes(np.array([0.0, 5.0]), np.array([1.0, 4.0]))
     with pytest.raises(MismatchError, match="shape"):

@@ -7,7 +7,7 @@ TARGET = ClassSpace("pets", ("dog", "cat", "parrot"))
 ANY = MapRule.ANY_IN_TOP_K
 
 
-def test_accepts_says_which_source_classes_stand_for_which_target():
+def test_accepts_is_the_matrix_of_accepted_classes():
     class_map = ClassMap(SOURCE, TARGET, ((0, 1), (2,), ()), ANY)
     assert class_map.accepts.tolist() == [
         [True, True, False, False],
@@ -16,47 +16,47 @@ def test_accepts_says_which_source_classes_stand_for_which_target():
     ]
 
 
-def test_mapped_and_scorable_leave_out_what_has_no_partner():
+def test_mapped_and_scorable_skip_unmapped_classes():
     class_map = ClassMap(SOURCE, TARGET, ((1, 0), (2,), ()), ANY)
     assert class_map.mapped.tolist() == [0, 1, 2]
     assert class_map.scorable.tolist() == [True, True, False]
 
 
-def test_a_source_class_may_stand_for_several_targets():
+def test_source_class_may_map_to_several_targets():
     class_map = ClassMap(SOURCE, TARGET, ((3,), (3,), ()), ANY)
     assert class_map.mapped.tolist() == [3]
 
 
-def test_a_map_needs_an_entry_for_every_target_class():
+def test_class_map_requires_every_target_class():
     with pytest.raises(InputError, match="'pets' needs 3 entries, got 2"):
         ClassMap(SOURCE, TARGET, ((0,), (1,)), ANY)
 
 
 @pytest.mark.parametrize("index", [-1, 4])
-def test_an_index_outside_the_source_is_refused(index):
+def test_class_map_rejects_unknown_source_classes(index):
     with pytest.raises(InputError, match="outside 'breeds'"):
         ClassMap(SOURCE, TARGET, ((index,), (), ()), ANY)
 
 
-def test_a_subset_maps_each_class_to_itself_and_is_scored_within():
+def test_subset_map_maps_each_class_to_itself():
     class_map = subset_map(SOURCE, SOURCE.subset("two", [3, 1]))
     assert class_map.sources == ((3,), (1,))
     assert class_map.rule is MapRule.WITHIN_MAPPED
 
 
-def test_a_subset_map_needs_the_same_ids():
+def test_subset_map_requires_the_same_ids():
     with pytest.raises(UnknownName, match="class id of breeds 'dog'"):
         subset_map(SOURCE, TARGET)
 
 
-def test_the_digest_tells_spaces_rule_and_partners_apart_and_no_order():
+def test_digest_depends_on_content_not_order():
     given = ClassMap(SOURCE, TARGET, ((0, 1), (2,), ()), ANY)
-    others = [
+    variants = [
         ClassMap(SOURCE, TARGET, ((0, 1), (), (2,)), ANY),
         ClassMap(SOURCE, TARGET, ((0,), (1, 2), ()), ANY),
         ClassMap(SOURCE, TARGET, ((0, 1), (2,), ()), MapRule.WITHIN_MAPPED),
         ClassMap(ClassSpace("breeds", ("pug", "collie", "tabby", "cod")), TARGET, ((0, 1), (2,), ()), ANY),
         ClassMap(SOURCE, ClassSpace("pets", ("dog", "cat", "parrots")), ((0, 1), (2,), ()), ANY),
     ]
-    assert len({class_map.digest for class_map in [given, *others]}) == 6
+    assert len({class_map.digest for class_map in [given, *variants]}) == 6
     assert ClassMap(SOURCE, TARGET, ((1, 0, 1), (2,), ()), ANY).digest == given.digest

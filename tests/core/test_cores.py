@@ -1,4 +1,4 @@
-"""Work on all cores."""
+"""Running functions on all CPU cores."""
 
 import pytest
 

@@ -9,7 +9,7 @@ ALL = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubcla
 
 
 def drawn_tree():
-    """The tree in the module's docstring as {class: parent}, told by how far each is indented."""
+    """The tree in the module's docstring as {class: parent}, by indentation."""
     parents, above = {}, {}
     for line in inspect.getdoc(errors).splitlines():
         if match := re.match(r"^([│ ├└─]*)([A-Z]\w+)(?: \(\w+\))? {2,}", line):
@@ -19,7 +19,7 @@ def drawn_tree():
     return parents
 
 
-def test_the_docstring_draws_every_error_below_its_parent():
+def test_module_docstring_shows_the_class_hierarchy():
     tree = drawn_tree()
     assert set(tree) == {cls.__name__ for cls in ALL}
     for cls in ALL:
@@ -27,13 +27,13 @@ def test_the_docstring_draws_every_error_below_its_parent():
             assert tree[cls.__name__] == cls.__bases__[0].__name__
 
 
-def test_wrong_input_is_a_value_error_and_trouble_with_the_store_is_not():
+def test_only_input_errors_are_value_errors():
     assert issubclass(InputError, ValueError)
     assert not issubclass(StoreError, ValueError)
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "message"),
+    ("name", "candidates", "message"),
     [
         ("resnet5", ["resnet50", "vit"], "unknown model 'resnet5'; did you mean resnet50?"),
         ("x", ["resnet50", "vit"], "unknown model 'x'; there are resnet50, vit"),
@@ -58,15 +58,15 @@ def test_wrong_input_is_a_value_error_and_trouble_with_the_store_is_not():
         ("v2", [f"v2-{i}" for i in range(13)], "unknown model 'v2'; did you mean v2-0, v2-1, v2-2?"),
     ],
 )
-def test_an_unknown_name_is_told_with_its_neighbors(name, known, message):
-    assert str(UnknownName("model", name, known)) == message
+def test_unknown_name_suggests_similar_names(name, candidates, message):
+    assert str(UnknownName("model", name, candidates)) == message
 
 
-def test_an_unknown_name_remembers_what_was_asked():
+def test_unknown_name_has_kind_and_name():
     error = UnknownName("model", "x", [], hint=" (a hint)")
     assert (error.kind, error.name) == ("model", "x")
     assert str(error).endswith("(a hint)")
 
 
-def test_a_missing_extra_says_what_to_install():
+def test_missing_extra_names_the_package():
     assert "pip install 'regrade[torch]'" in str(MissingExtra("predicting", "torch"))

@@ -20,7 +20,7 @@ def test_ancestors_are_all_concepts_above_with_their_steps():
     assert DIAMOND.ancestors("dog") == {"dog": 0, "pet": 1, "animal": 2, "gift": 2, "thing": 3}
 
 
-def test_the_fewest_steps_count():
+def test_ancestors_use_the_fewest_steps():
     assert SHORTCUT.ancestors("a") == {"a": 0, "b": 1, "d": 1, "c": 2}
 
 
@@ -39,9 +39,9 @@ def test_a_concept_without_parents_is_its_own_root():
     assert DIAMOND.first_path_ancestors("stone") == {"stone": 0}
 
 
-def test_a_circle_is_told_and_does_not_hang():
+def test_paths_rejects_a_cycle():
     circle = Hierarchy(parents={"a": ("b",), "b": ("a",)}, lemmas={})
     assert circle.ancestors("a") == {"a": 0, "b": 1}
     assert circle.first_path_ancestors("a") == {"a": 0, "b": 1}
-    with pytest.raises(InputError, match="circle through 'a'"):
+    with pytest.raises(InputError, match="cycle through 'a'"):
         circle.paths("a")

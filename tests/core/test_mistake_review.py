@@ -1,4 +1,4 @@
-"""A review of mistakes: spellings, checks and what makes two equal."""
+"""Mistake reviews: spellings, validation and digests."""
 
 from dataclasses import replace
 
@@ -42,23 +42,23 @@ def test_spellings_of_categories(spelling, category):
 
 
 @pytest.mark.parametrize("category", MistakeCategory)
-def test_a_category_is_known_by_its_own_name(category):
+def test_category_named_accepts_its_own_value(category):
     assert category_named(category.value) is category
 
 
 @pytest.mark.parametrize("severity", Severity)
-def test_severities_whatever_their_case(severity):
+def test_severity_named_ignores_case(severity):
     assert severity_named(severity.value.upper()) is severity
 
 
-def test_unknown_words_name_their_neighbors():
+def test_unknown_words_suggest_similar_ones():
     with pytest.raises(UnknownName, match="did you mean spurious correlation"):
         category_named("spurious corelation")
     with pytest.raises(UnknownName, match="severity of a mistake 'grave'; there are major, minor, borderline"):
         severity_named("grave")
 
 
-def test_the_grave_ones_and_those_of_a_category():
+def test_major_and_of_category():
     assert REVIEW.major.tolist() == [True, False]
     assert REVIEW.of_category(MistakeCategory.SPURIOUS).tolist() == [False, True]
     assert len(REVIEW) == 2
@@ -68,27 +68,27 @@ def test_the_grave_ones_and_those_of_a_category():
     ("change", "error", "words"),
     [
         ({"classes": np.array([2])}, MismatchError, "columns differ"),
-        ({"examples": np.array([4, 0])}, InputError, "image is not among the 4"),
-        ({"classes": np.array([3, 0])}, InputError, "class is not among the 3"),
-        ({"classes": np.array([-1, 0])}, InputError, "class is not among the 3"),
-        ({"examples": np.array([1, 1])}, InputError, "stands twice"),
+        ({"examples": np.array([4, 0])}, InputError, "image is outside the range of 4"),
+        ({"classes": np.array([3, 0])}, InputError, "class is outside the range of 3"),
+        ({"classes": np.array([-1, 0])}, InputError, "class is outside the range of 3"),
+        ({"examples": np.array([1, 1])}, InputError, "occurs twice"),
     ],
 )
-def test_what_does_not_fit_raises(change, error, words):
+def test_mistake_review_rejects_inconsistent_columns(change, error, words):
     with pytest.raises(error, match=words):
         replace(REVIEW, **change)
 
 
-def test_the_digest_is_of_the_content_whatever_its_order():
+def test_digest_depends_on_content_not_order():
     turned = replace(
         REVIEW, examples=REVIEW.examples[::-1], classes=REVIEW.classes[::-1], categories=REVIEW.categories[::-1],
         severities=REVIEW.severities[::-1], spellings=REVIEW.spellings[::-1],
     )  # fmt: skip
     assert turned.digest == REVIEW.digest
-    for other in (
+    for variant in (
         replace(REVIEW, classes=np.array([2, 0])),
         replace(REVIEW, severities=(Severity.MAJOR, Severity.MINOR)),
         replace(REVIEW, categories=(MistakeCategory.FINE_GRAINED,) * 2),
         replace(REVIEW, spellings=("fine-grained", "spurious")),
     ):
-        assert other.digest != REVIEW.digest
+        assert variant.digest != REVIEW.digest

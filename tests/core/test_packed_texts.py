@@ -12,14 +12,14 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6)).
 BOUND = st.none() | st.integers(-12, 12)
 
 
-def test_texts_lie_one_after_another():
+def test_texts_are_concatenated():
     packed = PackedTexts.of(["ab", "", "ä"])
     assert packed.data == b"ab\xc3\xa4"
     assert packed.bounds.tolist() == [0, 2, 2, 4]
 
 
 @given(TEXTS)
-def test_they_are_a_sequence_as_their_tuple_is(texts):
+def test_packed_texts_behave_like_a_tuple(texts):
     packed = PackedTexts.of(texts)
     assert len(packed) == len(texts)
     assert list(packed) == list(texts)
@@ -29,36 +29,36 @@ def test_they_are_a_sequence_as_their_tuple_is(texts):
 
 
 @given(TEXTS, BOUND, BOUND, st.none() | st.integers(-3, 3).filter(bool))
-def test_a_slice_is_packed_too(texts, start, stop, step):
+def test_slice_is_packed(texts, start, stop, step):
     part = PackedTexts.of(texts)[start:stop:step]
     assert isinstance(part, PackedTexts)
     assert part == texts[start:stop:step]
 
 
-def test_a_slice_leaves_the_rest_behind():
+def test_slice_does_not_keep_the_rest():
     assert PackedTexts.of(["a" * 1000, "b", "c"])[1:].data == b"bc"
 
 
 @given(TEXTS, TEXTS)
-def test_they_equal_their_tuple_and_nothing_else(texts, others):
+def test_packed_texts_equal_only_their_tuple(texts, different):
     packed = PackedTexts.of(texts)
     assert packed == texts and texts == packed
     assert hash(packed) == hash(texts)
-    assert (packed == others) == (texts == others) == (packed == PackedTexts.of(others))
-    assert (packed != others) == (texts != others)
+    assert (packed == different) == (texts == different) == (packed == PackedTexts.of(different))
+    assert (packed != different) == (texts != different)
     assert packed != list(texts)
 
 
-def test_texts_cut_elsewhere_are_others():
+def test_equal_bytes_with_other_bounds_differ():
     assert PackedTexts.of(["ab", "c"]) != PackedTexts.of(["a", "bc"])
 
 
-def test_more_texts_than_are_taken_at_a_time():
+def test_iteration_over_several_blocks():
     texts = tuple(f"{number}.jpg" for number in range(3000))
     assert tuple(PackedTexts.of(texts)) == texts
 
 
-def test_positions_of_numpy_will_do():
+def test_numpy_integers_are_valid_positions():
     assert PackedTexts.of(["a", "b"])[np.int32(1)] == "b"
 
 
@@ -68,12 +68,12 @@ def test_a_position_outside_raises(position):
         PackedTexts.of(["a", "b"])[position]
 
 
-def test_they_go_to_other_processes():
+def test_packed_texts_can_be_pickled():
     packed = PackedTexts.of(["a", "bc"])
     assert pickle.loads(pickle.dumps(packed)) == packed
 
 
-def test_they_take_little_memory():
+def test_packed_texts_take_little_memory():
     texts = [f"n01440764/ILSVRC2012_val_{number:08d}.JPEG" for number in range(1000)]
     packed = PackedTexts.of(texts)
     assert sys.getsizeof(packed.data) + packed.bounds.nbytes < 0.55 * sum(map(sys.getsizeof, texts))

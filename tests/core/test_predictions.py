@@ -11,19 +11,19 @@ SCORES = np.array([[0.7, 0.2], [0.6, 0.3], [0.0, 0.0]], dtype=np.float32)
 ANSWERS = Predictions("timm:resnet50", "images", "pets", BEST, SCORES, score_kind=ScoreKind.PROBABILITIES)
 
 
-def test_the_best_class_comes_first():
+def test_top1_is_the_first_class():
     assert ANSWERS.top1.tolist() == [2, 1, -1]
     assert ANSWERS.top(2).tolist() == BEST.tolist()
     assert (len(ANSWERS), ANSWERS.k) == (3, 2)
 
 
-def test_more_classes_than_are_stored_are_not_known():
-    with pytest.raises(UndefinedError, match="top-3 of 'timm:resnet50' is not known: only the best 2"):
+def test_top_rejects_more_classes_than_stored():
+    with pytest.raises(UndefinedError, match="top-3 of 'timm:resnet50' is unknown: only the top 2"):
         ANSWERS.top(3)
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_top_k_needs_a_k_of_at_least_one(k):
+def test_top_rejects_k_below_one(k):
     with pytest.raises(UndefinedError, match="k must be at least 1"):
         ANSWERS.top(k)
 
@@ -38,18 +38,18 @@ def test_top_k_needs_a_k_of_at_least_one(k):
         ({"features": np.zeros((4, 5))}, "4 rows of features"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(change, message):
+def test_predictions_rejects_inconsistent_arrays(change, message):
     with pytest.raises(InputError, match=message):
         dataclasses.replace(ANSWERS, **change)
 
 
-def test_the_digest_is_that_of_the_content_whatever_the_integers_width():
+def test_digest_does_not_depend_on_the_integer_type():
     assert dataclasses.replace(ANSWERS, classes=BEST.astype(np.int16)).digest == ANSWERS.digest
     assert dataclasses.replace(ANSWERS, classes=np.asfortranarray(BEST)).digest == ANSWERS.digest
 
 
-def test_the_digest_tells_every_difference():
-    others = [
+def test_digest_changes_with_every_field():
+    variants = [
         {"classes": BEST[:, ::-1]},
         {"scores": SCORES / 2},
         {"scores": None},
@@ -63,11 +63,11 @@ def test_the_digest_tells_every_difference():
         {"features": SCORES[:, :1]},
         {"features": SCORES.view(np.float16)},
     ]
-    digests = {dataclasses.replace(ANSWERS, **change).digest for change in [{}, *others]}
-    assert len(digests) == len(others) + 1
+    digests = {dataclasses.replace(ANSWERS, **change).digest for change in [{}, *variants]}
+    assert len(digests) == len(variants) + 1
 
 
-def test_the_digest_by_hand():
+def test_digest_equals_a_computation_by_hand():
     content = b"pets\n(3, 2)" + BEST.astype("<i4").tobytes()
     content += b"scores ScoreKind.PROBABILITIES float32" + SCORES.tobytes()
     assert ANSWERS.digest == hashlib.sha256(content).hexdigest()

@@ -11,13 +11,13 @@ def frame(examples, classes, states):
     )  # fmt: skip
 
 
-def test_the_problematic_examples():
-    found = frame([3, 1, 3, 0], [0, 1, 2, 3], ["PROBLEMATIC", "CORRECT", "PROBLEMATIC", "UNJUDGED"])
-    assert found.problematic.tolist() == [3]
+def test_problematic_examples():
+    reviewed = frame([3, 1, 3, 0], [0, 1, 2, 3], ["PROBLEMATIC", "CORRECT", "PROBLEMATIC", "UNJUDGED"])
+    assert reviewed.problematic.tolist() == [3]
     assert frame([3], [0], ["WRONG"]).problematic.tolist() == []
 
 
-def test_the_first_row_of_an_example():
-    found = frame([3, 1, 3, 0], [0, 1, 2, 3], ["UNJUDGED"] * 4)
-    assert found.first_rows(np.array([0, 1, 2, 3, 9])).tolist() == [3, 1, -1, 0, -1]
+def test_first_rows():
+    reviewed = frame([3, 1, 3, 0], [0, 1, 2, 3], ["UNJUDGED"] * 4)
+    assert reviewed.first_rows(np.array([0, 1, 2, 3, 9])).tolist() == [3, 1, -1, 0, -1]
     assert frame([], [], []).first_rows(np.array([0, 1])).tolist() == [-1, -1]

@@ -27,7 +27,7 @@ def images(*slice_sets: SliceSet) -> TestSet:
         ("furry", [True, True, False, False]),
     ],
 )
-def test_slices_that_came_later_are_found_beside_the_others(name, inside):
+def test_added_slices_are_found(name, inside):
     assert images(FACTORS, HARD, PLACES).slice(name).tolist() == inside
 
 
@@ -44,7 +44,7 @@ def test_slices_that_came_later_are_found_beside_the_others(name, inside):
         ("nothing", ("nothing",)),
     ],
 )
-def test_the_name_of_a_set_or_column_stands_for_all_its_slices(name, slices):
+def test_slices_of_expands_sets_and_columns(name, slices):
     assert images(FACTORS, HARD, PLACES).slices_of(name) == slices
 
 
@@ -52,17 +52,17 @@ def test_the_name_of_a_set_or_column_stands_for_all_its_slices(name, slices):
     ("name", "message"),
     [("x", "a set of slices: .*x:pose"), ("geo:region", "a group column: .*geo:region=n"), ("light", "light=dim")],
 )
-def test_one_slice_is_wanted_where_a_name_stands_for_several(name, message):
+def test_slice_rejects_names_of_several_slices(name, message):
     with pytest.raises(InputError, match=message):
         images(FACTORS, PLACES).slice(name)
 
 
-def test_an_unknown_slice_suggests_what_came_later():
+def test_unknown_slice_suggests_added_slices():
     with pytest.raises(UnknownName, match="'x:poze'; did you mean x:pose"):
         images(FACTORS).slice("x:poze")
 
 
-def test_they_are_no_part_of_what_the_test_set_is():
+def test_slices_do_not_change_the_digest_of_the_test_set():
     plain = images()
     assert images(FACTORS, HARD, PLACES).digest == plain.digest
     assert images(PLACES).groups == plain.groups
@@ -70,10 +70,10 @@ def test_they_are_no_part_of_what_the_test_set_is():
     assert images(PLACES).example(1).groups == {"light": "dim", "geo:region": "s"}
 
 
-def test_the_digest_is_of_the_content_whatever_its_order():
+def test_digest_depends_on_content_not_order():
     turned = SliceSet("x", "images", 4, {"x:shape": SHAPE, "x:pose": POSE}, origin="elsewhere")
     assert turned.digest == FACTORS.digest
-    others = [
+    variants = [
         HARD,
         PLACES,
         SliceSet("x", "images", 4, {"x:pose": SHAPE, "x:shape": POSE}),
@@ -81,18 +81,18 @@ def test_the_digest_is_of_the_content_whatever_its_order():
         SliceSet("x", "images", 5, {"x:pose": np.append(POSE, False), "x:shape": np.append(SHAPE, False)}),
         SliceSet("geo", "images", 4, columns={"geo:region": ("n", "s", "n", "n")}),
     ]
-    assert len({found.digest for found in [FACTORS, *others]}) == 7
+    assert len({slices.digest for slices in [FACTORS, *variants]}) == 7
 
 
-def test_every_slice_speaks_of_every_example():
+def test_slices_require_one_value_per_example():
     with pytest.raises(MismatchError, match="'x:pose': 4 values for 5 examples"):
         SliceSet("x", "images", 5, {"x:pose": POSE})
     with pytest.raises(MismatchError, match="4 ids but 2 entries of x"):
         images(SliceSet("x", "images", 2, {"x": POSE[:2]}))
 
 
-def test_slices_are_called_after_their_set():
-    with pytest.raises(InputError, match="'pose' must be called x, or x:"):
+def test_slice_names_begin_with_their_set():
+    with pytest.raises(InputError, match="'pose' must be x or begin with x:"):
         SliceSet("x", "images", 4, {"pose": POSE})
     with pytest.raises(InputError, match="has no slices"):
         SliceSet("x", "images", 4)

@@ -26,11 +26,11 @@ ESTIMATE = Estimate(0.75, 0.7, 0.8, 100, "wilson 95%")
         ("resnet50", MODEL, "resnet50"),
     ],
 )
-def test_cells_read_as_people_expect(cell, column, text):
+def test_texts_of_cells(cell, column, text):
     assert Table("t", (column,), ((cell,),)).texts() == [[text]]
 
 
-def test_an_estimate_spreads_over_four_columns_and_a_missing_one_too():
+def test_records_expand_estimates():
     table = Table("accuracy", (MODEL, TOP1), (("a", ESTIMATE), ("b", None)))
     assert table.records() == [
         {"model": "a", "top1": 0.75, "top1_low": 0.7, "top1_high": 0.8, "top1_n": 100, "top1_method": "wilson 95%"},
@@ -38,7 +38,7 @@ def test_an_estimate_spreads_over_four_columns_and_a_missing_one_too():
     ]
 
 
-def test_arrow_and_pandas_hold_the_records():
+def test_arrow_and_pandas_contain_the_records():
     table = Table("accuracy", (MODEL, TOP1), (("a", ESTIMATE), ("b", None)))
     assert table.to_arrow().to_pylist() == table.records()
     assert table.to_pandas()["top1_n"].tolist()[0] == 100
@@ -48,7 +48,7 @@ def test_a_table_without_rows_keeps_its_columns():
     assert Table("empty", (MODEL, TOP1), ()).to_arrow().column_names == ["model", "top1"]
 
 
-def test_every_row_is_as_wide_as_the_heading():
+def test_table_rejects_rows_of_another_width():
     with pytest.raises(InputError, match="every row of table 'bad' must have 2 cells"):
         Table("bad", (MODEL, TOP1), (("a", 1), ("b",)))
 
@@ -61,7 +61,7 @@ def test_html_is_escaped():
     assert "<p>1 &lt; 2</p>" in page
 
 
-def test_a_result_is_shown_by_its_table():
+def test_tabular_prints_its_table():
     class Result(Tabular):
         def table(self):
             return Table("result", (MODEL,), (("a",),))
@@ -71,20 +71,20 @@ def test_a_result_is_shown_by_its_table():
     assert Result()._repr_html_() == Result().table()._repr_html_()
 
 
-def test_rows_made_from_items_read_like_other_rows():
-    made = []
+def test_mapped_rows_behave_like_rows():
+    computed = []
 
     def row(number: int):
-        made.append(number)
+        computed.append(number)
         return (f"m{number}", ESTIMATE)
 
     table = Table("accuracy", (MODEL, TOP1), MappedRows(range(1000), row))
-    assert len(table.rows) == 1000 and len(made) <= 1
+    assert len(table.rows) == 1000 and len(computed) <= 1
     assert table.rows[7] == ("m7", ESTIMATE) and table.rows[2:4] == (("m2", ESTIMATE), ("m3", ESTIMATE))
-    assert next(table.iter_records())["top1_n"] == 100 and len(made) < 10
+    assert next(table.iter_records())["top1_n"] == 100 and len(computed) < 10
     assert table.records() == Table("accuracy", (MODEL, TOP1), tuple(table.rows)).records()
 
 
-def test_rows_made_from_items_must_fit_the_columns():
+def test_mapped_rows_must_fit_the_columns():
     with pytest.raises(InputError, match="must have 1 cells"):
         Table("t", (MODEL,), MappedRows(range(3), lambda number: (number, number)))

@@ -55,24 +55,24 @@ def test_an_unknown_slice_raises(name, message):
         images().slice(name)
 
 
-def test_every_field_speaks_of_every_example():
+def test_test_set_rejects_fields_of_another_length():
     with pytest.raises(MismatchError, match="4 ids but 3 labels"):
         images(labels=(0, 1, 2))
     with pytest.raises(MismatchError, match="4 ids but 1 income"):
         images(income=("low",))
 
 
-def test_an_id_stands_once():
-    with pytest.raises(InputError, match="an example id stands twice"):
+def test_test_set_rejects_repeated_ids():
+    with pytest.raises(InputError, match="an example id occurs twice"):
         images(ids=("w", "x", "y", "w"))
 
 
-def test_an_id_stands_once_among_packed_ones():
-    with pytest.raises(InputError, match="an example id stands twice"):
+def test_test_set_rejects_repeated_packed_ids():
+    with pytest.raises(InputError, match="an example id occurs twice"):
         images(ids=PackedTexts.of(["w", "x", "y", "w"]))
 
 
-def test_ids_that_only_hash_alike_differ():
+def test_ids_with_equal_hashes_are_accepted():
     class Alike(str):
         def __hash__(self):
             return 1
@@ -81,26 +81,26 @@ def test_ids_that_only_hash_alike_differ():
 
 
 @pytest.mark.parametrize("label", [3, -2])
-def test_a_label_is_a_class_or_unlabeled(label):
-    with pytest.raises(InputError, match="a label is no class of 'pets'"):
+def test_test_set_rejects_labels_out_of_range(label):
+    with pytest.raises(InputError, match="a label is not a class of 'pets'"):
         images(labels=(0, 1, label, 2))
 
 
-def test_the_digest_tells_ids_labels_groups_and_classes_apart():
-    others = [
+def test_digest_depends_on_ids_labels_groups_and_classes():
+    variants = [
         images(ids=("w", "x", "z", "y")),
         images(labels=(0, 1, 2, 2)),
         images(region=("Africa", "Europe", "Africa", "Africa")),
         images(space=ClassSpace("pets", ("dog", "cat", "carp"))),
     ]
-    digests = {test_set.digest for test_set in [images(), *others]}
+    digests = {test_set.digest for test_set in [images(), *variants]}
     assert len(digests) == 5
     assert images().digest == images(labels=np.array([0, 1, -1, 2], dtype=np.int8)).digest
 
 
 @pytest.mark.parametrize("form", [tuple, PackedTexts.of])
 @pytest.mark.parametrize("size", [1, 1024, 2500])
-def test_the_digest_is_that_of_all_ids_whatever_their_form(form, size):
+def test_digest_does_not_depend_on_the_type_of_ids(form, size):
     ids = [f"Käfer {number}.png" for number in range(size)]
     labels = np.zeros(size, dtype="<i4")
     expected = hashlib.sha256(PETS.digest.encode() + "\n".join(ids).encode() + labels.tobytes()).hexdigest()

@@ -22,7 +22,7 @@ def test_demo_prints_five_findings_and_the_report(shown):
     lines = ran.out.splitlines()
     assert [line[:2] for line in lines[:5]] == ["1.", "2.", "3.", "4.", "5."]
     assert "Models lose" in lines[0] and "points on uci-digits" in lines[0]
-    assert lines[-1] == f"The report: {workspace / 'reports' / 'demo' / 'index.html'}"
+    assert lines[-1] == f"Report: {workspace / 'reports' / 'demo' / 'index.html'}"
     assert (workspace / "reports" / "demo" / "index.html").stat().st_size < 2_000_000
     assert ran.err.count("training") == 9  # eight classifiers and the small network
     assert "Warning" not in ran.err

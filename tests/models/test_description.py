@@ -17,7 +17,7 @@ def test_the_models_own_words_are_taken():
     assert (spec.name, spec.class_space, spec.preprocessing, spec.weights_hash) == (
         "m:x",
         "digits",
-        SMALL.recipe,
+        SMALL.summary,
         "abc",
     )
 
@@ -29,7 +29,7 @@ def test_what_the_model_does_not_know_the_user_states():
 
 def test_a_recipe_that_the_user_states_goes_first_and_is_recorded():
     known = statement("m:x", Settings(preprocessing=IMAGENET), class_space=digits(), preprocessing=SMALL)
-    assert known.spec("").preprocessing == IMAGENET.recipe
+    assert known.spec("").preprocessing == IMAGENET.summary
 
 
 def test_unknown_classes_say_which_option_to_give():

@@ -31,7 +31,7 @@ def test_scores_are_what_the_function_gives(user_module, settings, batch):
     np.testing.assert_array_equal(model.scores(batch), batch.reshape(7, -1)[:, :10])
     assert model.score_kind is ScoreKind.LOGITS
     assert model.runtime.startswith("python 3")
-    assert model.spec.class_space == "digits" and model.spec.preprocessing == settings.preprocessing.recipe
+    assert model.spec.class_space == "digits" and model.spec.preprocessing == settings.preprocessing.summary
 
 
 def test_probabilities_are_proven_by_their_sum(user_module, settings):

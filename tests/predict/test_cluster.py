@@ -142,7 +142,7 @@ def test_images_that_workers_cannot_see_are_shipped(folder, cluster, undisturbed
     found, manifest = stored(workspace)
     assert found.digest == undisturbed[0].digest
     np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
-    assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not a image of a known format"}
+    assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not an image of a known format"}
 
 
 def test_predict_on_a_cluster_fingerprints_the_images_behind_those_it_ships(folder, cluster, asked):
@@ -213,7 +213,7 @@ def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, clu
 
 class TestAlike:
     def hello(self, **card):
-        spec = ModelSpec("m", CIFAR.name, RECIPE.recipe, card.pop("weights", "1"), code_hash=card.pop("code", "a"))
+        spec = ModelSpec("m", CIFAR.name, RECIPE.summary, card.pop("weights", "1"), code_hash=card.pop("code", "a"))
         known = ModelMetadata(spec, CIFAR, RECIPE, ScoreKind.LOGITS, card.pop("runtime", "torch"))
         return WorkerInfo(card.pop("version", regrade.__version__), known, "", True)
 

@@ -91,7 +91,7 @@ def test_published_format_rejects_invalid_content(tmp_path, content, error, word
         (TABLE.replace("severity", "gravity"), "columns image, prediction, category and severity"),
         (TABLE.replace("lynx", "yeti"), "unknown class id of eight 'yeti'"),
         (TABLE.replace("spurious", "odd"), "unknown category"),
-        (TABLE.replace("i4", "i1"), "stands twice"),
+        (TABLE.replace("i4", "i1"), "occurs twice"),
     ],
 )
 def test_table_rejects_invalid_content(tmp_path, text, words):

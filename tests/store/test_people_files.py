@@ -43,7 +43,7 @@ def assert_ann_and_bo(content):
     assert (ann.model, bo.model) == ("person:Ann", "person:Bo")
     assert ann.by is bo.by is Answerer.PERSON
     assert ann.top1.tolist() == [0, NO_ANSWER, 1, NO_ANSWER]
-    assert ann.asked.tolist() == [True, False, True, False]
+    assert ann.covered.tolist() == [True, False, True, False]
     assert bo.top1.tolist() == [NO_ANSWER, 1, NO_ANSWER, NO_ANSWER]
     np.testing.assert_allclose(ann.times.seconds, [26, np.nan, 86_401, np.nan])
     np.testing.assert_allclose(bo.times.seconds, [np.nan, 60, np.nan, np.nan])
@@ -201,7 +201,7 @@ class TestStored:
             stored = store.predictions(SET, expected.model)
             assert stored.digest == expected.digest
             assert stored.by is Answerer.PERSON
-            assert stored.asked.tolist() == expected.asked.tolist()
+            assert stored.covered.tolist() == expected.covered.tolist()
             np.testing.assert_array_equal(stored.times.seconds, expected.times.seconds)
         manifest = store.manifest(SET, "person:Ann")
         assert (manifest.by, manifest.asked, manifest.times, manifest.source.file) == ("person", 2, True, "p.csv")

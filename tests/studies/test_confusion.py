@@ -400,6 +400,6 @@ def test_models_with_partial_predictions_count_their_images():
     images = world(100, rng)
     counted = np.arange(100) < 40
     classes = np.where(counted, images.test_set.labels, -1)[:, None]
-    model = Predictions("some", "images", SPACE.name, classes, asked=counted)
+    model = Predictions("some", "images", SPACE.name, classes, covered=counted)
     result = confusion(images.test_set, [images.ensemble(rng)], [(model, images.scoring)], rng=rng)
     assert (result.models[0].error.n, result.models[0].error.value) == (40, 0)

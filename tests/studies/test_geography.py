@@ -394,7 +394,7 @@ class TestEdgeCases:
         answers = WORLD.predictions(SET, CORRECT)
         first, scoring = answers[0]
         counted = np.array(SET.groups["region"]) != "Africa"
-        part = replace(first, classes=np.where(counted[:, None], first.classes, -1), asked=counted)
+        part = replace(first, classes=np.where(counted[:, None], first.classes, -1), covered=counted)
         result = study(predictions=[(part, scoring), *answers[1:]], original=ORIGINAL)
         row = result.row("model-00")
         assert row.groups[0] is None and row.disparity is None and row.groups[1] is not None

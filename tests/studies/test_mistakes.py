@@ -75,9 +75,9 @@ class TestFlow:
     def test_model_with_partial_predictions_counts_its_images(self):
         counted = np.arange(12) < 5
         person = predictions("a", [answer if inside else None for answer, inside in zip(A, counted, strict=True)])
-        (flow,) = studied(replace(person, asked=counted)).flows
+        (flow,) = studied(replace(person, covered=counted)).flows
         assert (flow.images, flow.mistakes) == (5, 3)
-        (triaged,) = studied(replace(person, asked=counted)).triage
+        (triaged,) = studied(replace(person, covered=counted)).triage
         assert (triaged.images, triaged.errors) == (5, 4)
 
     def test_the_best_model_comes_first(self):

@@ -47,7 +47,7 @@ def person(name, classes, seconds=None, shown=None):
     given = np.array(classes, dtype=np.int32)[:, None]
     times = None if seconds is None else AnswerTimes(np.zeros(len(given)), np.array(seconds, dtype=float))
     shown = None if shown is None else np.array(shown, dtype=bool)
-    return Predictions(f"person:{name}", SET.name, ZOO.name, given, by=Answerer.PERSON, asked=shown, times=times)
+    return Predictions(f"person:{name}", SET.name, ZOO.name, given, by=Answerer.PERSON, covered=shown, times=times)
 
 
 def model(name, classes):

@@ -1,4 +1,4 @@
-"""Images as arrays, in the shapes that libraries save them in."""
+"""The reader of NPY and NPZ files."""
 
 import numpy as np
 import pytest
@@ -39,57 +39,57 @@ class TestShapes:
          np.zeros((4, 5, 6, 4), np.uint8), PIXELS[None]],
         ids=lambda pixels: f"{pixels.dtype}{pixels.shape}",
     )  # fmt: skip
-    def test_others_are_refused(self, tmp_path, pixels):
-        with pytest.raises(FormatError, match=r"images must be bytes \(n, height, width, 3\), got"):
+    def test_find_rejects_other_shapes(self, tmp_path, pixels):
+        with pytest.raises(FormatError, match=r"images must be uint8 of shape \(n, height, width, 3\), got"):
             found_in(saved(tmp_path, images=pixels, labels=LABELS))
 
 
 class TestLabels:
     @pytest.mark.parametrize("name", ["labels", "label", "targets", "y", "y_test"])
     @pytest.mark.parametrize("labels", [LABELS, LABELS[:, None], LABELS.astype(np.uint8)], ids=["n", "n x 1", "bytes"])
-    def test_in_the_archive(self, tmp_path, name, labels):
-        found = found_in(saved(tmp_path, images=PIXELS, **{name: labels}))[0]
-        assert (found.ids, found.labels.tolist()) == (("0", "1", "2", "3"), [3, 0, 2, 1])
+    def test_labels_in_the_npz_file(self, tmp_path, name, labels):
+        result = found_in(saved(tmp_path, images=PIXELS, **{name: labels}))[0]
+        assert (result.ids, result.labels.tolist()) == (("0", "1", "2", "3"), [3, 0, 2, 1])
 
     @pytest.mark.parametrize(
         ("data", "labels"), [("v6_data", "v6_labels"), ("data", "labels"), ("images", "images_labels")]
     )
-    def test_beside_the_array(self, tmp_path, data, labels):
+    def test_labels_in_a_sibling_file(self, tmp_path, data, labels):
         np.save(tmp_path / f"{data}.npy", PIXELS)
         np.save(tmp_path / f"{labels}.npy", LABELS)
         assert found_in(tmp_path / f"{data}.npy")[0].labels.tolist() == [3, 0, 2, 1]
 
-    def test_none(self, tmp_path):
+    def test_find_rejects_missing_labels(self, tmp_path):
         np.save(tmp_path / "x.npy", PIXELS)
         for path in (tmp_path / "x.npy", saved(tmp_path, images=PIXELS)):
-            with pytest.raises(FormatError, match="has no labels; images without labels: --layout flat"):
+            with pytest.raises(FormatError, match="has no labels; for images without labels use --layout flat"):
                 found_in(path)
             assert found_in(path, ReaderOptions(SPACE, Layout.FLAT))[0].labels is None
 
     @pytest.mark.parametrize("label", [4, -1, 2**40])
-    def test_that_are_no_class(self, tmp_path, label):
-        with pytest.raises(MismatchError, match=rf"label '{label}' of .*x\.npz is no class"):
+    def test_find_rejects_unknown_classes(self, tmp_path, label):
+        with pytest.raises(MismatchError, match=rf"label '{label}' of .*x\.npz is not a class"):
             found_in(saved(tmp_path, images=PIXELS, labels=np.array([0, 1, label, 2])))
 
     @pytest.mark.parametrize("labels", [LABELS[:3], LABELS / 1, np.eye(4, dtype=int), np.array(["n01"] * 4)])
-    def test_of_the_wrong_kind(self, tmp_path, labels):
+    def test_find_rejects_labels_of_the_wrong_type(self, tmp_path, labels):
         with pytest.raises(FormatError, match="4 images, but labels"):
             found_in(saved(tmp_path, images=PIXELS, labels=labels))
 
 
-def test_find_names_the_arrays_that_it_does_not_use(tmp_path):
+def test_find_notes_unused_arrays(tmp_path):
     path = saved(tmp_path, images=PIXELS, labels=np.zeros(len(PIXELS), int), names=np.arange(3))
     assert found_in(path)[0].notes == ("ignored the array names",)
 
 
 class TestDamage:
-    def test_no_images_inside(self, tmp_path):
+    def test_find_rejects_files_without_images(self, tmp_path):
         with pytest.raises(FormatError, match="the array of images must be called images"):
             found_in(saved(tmp_path, foo=PIXELS))
 
     @pytest.mark.parametrize("name", ["x.npz", "x.npy"])
     @pytest.mark.parametrize("content", [b"", b"not an array", b"PK\x03\x04 half", b"\x93NUMPY\x01\x00"])
-    def test_files_that_are_no_arrays(self, tmp_path, name, content):
+    def test_find_rejects_files_that_are_not_arrays(self, tmp_path, name, content):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(FormatError, match=rf"{name} (cannot be read|is empty)"):
             found_in(tmp_path / name)
@@ -102,14 +102,14 @@ class TestDamage:
         with pytest.raises(FormatError, match="pickled Python objects, which are never loaded"):
             found_in(tmp_path / "y.npz")
 
-    def test_a_shorter_array_later(self, tmp_path):
+    def test_read_notices_a_shorter_array(self, tmp_path):
         np.save(tmp_path / "x.npy", PIXELS)
-        found, source = found_in(tmp_path / "x.npy", ReaderOptions(SPACE, Layout.FLAT))
+        result, source = found_in(tmp_path / "x.npy", ReaderOptions(SPACE, Layout.FLAT))
         np.save(tmp_path / "x.npy", PIXELS[:2])
         images = open_images(source)
         np.testing.assert_array_equal(images.read(1), PIXELS[1])
         with pytest.raises(UnreadableImage, match=r"x\.npy has no row 3"):
             images.read(3)
         (tmp_path / "x.npy").unlink()
-        with pytest.raises(InputError, match="which is gone"):
-            open_images(ImageSource("arrays", str(tmp_path / "x.npy"), found.locations))
+        with pytest.raises(InputError, match="which does not exist any more"):
+            open_images(ImageSource("arrays", str(tmp_path / "x.npy"), result.locations))

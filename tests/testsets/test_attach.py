@@ -1,4 +1,4 @@
-"""Images for a test set that came with predictions: found by id, or refused."""
+"""Matching images to the examples of an existing test set."""
 
 import numpy as np
 import pytest
@@ -34,33 +34,33 @@ def found(*ids: str, labels: tuple[int, ...] | None = None) -> ReaderResult:
     ],
 )
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_ids_in_any_order_with_and_without_ending(ids, images, order):
+def test_locations_match_ids_with_and_without_extension(ids, images, order):
     shuffled = found(*(images[place] for place in order), labels=tuple((3, 5, 8)[place] for place in order))
     assert locations_for(known(*ids), shuffled) == tuple(f"at {image}" for image in images)
 
 
-def test_a_missing_image_is_named():
-    with pytest.raises(MismatchError, match="2 of the 3 examples of pets have no image here, for instance 'b'"):
+def test_locations_rejects_a_missing_image():
+    with pytest.raises(MismatchError, match="2 of the 3 examples of pets have no image, for example 'b'"):
         locations_for(known("a", "b", "c"), found("a.png"))
 
 
-def test_a_image_too_many_is_named():
-    with pytest.raises(MismatchError, match=r"1 images belong to no example of pets, for instance 'x\.png'"):
+def test_locations_rejects_an_extra_image():
+    with pytest.raises(MismatchError, match=r"1 images belong to no example of pets, for example 'x\.png'"):
         locations_for(known("a", "b"), found("a.png", "x.png", "b.png"))
 
 
-def test_many_images_too_many_are_told_at_once():
+def test_locations_reports_many_extra_images_quickly():
     many = found(*(f"{k}.png" for k in range(100_000)))
     with pytest.raises(MismatchError, match="99,997 images belong to no example"):
         locations_for(known("0", "1", "2"), many)
 
 
-def test_labels_that_disagree():
-    with pytest.raises(MismatchError, match=r"1 images lie under another class than test set pets gives them.*'b'"):
+def test_locations_rejects_different_labels():
+    with pytest.raises(MismatchError, match=r"1 images have another label than in test set pets.*'b'"):
         locations_for(known("a", "b"), found("b.png", "a.png", labels=(4, 3)))
 
 
-def test_an_example_without_a_label_agrees_with_any():
+def test_locations_accepts_any_label_for_unlabeled_examples():
     assert locations_for(known("a", "b", labels=(3, UNLABELED)), found("a", "b", labels=(3, 7))) == ("at a", "at b")
 
 
@@ -68,11 +68,11 @@ def test_an_example_without_a_label_agrees_with_any():
     ("ids", "images"),
     [(("a", "b"), ("a.png", "a.jpg", "b.png")), (("1", "2"), ("n01/1.png", "n02/1.png", "n02/2.png"))],
 )
-def test_two_images_for_one_id_are_refused(ids, images):
-    with pytest.raises(MismatchError, match="several images could be meant"):
+def test_locations_rejects_two_images_for_one_id(ids, images):
+    with pytest.raises(MismatchError, match="several images match the same id"):
         locations_for(known(*ids), found(*images))
 
 
-def test_two_examples_never_share_a_image():
+def test_locations_never_share_an_image():
     with pytest.raises(MismatchError, match=r"no image|several"):
         locations_for(known("n01/1", "n02/1"), found("1.png"))

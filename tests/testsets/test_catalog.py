@@ -9,7 +9,7 @@ from regrade.testsets import brings_classes
 from regrade.testsets.catalog import CatalogEntry, Download, EntryKind, Files, entry, names
 
 ENTRIES = [entry(name) for name in names()]
-DOWNLOADS = [item for found in ENTRIES for item in found.downloads]
+DOWNLOADS = [item for listed in ENTRIES for item in listed.downloads]
 
 COUNTS = {
     "imagenet-val": 50_000,
@@ -35,76 +35,76 @@ COUNTS = {
 
 
 def by_name(items):
-    return pytest.mark.parametrize("found", items, ids=lambda found: found.name)
+    return pytest.mark.parametrize("listed", items, ids=lambda listed: listed.name)
 
 
-def test_the_sets_of_the_field_are_there_with_their_counts():
-    assert {found.name: found.examples for found in ENTRIES} == COUNTS
+def test_catalog_contains_published_sets_with_their_counts():
+    assert {listed.name: listed.examples for listed in ENTRIES} == COUNTS
     assert len(names()) == len(set(names()))
 
 
-def test_test_sets_come_before_label_sets_and_those_before_slices():
-    kinds = [found.kind for found in ENTRIES]
+def test_names_are_ordered_by_kind():
+    kinds = [listed.kind for listed in ENTRIES]
     assert kinds == sorted(kinds, key=list(EntryKind).index)
-    assert [found.name for found in ENTRIES if found.kind is EntryKind.LABEL_SET] == ["real", "multilabel-v3"]
-    assert [found.name for found in ENTRIES if found.kind is EntryKind.SLICES] == ["imagenet-m", "imagenet-x"]
+    assert [listed.name for listed in ENTRIES if listed.kind is EntryKind.LABEL_SET] == ["real", "multilabel-v3"]
+    assert [listed.name for listed in ENTRIES if listed.kind is EntryKind.SLICES] == ["imagenet-m", "imagenet-x"]
 
 
 @by_name(ENTRIES)
-def test_an_entry_says_what_a_user_needs(found: CatalogEntry):
-    assert found.class_space in (*BUILT_IN, "")
-    assert found.recipe.startswith("regrade ") and "\n" not in found.recipe
-    assert urlsplit(found.address).scheme == "https" and urlsplit(found.address).hostname
-    assert found.title and found.rule and found.terms
-    assert found.border >= 0
-    assert len(set(found.groups)) == len(found.groups)
+def test_entry_has_all_required_fields(listed: CatalogEntry):
+    assert listed.class_space in (*BUILT_IN, "")
+    assert listed.command.startswith("regrade ") and "\n" not in listed.command
+    assert urlsplit(listed.address).scheme == "https" and urlsplit(listed.address).hostname
+    assert listed.title and listed.rule and listed.terms
+    assert listed.border >= 0
+    assert len(set(listed.groups)) == len(listed.groups)
 
 
-@by_name([found for found in ENTRIES if found.recipe.startswith("regrade testsets add")])
-def test_a_recipe_adds_its_own_set(found: CatalogEntry):
-    assert found.recipe.split()[3] == found.name
+@by_name([listed for listed in ENTRIES if listed.command.startswith("regrade testsets add")])
+def test_command_adds_its_own_test_set(listed: CatalogEntry):
+    assert listed.command.split()[3] == listed.name
 
 
-@by_name([found for found in ENTRIES if found.class_space])
-def test_the_rule_names_the_width_of_the_class_space(found: CatalogEntry):
-    assert found.rule.startswith(f"{len(class_space(found.class_space))}-way")
+@by_name([listed for listed in ENTRIES if listed.class_space])
+def test_rule_states_the_number_of_classes(listed: CatalogEntry):
+    assert listed.rule.startswith(f"{len(class_space(listed.class_space))}-way")
 
 
-@by_name([found for found in ENTRIES if not found.class_space])
-def test_a_set_with_classes_of_its_own_is_scored_through_a_map(found: CatalogEntry):
-    assert found.rule.startswith("any mapped class in the top k")
-    assert brings_classes(found)
+@by_name([listed for listed in ENTRIES if not listed.class_space])
+def test_sets_with_their_own_classes_use_a_class_map(listed: CatalogEntry):
+    assert listed.rule.startswith("any mapped class in the top k")
+    assert brings_classes(listed)
 
 
 @pytest.mark.parametrize("name", ["imagenet-a", "imagenet-r"])
-def test_the_200_way_sets_say_so(name):
+def test_imagenet_a_and_r_are_200_way(name):
     assert entry(name).rule.startswith("200-way")
     assert "same 200 classes" in entry(name).note
 
 
 def test_imagenetv2_folders_are_class_indices():
-    variants = [found for found in ENTRIES if found.name.startswith("imagenetv2-")]
+    variants = [listed for listed in ENTRIES if listed.name.startswith("imagenetv2-")]
     assert len(variants) == 3
-    assert {found.files for found in variants} == {Files.INDEX_FOLDERS}
+    assert {listed.files for listed in variants} == {Files.INDEX_FOLDERS}
 
 
-def test_objectnet_loses_the_border_its_own_loader_cuts():
+def test_objectnet_crops_the_same_border_as_its_own_loader():
     assert entry("objectnet").border == 2
-    assert all(found.border == 0 for found in ENTRIES if found.name != "objectnet")
+    assert all(listed.border == 0 for listed in ENTRIES if listed.name != "objectnet")
 
 
-@by_name([found for found in ENTRIES if found.levels])
-def test_levels_of_folders_are_the_groups_of_a_set(found: CatalogEntry):
-    assert tuple(level.name for level in found.levels) == found.groups
-    assert found.name == "imagenet-c" and [len(level.values) for level in found.levels] == [15, 5]
+@by_name([listed for listed in ENTRIES if listed.levels])
+def test_folder_levels_are_the_group_columns(listed: CatalogEntry):
+    assert tuple(level.name for level in listed.levels) == listed.groups
+    assert listed.name == "imagenet-c" and [len(level.values) for level in listed.levels] == [15, 5]
 
 
-def test_no_pipeline_of_the_field_follows_exif():
-    assert not any(found.applies_exif for found in ENTRIES)
+def test_no_entry_applies_exif_orientation():
+    assert not any(listed.applies_exif for listed in ENTRIES)
 
 
 @pytest.mark.parametrize("item", DOWNLOADS, ids=lambda item: urlsplit(item.url).path.rpartition("/")[2])
-def test_a_download_can_be_verified_or_says_why_not(item: Download):
+def test_downloads_have_a_checksum_or_a_reason(item: Download):
     assert urlsplit(item.url).scheme == "https" and not urlsplit(item.url).query
     assert bool(item.checksum) != bool(item.unchecked)
     if item.checksum:
@@ -112,12 +112,12 @@ def test_a_download_can_be_verified_or_says_why_not(item: Download):
         assert item.size
 
 
-def test_sets_behind_a_registration_are_not_fetched():
+def test_sets_that_require_registration_have_no_downloads():
     for name in ("imagenet-val", "objectnet", "dollarstreet"):
         assert entry(name).downloads == ()
 
 
-def test_the_published_real_labels_have_the_catalog_s_checksum(published):
+def test_checksum_matches_the_published_real_labels(published):
     import hashlib
 
     (item,) = entry("real").downloads
@@ -125,6 +125,6 @@ def test_the_published_real_labels_have_the_catalog_s_checksum(published):
     assert (len(content), f"sha256:{hashlib.sha256(content).hexdigest()}") == (item.size, item.checksum)
 
 
-def test_an_unknown_name_is_told_with_its_neighbors():
+def test_entry_suggests_similar_names():
     with pytest.raises(UnknownName, match=r"unknown test set .* 'imagenet-v'; did you mean imagenet-val"):
         entry("imagenet-v")

@@ -1,4 +1,4 @@
-"""Checking a test set: every image is read, and what is amiss is named."""
+"""Checking a test set: every image is read, and problems are reported."""
 
 import dataclasses
 import threading
@@ -12,8 +12,8 @@ from regrade.testsets import check, content_hash
 
 
 def made(path):
-    found, source = found_in(path)
-    return TestSet("animals", SPACE, found.ids, found.labels, found.groups), source
+    result, source = found_in(path)
+    return TestSet("animals", SPACE, result.ids, result.labels, result.groups), source
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def a_image(folder, number: int = 0):
     return next(folder.rglob(ITEMS[number].file))
 
 
-def test_a_sound_set(folder):
+def test_check_of_a_sound_set(folder):
     done = check(*made(folder))
     assert done.sound
     assert (done.examples, done.expected, done.classes) == (12, None, 4)
@@ -35,11 +35,11 @@ def test_a_sound_set(folder):
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
-def test_every_form_is_sound(form, tmp_path):
+def test_check_reads_every_format(form, tmp_path):
     assert check(*made(form(tmp_path / "set")), expected=12).sound
 
 
-def test_unreadable_images_are_named_with_the_reason(folder):
+def test_check_lists_unreadable_images_with_reasons(folder):
     a_image(folder, 1).write_bytes(b"")
     a_image(folder, 2).write_bytes(b"<html>not found</html>")
     a_image(folder, 3).write_bytes(ITEMS[3].data[:-100])
@@ -50,20 +50,20 @@ def test_unreadable_images_are_named_with_the_reason(folder):
     assert not done.sound
     assert set(reasons) == {ITEMS[number].file for number in (1, 2, 3, 4)}
     assert reasons["pic01.JPEG"] == "the file is empty"
-    assert reasons["pic02.png"] == "not a image of a known format"
+    assert reasons["pic02.png"] == "not an image of a known format"
     assert "truncated" in reasons["pic03.JPEG"]
     assert "No such file" in reasons["pic04.png"]
     assert ("unreadable: pic01.JPEG", "the file is empty") in done.table().rows
 
 
-def test_the_order_of_what_is_unreadable_is_that_of_the_set(folder):
+def test_unreadable_images_are_in_the_order_of_the_set(folder):
     for number in range(12):
         a_image(folder, number).write_bytes(b"x")
     test_set, source = made(folder)
     assert tuple(name for name, _ in check(test_set, source, workers=8).unreadable) == test_set.ids
 
 
-def test_repeated_content(folder):
+def test_check_finds_repeated_content(folder):
     for number in (3, 7):
         a_image(folder, number).write_bytes(ITEMS[0].data)
     assert check(*made(folder)).repeated == (tuple(i for i in made(folder)[0].ids if i[3:5] in ("00", "03", "07")),)
@@ -84,29 +84,29 @@ def test_class_balance(folder):
 
 
 @pytest.mark.parametrize(("expected", "sound"), [(12, True), (13, False), (11, False), (None, True)])
-def test_the_expected_count(folder, expected, sound):
+def test_check_compares_the_expected_count(folder, expected, sound):
     assert check(*made(folder), expected=expected).sound is sound
 
 
-def test_a_set_without_labels(folder):
+def test_check_of_a_set_without_labels(folder):
     test_set, source = made(folder)
     bare = TestSet("bare", SPACE, test_set.ids, np.full(12, -1))
     done = check(bare, source)
     assert (done.sound, done.classes, done.least_in_class, done.most_in_class) == (True, 0, 0, 0)
 
 
-def test_sizes_and_the_border(folder):
+def test_check_crops_the_border(folder):
     a_image(folder, 0).write_bytes(encoded(noise(1, (3, 50))))
     a_image(folder, 2).write_bytes(encoded(noise(2, (60, 40))))
     test_set, source = made(folder)
     assert (check(test_set, source).smallest, check(test_set, source).largest) == ((3, 50), (60, 40))
     cut = check(test_set, dataclasses.replace(source, border=2))
     assert cut.largest == (56, 36)
-    assert cut.unreadable == (("pic00.png", "a image of 3 x 50 has nothing within a border of 2"),)
+    assert cut.unreadable == (("pic00.png", "an image of 3 x 50 is too small to crop a border of 2"),)
 
 
 class TestDigest:
-    def test_does_not_depend_on_workers_or_form(self, folder):
+    def test_does_not_depend_on_workers_or_format(self, folder):
         digests = {check(*made(folder), workers=workers).digest for workers in (1, 2, 3, 16)}
         assert len(digests) == 1
 
@@ -126,7 +126,7 @@ class TestDigest:
         a_image(folder).write_bytes(b"two")
         assert check(*made(folder)).digest != before
 
-    def test_tells_which_image_is_missing(self, folder):
+    def test_depends_on_which_image_is_missing(self, folder):
         test_set, source = made(folder)
         order = list(source.locations)
         digests = set()
@@ -142,14 +142,14 @@ class TestDigest:
         backwards = ImageSource("folder", source.root, source.locations[::-1])
         assert check(test_set, source).digest != check(test_set, backwards).digest
 
-    def test_pixels_of_another_shape_are_other_content(self):
+    def test_changes_with_the_shape_of_pixels(self):
         pixels = np.arange(24, dtype=np.uint8)
         assert content_hash(pixels.reshape(4, 6)) != content_hash(pixels.reshape(6, 4))
         assert content_hash(pixels.reshape(4, 6)) == content_hash(np.asfortranarray(pixels.reshape(4, 6)))
 
 
 class Counting(Images):
-    """Ten thousand images, and how far reading runs ahead of what was taken in."""
+    """Count how far reading runs ahead of the consumer, for ten thousand images."""
 
     def __init__(self):
         self.read_so_far, self.lock = 0, threading.Lock()
@@ -160,16 +160,16 @@ class Counting(Images):
         return np.zeros((2, 2), dtype=np.uint8)
 
 
-def test_only_a_few_images_are_in_flight(monkeypatch):
+def test_check_keeps_few_images_in_memory(monkeypatch):
     images, ahead = Counting(), []
     monkeypatch.setitem(check.__globals__, "open_images", lambda _: images)
     many = TestSet("many", SPACE, tuple(map(str, range(10_000))), np.zeros(10_000, dtype=int))
 
     def watch(seen, total):
         assert total == 10_000
-        for taken, one in enumerate(seen):
+        for taken, image in enumerate(seen):
             ahead.append(images.read_so_far - taken)
-            yield one
+            yield image
 
     assert check(many, ImageSource("folder", "/", many.ids), workers=2, watch=watch).sound
     assert images.read_so_far == 10_000

@@ -1,4 +1,4 @@
-"""CIFAR-10's own binary form."""
+"""The reader of the binary format of CIFAR-10."""
 
 import pickle
 
@@ -25,12 +25,12 @@ def batch(tmp_path):
     return path
 
 
-def test_labels_and_pixels(batch):
+def test_cifar_reader_reads_labels_and_pixels(batch):
     reader = reader_for(batch)
     assert reader.name == "cifar"
-    found = reader.find(batch, ReaderOptions(CIFAR))
-    assert (found.ids, found.labels.tolist()) == (("0", "1", "2"), [3, 0, 9])
-    images = open_images(ImageSource("cifar", str(batch), found.locations))
+    result = reader.find(batch, ReaderOptions(CIFAR))
+    assert (result.ids, result.labels.tolist()) == (("0", "1", "2"), [3, 0, 9])
+    images = open_images(ImageSource("cifar", str(batch), result.locations))
     for row in range(3):
         image = images.read(row)
         assert image.shape == (32, 32, 3)
@@ -39,24 +39,24 @@ def test_labels_and_pixels(batch):
     np.testing.assert_array_equal(again.read(2), images.read(2))
 
 
-def test_what_is_no_batch_is_refused(batch, tmp_path):
+def test_cifar_reader_rejects_other_files(batch, tmp_path):
     (tmp_path / "odd.bin").write_bytes(b"x" * 100)
-    with pytest.raises(FormatError, match=r"odd\.bin has 100 bytes, and records of CIFAR-10 have 3,073 each"):
+    with pytest.raises(FormatError, match=r"odd\.bin has 100 bytes, but records of CIFAR-10 have 3,073 bytes each"):
         CifarReader().find(tmp_path / "odd.bin", ReaderOptions(CIFAR))
     (tmp_path / "empty.bin").touch()
     with pytest.raises(FormatError, match=r"empty\.bin is empty"):
         CifarReader().find(tmp_path / "empty.bin", ReaderOptions(CIFAR))
-    with pytest.raises(FormatError, match=r"record \d+ has the label \d+, which is no class of digits-3 \(0 to 2\)"):
+    with pytest.raises(FormatError, match=r"record \d+ has the label \d+, which is not a class of digits-3 \(0 to 2\)"):
         CifarReader().find(batch, ReaderOptions(CIFAR.subset("digits-3", range(3))))
     assert CifarReader().find(batch, ReaderOptions(CIFAR, Layout.FLAT)).labels is None
 
 
-def test_a_file_that_has_gone_or_shrunk_is_told(batch):
-    found = CifarReader().find(batch, ReaderOptions(CIFAR))
-    source = ImageSource("cifar", str(batch), found.locations)
+def test_cifar_images_notice_a_missing_or_truncated_file(batch):
+    result = CifarReader().find(batch, ReaderOptions(CIFAR))
+    source = ImageSource("cifar", str(batch), result.locations)
     batch.write_bytes(batch.read_bytes()[:3073])
     with pytest.raises(UnreadableImage, match="test_batch"):
         CifarReader().open(source).read(2)
     batch.unlink()
-    with pytest.raises(InputError, match="is gone"):
+    with pytest.raises(InputError, match="does not exist any more"):
         CifarReader().open(source)

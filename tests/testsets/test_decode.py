@@ -1,4 +1,4 @@
-"""Images as they really come: odd modes, odd orientations, odd names, damage."""
+"""Decoding images: unusual modes, orientations and names, and damaged files."""
 
 import importlib
 import io
@@ -16,7 +16,7 @@ from regrade.core import Orientation, UnreadableImage
 from regrade.testsets import decode, decode_gray_or_rgb, pixels_of
 from regrade.testsets.decode import SILENCE
 
-decoding = importlib.import_module("regrade.testsets.decode")  # the package's own name for it is the function
+decoding = importlib.import_module("regrade.testsets.decode")  # the package exports the function under this name
 
 GRAY = np.arange(256, dtype=np.uint8).reshape(16, 16)
 RAMP = np.linspace(0, 65535, 256).astype(np.uint16).reshape(16, 16)
@@ -74,7 +74,7 @@ class TestModes:
         assert b"Adobe" not in plain
         assert np.abs(rgb(plain).astype(int) - [255, 0, 0]).max() < 6
 
-    def test_a_color_profile_does_no_harm(self):
+    def test_color_profile_is_ignored(self):
         profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
         np.testing.assert_array_equal(rgb(encoded(noise(1), icc_profile=profile)), np.asarray(noise(1)))
 
@@ -95,7 +95,7 @@ class TestDeepGray:
         values = np.linspace(0, 1, 256, dtype=np.float32).reshape(16, 16)
         assert np.abs(rgb(encoded(Image.fromarray(values), "TIFF"))[..., 0].astype(int) - GRAY).max() <= 1
 
-    def test_what_is_no_number_is_black(self):
+    def test_nan_is_black(self):
         values = np.array([[np.nan, 200.0], [np.inf, -5.0]], dtype=np.float32)
         assert rgb(encoded(Image.fromarray(values), "TIFF"))[0, 0].tolist() == [0, 0, 0]
 
@@ -104,7 +104,7 @@ class TestOrientation:
     UPRIGHT = noise(5, (24, 16))
 
     def stored(self, note: int, form: str = "PNG") -> bytes:
-        """The upright image as a camera held otherwise would store it."""
+        """An image stored with a rotation and its EXIF orientation."""
         undo = {2: 2, 3: 3, 4: 4, 5: 5, 6: 8, 7: 7, 8: 6}
         exif = Image.Exif()
         exif[0x0112] = undo.get(note, 1)
@@ -124,17 +124,17 @@ class TestOrientation:
         assert np.abs(got.astype(int) - np.asarray(self.UPRIGHT)).mean() < 3
 
     @pytest.mark.parametrize("note", range(1, 9))
-    def test_as_stored_passes_over_the_note(self, note):
+    def test_as_stored_ignores_the_orientation(self, note):
         got = decode(self.stored(note, "JPEG"), orientation=Orientation.AS_STORED)
         plain = Image.open(io.BytesIO(self.stored(note, "JPEG"))).convert("RGB")
         np.testing.assert_array_equal(np.asarray(got), np.asarray(plain))
         assert got.size == ((16, 24) if note >= 5 else (24, 16))
 
     @pytest.mark.parametrize("note", [0, 9, 65535])
-    def test_a_note_that_means_nothing(self, note):
+    def test_invalid_orientation_is_ignored(self, note):
         np.testing.assert_array_equal(rgb(self.stored(note)), np.asarray(self.UPRIGHT))
 
-    def test_a_damaged_note_leaves_the_image(self):
+    def test_damaged_exif_data_is_ignored(self):
         exif = Image.Exif()
         exif[0x010E] = "a camera's words " * 4
         data = encoded(self.UPRIGHT, "JPEG", exif=exif)
@@ -153,13 +153,16 @@ def _with(image: Image.Image, exif: Image.Exif) -> Image.Image:
 class TestForms:
     @pytest.mark.parametrize("form", ["GIF", "WEBP", "PNG", "TIFF"])
     def test_the_first_frame_of_an_animation(self, form):
-        first, others = Image.new("RGB", (9, 9), (255, 0, 0)), [Image.new("RGB", (9, 9), c) for c in ("blue", "lime")]
-        data = encoded(first, form, save_all=True, append_images=others)
+        first, later_frames = (
+            Image.new("RGB", (9, 9), (255, 0, 0)),
+            [Image.new("RGB", (9, 9), c) for c in ("blue", "lime")],
+        )
+        data = encoded(first, form, save_all=True, append_images=later_frames)
         assert Image.open(io.BytesIO(data)).n_frames == 3
         assert np.abs(rgb(data).astype(int) - [255, 0, 0]).max() < 6
 
     @pytest.mark.parametrize("form", ["PNG", "WEBP", "GIF", "BMP"])
-    def test_the_content_counts_not_the_name(self, form, tmp_path):
+    def test_format_is_detected_by_content(self, form, tmp_path):
         path = tmp_path / "n01.JPEG"
         path.write_bytes(
             encoded(Image.new("RGB", (5, 4), (0, 128, 255)), form, **({"lossless": True} if form == "WEBP" else {}))
@@ -168,18 +171,18 @@ class TestForms:
 
     def test_postscript_is_not_run(self):
         data = encoded(Image.new("RGB", (4, 4)), "EPS")
-        with pytest.raises(UnreadableImage, match="not a image of a known format"):
+        with pytest.raises(UnreadableImage, match="not an image of a known format"):
             decode(data)
 
 
 class TestDamage:
     @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
-    def test_half_a_image(self, form):
+    def test_truncated_image(self, form):
         data = encoded(noise(3, (64, 64)), form)
         with pytest.raises(UnreadableImage, match=r"\w"):
             decode(data[: len(data) // 2])
 
-    def test_half_a_jpeg_says_so(self):
+    def test_truncated_jpeg_is_reported_as_truncated(self):
         data = encoded(noise(3, (64, 64)), "JPEG")
         with pytest.raises(UnreadableImage, match=r"^the file is truncated: it ends before its last pixel$"):
             decode(data[: len(data) // 2])
@@ -188,20 +191,20 @@ class TestDamage:
         ("data", "reason"),
         [
             (b"", "the file is empty"),
-            (b"hello, I am a image", "not a image of a known format"),
-            (b"<html><body>404</body></html>", "not a image of a known format"),
-            (b"\xff\xd8\xff", "not a image of a known format"),
+            (b"hello, I am an image", "not an image of a known format"),
+            (b"<html><body>404</body></html>", "not an image of a known format"),
+            (b"\xff\xd8\xff", "not an image of a known format"),
             (b"\x89PNG\r\n\x1a\n", "."),
-            (bytes(1000), "not a image of a known format"),
-            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "not a image of a known format"),
+            (bytes(1000), "not an image of a known format"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "not an image of a known format"),
         ],
     )
-    def test_what_is_no_image(self, data, reason):
+    def test_rejects_files_that_are_not_images(self, data, reason):
         with pytest.raises(UnreadableImage, match=reason):
             decode(data)
 
     @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "PPM"])
-    def test_any_damage_is_read_or_told_in_one_line(self, form):
+    def test_any_damage_is_decoded_or_reported_in_one_line(self, form):
         data = encoded(noise(3), form)
         for seed in range(80):
             rng = random.Random(seed)
@@ -221,18 +224,18 @@ class TestBombs:
     def _small_limit(self, monkeypatch):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
 
-    def test_a_large_image_is_read_without_a_word(self, capfd):
-        with warnings.catch_warnings(record=True) as told:
+    def test_large_image_does_not_warn(self, capfd):
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             assert decode(encoded(noise(1, (12, 12)))).size == (12, 12)
-        assert told == []
+        assert caught == []
         assert capfd.readouterr().err == ""
 
-    def test_an_absurd_one_is_refused(self):
+    def test_huge_image_is_rejected(self):
         with pytest.raises(UnreadableImage, match="at most 200 are decoded"):
             decode(encoded(noise(1, (20, 20))))
 
-    def test_many_threads_leave_the_filters_as_they_were(self):
+    def test_threads_restore_warning_filters(self):
         before = list(warnings.filters)
         data = encoded(noise(1, (12, 12)))
         with ThreadPoolExecutor(8) as pool:
@@ -268,27 +271,27 @@ class TestPixels:
         ],
         ids=lambda pixels: f"{pixels.dtype}{pixels.shape}",
     )
-    def test_other_types_and_shapes_are_told(self, pixels):
+    def test_rejects_other_types_and_shapes(self, pixels):
         with pytest.raises(UnreadableImage, match="pixels"):
             decode(pixels)
 
 
 class TestBorder:
-    def test_is_cut_off_on_every_side(self):
+    def test_is_cropped_on_every_side(self):
         whole = np.asarray(noise(2))
         np.testing.assert_array_equal(rgb(encoded(noise(2)), border=2), whole[2:-2, 2:-2])
         np.testing.assert_array_equal(np.asarray(decode(whole, border=3)), whole[3:-3, 3:-3])
 
     @pytest.mark.parametrize("size", [(4, 9), (9, 4), (1, 1)])
-    def test_a_image_that_is_all_border(self, size):
-        with pytest.raises(UnreadableImage, match=f"a image of {size[0]} x {size[1]} has nothing within"):
+    def test_rejects_images_that_are_all_border(self, size):
+        with pytest.raises(UnreadableImage, match=f"an image of {size[0]} x {size[1]} is too small to crop"):
             decode(encoded(noise(2, size)), border=2)
 
-    def test_the_smallest_that_has_something_within(self):
+    def test_smallest_valid_image(self):
         assert decode(encoded(noise(2, (5, 5))), border=2).size == (1, 1)
 
 
-def test_silence_holds_after_other_code_makes_warnings_errors():
+def test_warnings_stay_muted_after_other_code_changes_filters():
     with warnings.catch_warnings(), SILENCE:
         warnings.simplefilter("error")
         with SILENCE:
@@ -304,7 +307,7 @@ GRAY_IMAGES = {
 
 
 class TestGray:
-    """Gray images stay gray where they are resized next: a quarter of the memory, and the same pixels."""
+    """Gray images stay gray, with the same pixels and less memory."""
 
     @pytest.mark.parametrize("mode", GRAY_IMAGES)
     def test_decode_gray_or_rgb_keeps_gray_images_gray(self, mode):
@@ -314,7 +317,7 @@ class TestGray:
         np.testing.assert_array_equal(np.asarray(gray.convert("RGB")), rgb(data))
 
     @pytest.mark.parametrize("mode", ["RGB", "P", "CMYK", "RGBA"])
-    def test_decode_gray_or_rgb_gives_others_as_rgb(self, mode):
+    def test_decode_gray_or_rgb_converts_other_modes_to_rgb(self, mode):
         data = encoded(noise(1).convert(mode), "TIFF")
         np.testing.assert_array_equal(np.asarray(decode_gray_or_rgb(data)), rgb(data))
 
@@ -356,13 +359,13 @@ class TestLarge:
             tracemalloc.stop()
         assert peak < 5 * side * side  # the bytes of the result, and a strip of doubles
 
-    def test_too_many_pixels_are_unreadable_with_the_number(self, monkeypatch):
+    def test_too_many_pixels_are_reported_with_their_number(self, monkeypatch):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
         with pytest.raises(UnreadableImage, match=r"^it has 2,500 pixels, and at most 2,000 are decoded$"):
             decode(encoded(noise(1, (50, 50))))
 
 
-def test_damaged_image_data_is_told_in_plain_words():
+def test_damaged_image_data_message():
     data = bytearray(encoded(Image.new("RGB", (8, 8)), "PNG"))
     data[data.index(b"IDAT") + 6] ^= 0xFF
     with pytest.raises(UnreadableImage, match=r"^its image data is damaged$"):

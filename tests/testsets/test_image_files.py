@@ -1,4 +1,4 @@
-"""Which files of a folder are images, and what is said of the others."""
+"""Recognizing image files, and notes about other files."""
 
 import io
 
@@ -21,59 +21,59 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_find_counts_what_it_passes_over(folder):
+def test_find_counts_skipped_files(folder):
     for name in ("b.mp4", "c.mp4", "notes.txt", "README"):
         (folder / "n01" / name).write_bytes(b"no image")
-    found, _ = found_in(folder)
-    assert found.ids == ("a.png",)
-    lead, kinds = found.notes[0].split(": ")
+    result, _ = found_in(folder)
+    assert result.ids == ("a.png",)
+    lead, kinds = result.notes[0].split(": ")
     assert lead == "passed over 4 files that are not images regrade reads"
     assert sorted(kinds.split(", ")) == ["1 .txt", "1 without a suffix", "2 .mp4"]
 
 
-def test_find_says_what_there_is_where_no_image_is(tmp_path):
+def test_find_reports_other_files_without_images(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"x")
-    with pytest.raises(InputError, match=r"no image below .* \(passed over 1 file that is not .*: 1 \.mp4\)"):
+    with pytest.raises(InputError, match=r"contains no images \(passed over 1 file that is not .*: 1 \.mp4\)"):
         found_in(tmp_path)
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
-def test_a_file_without_a_suffix_is_an_image_by_its_content(folder, form):
+def test_files_without_a_suffix_are_recognized_by_content(folder, form):
     data = encoded(noise(1), form)
     (folder / "n01" / "0a1b2c").write_bytes(data)
-    found, source = found_in(folder)
-    assert found.ids == ("0a1b2c", "a.png")
-    assert found.notes == ()
+    result, source = found_in(folder)
+    assert result.ids == ("0a1b2c", "a.png")
+    assert result.notes == ()
     assert open_images(source).read(0) == data
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"text", b"%!PS-Adobe-3.0 EPSF-3.0\n", b"\x89PNG", b"BM" + bytes(60), bytes(500)]
 )
-def test_what_only_looks_like_an_image_is_none(tmp_path, content):
+def test_is_image_rejects_other_content(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
     assert not is_image(tmp_path / "x")
 
 
 @pytest.mark.skipif(not HAS_AVIF, reason="this Pillow has no AVIF")
-def test_avif_is_read_where_pillow_can(folder):
+def test_avif_is_read_if_pillow_supports_it(folder):
     data = io.BytesIO()
     Image.new("RGB", (16, 16), "red").save(data, "AVIF")
     (folder / "n01" / "b.avif").write_bytes(data.getvalue())
-    found, source = found_in(folder)
-    assert found.ids == ("a.png", "b.avif")
+    result, source = found_in(folder)
+    assert result.ids == ("a.png", "b.avif")
     assert open_images(source).read(1) == data.getvalue()
 
 
-def test_avif_is_counted_where_pillow_cannot(folder, monkeypatch):
+def test_avif_is_skipped_if_pillow_does_not_support_it(folder, monkeypatch):
     monkeypatch.setattr(image_files.features, "get_supported_modules", lambda: ["pil", "webp"])
     for cached in (image_files.image_suffixes, image_files._formats):
         cached.cache_clear()
     try:
         (folder / "n01" / "b.avif").write_bytes(b"x")
-        found, _ = found_in(folder, ReaderOptions(SPACE))
-        assert found.ids == ("a.png",)
-        assert found.notes == (
+        result, _ = found_in(folder, ReaderOptions(SPACE))
+        assert result.ids == ("a.png",)
+        assert result.notes == (
             "passed over 1 file that is not images regrade reads: 1 .avif",
             "to read .avif files, install Pillow 11.3 or newer",
         )
@@ -88,5 +88,5 @@ def test_image_suffixes_are_those_that_pillow_decodes():
     assert (".avif" in image_suffixes()) == HAS_AVIF
 
 
-def test_passed_over_images_is_silent_where_nothing_is():
+def test_passed_over_images_without_files_has_no_notes():
     assert passed_over_images([]) == ()

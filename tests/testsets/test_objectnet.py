@@ -1,4 +1,4 @@
-"""The map that comes with ObjectNet's release."""
+"""The class map of ObjectNet's release."""
 
 import json
 import re
@@ -13,17 +13,17 @@ from regrade.testsets.objectnet import objectnet_map
 SPACE = imagenet_1k()
 
 
-def test_classes_are_the_folders_shown_by_their_labels(tmp_path):
+def test_classes_have_folder_ids_and_label_names(tmp_path):
     space = objectnet_map(write_objectnet(tmp_path), SPACE).target
     assert space.ids == ("alarm_clock", "banana", "blender", "chair", "mixing_salad_bowl")
     assert space.names == ("Alarm clock", "Banana", "Blender", "Chair", "Mixing / Salad Bowl")
 
 
-def test_each_description_is_an_imagenet_class(tmp_path):
-    found = objectnet_map(write_objectnet(tmp_path), SPACE)
-    assert found.sources == ((409, 530), (954,), (), (423, 559, 765), (659,))
-    assert found.rule is MapRule.ANY_IN_TOP_K
-    assert found.scorable.tolist() == [True, True, False, True, True]
+def test_descriptions_are_mapped_to_imagenet_classes(tmp_path):
+    class_map = objectnet_map(write_objectnet(tmp_path), SPACE)
+    assert class_map.sources == ((409, 530), (954,), (), (423, 559, 765), (659,))
+    assert class_map.rule is MapRule.ANY_IN_TOP_K
+    assert class_map.scorable.tolist() == [True, True, False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_each_description_is_an_imagenet_class(tmp_path):
         ({"Banana": "bananna"}, r"objectnet_to_imagenet_1k\.json, 'Banana': unknown .*'bananna'; did you mean banana"),
         ({"Banana": "crane"}, "'Banana': the description 'crane' could mean n02012849 or n03126707"),
         ({"Banana": "banana; rocker"}, "'Banana': unknown description .* 'rocker'"),
-        ({"Pear": "fig"}, r"maps 'Pear', which folder_to_objectnet_label\.json does not have"),
-        ({"Banana": ["banana"]}, "a JSON object from text to text"),
+        ({"Pear": "fig"}, r"maps 'Pear', which is not in folder_to_objectnet_label\.json"),
+        ({"Banana": ["banana"]}, "a JSON object that maps strings to strings"),
     ],
 )
-def test_what_cannot_be_resolved_is_named(tmp_path, changes, message):
+def test_objectnet_map_rejects_unknown_names(tmp_path, changes, message):
     root = write_objectnet(tmp_path)
     path = root / "mappings" / "objectnet_to_imagenet_1k.json"
     path.write_text(json.dumps({**OBJECTNET_TO_IMAGENET, **changes}))
@@ -45,20 +45,20 @@ def test_what_cannot_be_resolved_is_named(tmp_path, changes, message):
 
 
 @pytest.mark.parametrize("name", ["folder_to_objectnet_label.json", "objectnet_to_imagenet_1k.json"])
-def test_a_mapping_file_that_is_missing_or_damaged(tmp_path, name):
+def test_objectnet_map_rejects_missing_or_damaged_files(tmp_path, name):
     root = write_objectnet(tmp_path)
     path = root / "mappings" / name
     path.write_text("{")
     with pytest.raises(InputError, match=f"{re.escape(name)} is not valid JSON"):
         objectnet_map(root, SPACE)
     path.unlink()
-    with pytest.raises(InputError, match=f"{re.escape(name)} is missing: .* give the folder that holds both"):
+    with pytest.raises(InputError, match=f"{re.escape(name)} is missing: give the folder"):
         objectnet_map(root, SPACE)
 
 
-def test_two_folders_of_one_label(tmp_path):
+def test_objectnet_map_rejects_two_folders_with_one_label(tmp_path):
     root = write_objectnet(tmp_path)
     path = root / "mappings" / "folder_to_objectnet_label.json"
     path.write_text(json.dumps({**OBJECTNET_LABELS, "bananas": "Banana"}))
-    with pytest.raises(InputError, match="the name 'Banana' stands twice"):
+    with pytest.raises(InputError, match="the name 'Banana' occurs twice"):
         objectnet_map(root, SPACE)

@@ -1,4 +1,4 @@
-"""Pixels are those of `decode_gray_or_rgb`, whoever decodes: a plain JPEG simplejpeg, all else Pillow."""
+"""`decode_pixels` equals `decode_gray_or_rgb`, with simplejpeg for plain JPEGs and Pillow for other files."""
 
 import importlib.util
 import io
@@ -19,22 +19,22 @@ from regrade.testsets import decode_gray_or_rgb, decode_pixels, pixels
 
 @pytest.fixture
 def decoded(monkeypatch):
-    """What simplejpeg has decoded, in order."""
+    """The files decoded by simplejpeg, in order."""
     if importlib.util.find_spec("simplejpeg") is None:
         skip("simplejpeg is not installed")
     decoder, seen = pixels._decoder(), []
 
     def watched(data):
-        found = decoder(data)
+        pixels = decoder(data)
         seen.append(data)
-        return found
+        return pixels
 
     monkeypatch.setattr(pixels, "_decoder", lambda: watched)
     return seen
 
 
 def check(image, **options):
-    """Both give the same pixels, or the same reason why there are none."""
+    """Assert that both decoders give the same pixels or the same error."""
     try:
         expected = np.asarray(decode_gray_or_rgb(image, **options))
     except UnreadableImage as error:
@@ -46,17 +46,17 @@ def check(image, **options):
 
 
 def photographs():
-    found = importlib.util.find_spec("foolbox")
-    if found is None:
+    spec = importlib.util.find_spec("foolbox")
+    if spec is None:
         skip("foolbox, which ships 20 photographs, is not installed")
-    return [path.read_bytes() for path in sorted((Path(found.origin).parent / "data").glob("imagenet_*.jpg"))]
+    return [path.read_bytes() for path in sorted((Path(spec.origin).parent / "data").glob("imagenet_*.jpg"))]
 
 
 def blurred(seed, size=(61, 47)):
     return noise(seed, size).filter(ImageFilter.GaussianBlur(1))
 
 
-def test_photographs(decoded):
+def test_photographs_decode_as_with_pillow(decoded):
     files = photographs()
     assert len(files) == 20
     for data in files:
@@ -67,7 +67,7 @@ def test_photographs(decoded):
 @pytest.mark.parametrize("progressive", [False, True])
 @pytest.mark.parametrize("subsampling", [0, 1, 2])
 @pytest.mark.parametrize("quality", [5, 75, 100])
-def test_plain_jpegs(decoded, quality, subsampling, progressive):
+def test_plain_jpegs_decode_as_with_pillow(decoded, quality, subsampling, progressive):
     sizes = [(1, 1), (7, 8), (16, 16), (17, 33), (61, 47)]
     options = {"quality": quality, "subsampling": subsampling, "progressive": progressive}
     files = [encoded(blurred(seed, size), "JPEG", **options) for seed, size in enumerate(sizes)]
@@ -87,7 +87,7 @@ def test_plain_jpegs(decoded, quality, subsampling, progressive):
     ],
     ids=str,
 )
-def test_jpegs_with_something_to_them_are_plain_too(decoded, options):
+def test_unusual_jpegs_decode_as_with_pillow(decoded, options):
     data = encoded(blurred(1), "JPEG", **options)
     check(data)
     check(data + b"what else lies in the file")
@@ -112,13 +112,13 @@ def mpo():
     ],
     ids=["gray", "CMYK", "MPO", "PNG", "GIF", "empty", "only a beginning", "text"],
 )
-def test_all_else_is_left_to_pillow(decoded, data):
+def test_other_formats_are_decoded_by_pillow(decoded, data):
     check(data)
     assert not decoded
 
 
 @pytest.mark.parametrize("note", range(10))
-def test_a_note_of_the_camera_counts_unless_it_is_passed_over(decoded, note):
+def test_exif_orientation_is_applied_unless_as_stored(decoded, note):
     exif = Image.Exif()
     exif[0x0112] = note
     data = encoded(blurred(1), "JPEG", exif=exif)
@@ -130,7 +130,7 @@ def test_a_note_of_the_camera_counts_unless_it_is_passed_over(decoded, note):
 
 
 @pytest.mark.parametrize("border", [1, 23, 24])
-def test_a_border_is_cut_off(border):
+def test_border_is_cropped(border):
     check(encoded(blurred(1), "JPEG"), border=border)
 
 
@@ -140,14 +140,14 @@ def test_pixels_as_they_are_stored():
 
 
 @pytest.mark.parametrize("progressive", [False, True])
-def test_a_jpeg_cut_off_anywhere(progressive):
+def test_truncated_jpegs_behave_as_with_pillow(progressive):
     data = encoded(blurred(1, (24, 20)), "JPEG", progressive=progressive)
     for length in range(len(data)):
         check(data[:length])
 
 
 @pytest.mark.parametrize("progressive", [False, True])
-def test_a_jpeg_damaged_anywhere(decoded, progressive):
+def test_damaged_jpegs_behave_as_with_pillow(decoded, progressive):
     data = encoded(blurred(1, (24, 20)), "JPEG", progressive=progressive)
     rng = random.Random(0)
     for _ in range(500):
@@ -158,7 +158,7 @@ def test_a_jpeg_damaged_anywhere(decoded, progressive):
     assert decoded
 
 
-def test_an_absurd_image_is_refused_as_pillow_does(monkeypatch):
+def test_huge_image_is_rejected(monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
     with pytest.raises(UnreadableImage, match=r"at most .* are decoded"):
         decode_pixels(encoded(blurred(1), "JPEG"))
@@ -174,9 +174,9 @@ def test_without_simplejpeg_pillow_decodes(monkeypatch):
         pixels._decoder.cache_clear()
 
 
-def test_many_threads_at_once():
+def test_decode_pixels_from_many_threads():
     files = [encoded(blurred(seed), "JPEG") for seed in range(40)]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(decode_pixels, files))
-    for data, own in zip(files, found, strict=True):
+        pixels = list(pool.map(decode_pixels, files))
+    for data, own in zip(files, pixels, strict=True):
         np.testing.assert_array_equal(own, np.asarray(Image.open(io.BytesIO(data))))

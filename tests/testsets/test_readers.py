@@ -1,4 +1,4 @@
-"""One set of images in every form: the same labels and the same pixels, from any thread and any process."""
+"""The same images in every format: equal labels and pixels, from any thread and process."""
 
 import os
 import pickle
@@ -25,34 +25,34 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return request.param(tmp_path / "set")
 
 
-def test_labels_and_pixels_are_the_same(path):
-    found, source = found_in(path)
-    keys = [key_of(example) for example in found.ids]
+def test_readers_give_the_same_labels_and_pixels(path):
+    result, source = found_in(path)
+    keys = [key_of(example) for example in result.ids]
     assert sorted(keys) == sorted(LABELS)
-    assert dict(zip(keys, found.labels.tolist(), strict=True)) == LABELS
+    assert dict(zip(keys, result.labels.tolist(), strict=True)) == LABELS
     images = open_images(source)
     for position, key in enumerate(keys):
         np.testing.assert_array_equal(np.asarray(decode(images.read(position))), WANTED_PIXELS[key])
 
 
-def test_the_same_is_found_again(path):
+def test_find_is_deterministic(path):
     first, second = found_in(path)[0], found_in(path)[0]
     assert (first.ids, first.locations) == (second.ids, second.locations)
 
 
 def test_order_does_not_depend_on_the_file_system(path, monkeypatch):
-    found = found_in(path)[0]
+    result = found_in(path)[0]
     scandir, listdir, glob = os.scandir, os.listdir, Path.glob
     monkeypatch.setattr(os, "scandir", lambda *a: Backwards(scandir(*a)))
     monkeypatch.setattr(os, "listdir", lambda *a: listdir(*a)[::-1])
     monkeypatch.setattr(Path, "glob", lambda *a: iter(list(glob(*a))[::-1]))
     again = found_in(path)[0]
-    assert (again.ids, again.locations) == (found.ids, found.locations)
-    np.testing.assert_array_equal(again.labels, found.labels)
+    assert (again.ids, again.locations) == (result.ids, result.locations)
+    np.testing.assert_array_equal(again.labels, result.labels)
 
 
 class Backwards(list):
-    """The entries of a folder from last to first, closed as `os.scandir` is."""
+    """The entries of a folder in reverse order, as a context manager like `os.scandir`."""
 
     def __init__(self, entries):
         super().__init__(list(entries)[::-1])
@@ -65,25 +65,25 @@ class Backwards(list):
 
 
 def test_reading_from_many_threads_at_once(path):
-    found, source = found_in(path)
-    for _ in range(5):  # a fresh object each time: the first reads are where threads would collide
+    result, source = found_in(path)
+    for _ in range(5):  # a new object each time, since races would happen at the first reads
         images = open_images(source)
-        positions = [*range(len(found.ids))] * 8
+        positions = [*range(len(result.ids))] * 8
         with ThreadPoolExecutor(8) as pool:
             got = list(pool.map(images.read, positions))
         for position, image in zip(positions, got, strict=True):
-            np.testing.assert_array_equal(np.asarray(decode(image)), WANTED_PIXELS[key_of(found.ids[position])])
+            np.testing.assert_array_equal(np.asarray(decode(image)), WANTED_PIXELS[key_of(result.ids[position])])
 
 
 @pytest.mark.parametrize("used", [False, True])
-def test_images_travel_to_another_process(path, used):
-    found, source = found_in(path)
+def test_images_can_be_pickled(path, used):
+    result, source = found_in(path)
     images = open_images(source)
     if used:
         images.read(0)
     travelled = pickle.loads(pickle.dumps(images))
     assert len(pickle.dumps(images)) < 5000, "the images stay where they are"
-    for position, example in enumerate(found.ids):
+    for position, example in enumerate(result.ids):
         np.testing.assert_array_equal(np.asarray(decode(travelled.read(position))), WANTED_PIXELS[key_of(example)])
 
 
@@ -91,27 +91,27 @@ TABLES = ("csv_manifest", "parquet_manifest", "hugging_face")
 
 
 @pytest.mark.parametrize("form", [f for f in FORMS if f.__name__ not in TABLES], ids=name)
-def test_labels_can_be_left_out(form, tmp_path):
+def test_layout_flat_ignores_labels(form, tmp_path):
     assert found_in(form(tmp_path / "set"), ReaderOptions(SPACE, Layout.FLAT))[0].labels is None
 
 
 @pytest.mark.parametrize("form", WITH_GROUPS, ids=name)
-def test_groups_come_along(form, tmp_path):
-    found = found_in(form(tmp_path / "set"), ReaderOptions(SPACE, columns=Columns(groups=("region",))))[0]
+def test_find_reads_groups(form, tmp_path):
+    result = found_in(form(tmp_path / "set"), ReaderOptions(SPACE, columns=Columns(groups=("region",))))[0]
     regions = {item.key: item.region for item in ITEMS}
-    assert dict(zip(map(key_of, found.ids), found.groups["region"], strict=True)) == regions
+    assert dict(zip(map(key_of, result.ids), result.groups["region"], strict=True)) == regions
 
 
 @pytest.mark.parametrize("form", FORMS, ids=name)
-def test_a_group_that_is_not_there_is_told(form, tmp_path):
+def test_find_rejects_unknown_groups(form, tmp_path):
     with pytest.raises(InputError, match="continent"):
         found_in(form(tmp_path / "set"), ReaderOptions(SPACE, columns=Columns(groups=("continent",))))
 
 
-def test_what_has_moved_away_is_one_clear_line(path, tmp_path):
+def test_open_rejects_missing_paths(path, tmp_path):
     _, source = found_in(path)
     (tmp_path / "set").rename(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match=r"the images were at .*set.*gone"):
+    with pytest.raises(InputError, match=r"the images were at .*set.*does not exist any more"):
         open_images(source)
 
 
@@ -119,13 +119,13 @@ NUMBERS = ["by_index", "tar_index", "tar_json", "hugging_face", "npz", "npy", "p
 
 
 @pytest.mark.parametrize("form", [f for f in FORMS if f.__name__ in NUMBERS], ids=name)
-def test_numbers_that_could_be_ids_or_indices_are_refused(form, tmp_path):
+def test_find_rejects_numbers_that_could_be_ids_or_indices(form, tmp_path):
     path = form(tmp_path / "set")
     space = type(SPACE)("odd", ("3", "2", "1", "0"), ("a", "b", "c", "d"))
     with pytest.raises(InputError, match=r"--layout|--class-numbers"):
         found_in(path, ReaderOptions(space))
     for reading, meaning in (("ids", lambda label: 3 - label), ("indices", lambda label: label)):
         columns = Columns(reading=type(Columns().reading)(reading))
-        found = found_in(path, ReaderOptions(space, columns=columns))[0]
-        got = dict(zip(map(key_of, found.ids), found.labels.tolist(), strict=True))
+        result = found_in(path, ReaderOptions(space, columns=columns))[0]
+        got = dict(zip(map(key_of, result.ids), result.labels.tolist(), strict=True))
         assert got == {key: meaning(label) for key, label in LABELS.items()}

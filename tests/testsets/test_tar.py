@@ -1,4 +1,4 @@
-"""Tar shards in the layout of WebDataset, tidy and otherwise."""
+"""The reader of tar shards in the WebDataset format."""
 
 import gzip
 import json
@@ -16,9 +16,9 @@ from regrade.testsets import Layout, ReaderOptions, open_images, reader_for
 PNG = encoded(noise(0))
 
 
-def labels(path, wanted=None):
-    found = found_in(path, wanted)[0]
-    return dict(zip(found.ids, found.labels.tolist(), strict=True))
+def labels(path, options=None):
+    result = found_in(path, options)[0]
+    return dict(zip(result.ids, result.labels.tolist(), strict=True))
 
 
 class TestLabels:
@@ -35,41 +35,46 @@ class TestLabels:
             ("a.json", json.dumps({"class": "n01"}), 0),
         ],
     )
-    def test_beside_the_image(self, tmp_path, name, text, index):
+    def test_labels_in_sibling_files(self, tmp_path, name, text, index):
         assert labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), (name, text))) == {"a": index}
 
     @pytest.mark.parametrize("text", ["4", "-1", "n05", "²", "", "1.0", "n01 n02"])
-    def test_what_is_no_class_is_shown(self, tmp_path, text):
-        with pytest.raises(MismatchError, match=rf"a image|label '{text}' of .*x\.tar is no class id or index or name"):
+    def test_rejects_unknown_classes(self, tmp_path, text):
+        with pytest.raises(
+            MismatchError, match=rf"an image|label '{text}' of .*x\.tar is not a class id or index or name"
+        ):
             labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", text)))
 
-    def test_one_reading_for_all(self, tmp_path):
+    def test_all_labels_use_one_layout(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "1"), ("b.png", PNG), ("b.cls", "n01"))
-        with pytest.raises(MismatchError, match="is no class"):
+        with pytest.raises(MismatchError, match="is not a class"):
             labels(path)
 
-    def test_a_column_of_ones_own(self, tmp_path):
+    def test_label_column_of_the_json(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", json.dumps({"label": 1, "fine": 3})))
         assert labels(path, ReaderOptions(SPACE, columns=Columns(label="fine"))) == {"a": 3}
         with pytest.raises(FormatError, match=r"a has no \.json with a value for 'coarse'"):
             labels(path, ReaderOptions(SPACE, columns=Columns(label="coarse")))
 
-    def test_none_is_told(self, tmp_path):
+    def test_rejects_missing_labels(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "1"), ("b.png", PNG))
-        with pytest.raises(FormatError, match=r"b has no .cls, .txt or .json with its class; or say --layout flat"):
+        with pytest.raises(
+            FormatError,
+            match=r"b has no .cls, .txt or .json with its class; for images without labels use --layout flat",
+        ):
             labels(path)
         assert found_in(path, ReaderOptions(SPACE, Layout.FLAT))[0].ids == ("a", "b")
 
     @pytest.mark.parametrize("text", ["{", "[1]", "3", '"n01"', "null", "[" * 100_000])
-    def test_json_that_is_no_object(self, tmp_path, text):
-        with pytest.raises(FormatError, match=r"a.json (is not valid JSON|holds \w+, an object is wanted)"):
+    def test_rejects_json_that_is_not_an_object(self, tmp_path, text):
+        with pytest.raises(FormatError, match=r"a.json (is not valid JSON|contains \w+, expected an object)"):
             labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", text)))
 
-    def test_a_label_that_is_no_text(self, tmp_path):
+    def test_rejects_labels_that_are_not_utf_8(self, tmp_path):
         with pytest.raises(FormatError, match=r"x\.tar: a\.cls is not UTF-8 text"):
             labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", b"\xff\xfe")))
 
-    def test_an_id_column_means_nothing(self, tmp_path):
+    def test_rejects_an_id_column(self, tmp_path):
         with pytest.raises(InputError, match="--id-column"):
             found_in(tar_id(tmp_path / "set"), ReaderOptions(SPACE, columns=Columns(id="key")))
 
@@ -83,7 +88,7 @@ class TestMembers:
         path = write_tar(tmp_path / "x.tar", ("b.cls", "1"), ("a.png", PNG), ("b.png", PNG), ("a.cls", "0"))
         assert labels(path) == {"a": 0, "b": 1}
 
-    def test_other_files_are_left_out(self, tmp_path):
+    def test_other_files_are_skipped(self, tmp_path):
         members = [("a.png", PNG), ("a.cls", "0"), ("README.txt", "x"), ("._a.png", b"x"), (".x.jpg", b"x"), ("d/", "")]
         assert labels(write_tar(tmp_path / "x.tar", *members, ("a.seg.png", b"mask"))) == {"a": 0}
 
@@ -92,15 +97,15 @@ class TestMembers:
         [
             ([("a.png", PNG), ("a.jpg", PNG)], "there are two images of a"),
             ([("a.png", PNG), ("a.png", PNG)], "there are two images of a"),
-            ([("a.1.png", PNG)], r"a\.1\.png: a sample's name ends at its first dot"),
+            ([("a.1.png", PNG)], r"a\.1\.png: the key of a sample ends at the first dot"),
             ([("b.png", PNG), ("b.cls", "0"), ("a.cls", "0")], "a has a class but no image"),
         ],
     )
-    def test_nothing_is_dropped_without_a_word(self, tmp_path, members, reason):
+    def test_rejects_incomplete_samples(self, tmp_path, members, reason):
         with pytest.raises(FormatError, match=reason):
             labels(write_tar(tmp_path / "x.tar", *members, ("z.png", PNG), ("z.cls", "0")))
 
-    def test_find_counts_what_it_passes_over(self, tmp_path):
+    def test_find_counts_skipped_members(self, tmp_path):
         members = [("a.png", PNG), ("a.cls", "0"), ("b.mp4", b"x"), ("c.mp4", b"x"), ("README", "x"), ("d.txt", "x")]
         path = write_tar(tmp_path / "x.tar", *members, ("a.seg.png", b"mask"))
         with tarfile.open(path, "a") as archive:
@@ -108,23 +113,23 @@ class TestMembers:
                 link = tarfile.TarInfo(name)
                 link.type, link.linkname = kind, "a.png"
                 archive.addfile(link)
-        found, _ = found_in(path)
-        assert found.ids == ("a",)
-        assert found.notes == (
+        result, _ = found_in(path)
+        assert result.ids == ("a",)
+        assert result.notes == (
             "passed over 8 files that are not images regrade reads: 2 .mp4, 2 links, 1 without a suffix, 1 .seg.png, "
             "1 devices, 1 .txt",
         )
 
     @pytest.mark.parametrize("name", ["/abs/a", "../../a"])
-    def test_names_that_lead_elsewhere_are_ids_and_nothing_is_written(self, tmp_path, name):
+    def test_names_with_parent_folders_write_nothing(self, tmp_path, name):
         path = write_tar(tmp_path / "in" / "x.tar", (f"{name}.png", PNG), (f"{name}.cls", "0"))
-        found, source = found_in(path)
-        assert found.ids == (name,)
+        result, source = found_in(path)
+        assert result.ids == (name,)
         assert open_images(source).read(0) == PNG
         assert sorted(path.name for path in tmp_path.rglob("*")) == ["in", "x.tar"]
 
-    def test_a_member_with_holes_is_refused(self, tmp_path):
-        """Its bytes in the shard are not those of the file."""
+    def test_rejects_sparse_members(self, tmp_path):
+        """The bytes of a sparse member in the shard differ from the file."""
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"))
         content = bytearray(path.read_bytes())
         content[156:157] = tarfile.GNUTYPE_SPARSE
@@ -132,28 +137,28 @@ class TestMembers:
         content[148:156] = b" " * 8
         content[148:156] = b"%06o\0 " % sum(content[:512])
         path.write_bytes(content)
-        with pytest.raises(FormatError, match=r"a\.png is stored with holes: pack the shard without --sparse"):
+        with pytest.raises(FormatError, match=r"a\.png is a sparse file: create the shard without --sparse"):
             found_in(path)
 
-    def test_a_label_that_is_there_twice_is_refused(self, tmp_path):
-        with pytest.raises(FormatError, match=r"x\.tar: a\.cls is there twice"):
+    def test_rejects_a_repeated_label(self, tmp_path):
+        with pytest.raises(FormatError, match=r"x\.tar: the shard contains a\.cls twice"):
             found_in(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"), ("a.cls", "1")))
 
-    def test_json_beside_a_image_with_a_key_twice_is_refused(self, tmp_path):
+    def test_rejects_json_with_a_repeated_key(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", '{"label": 0, "label": 1}'))
         with pytest.raises(FormatError, match=r"a\.json has the key 'label' twice"):
             found_in(path)
 
-    def test_a_label_of_many_megabytes_is_not_read(self, tmp_path):
+    def test_rejects_huge_labels(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", b"0" * (1 << 25)))
-        with pytest.raises(FormatError, match=r"a\.cls has 33,554,432 bytes, which is no label"):
+        with pytest.raises(FormatError, match=r"a\.cls has 33,554,432 bytes, too many for a label"):
             found_in(path)
 
-    def test_no_image(self, tmp_path):
-        with pytest.raises(InputError, match="there is no image in"):
+    def test_rejects_a_shard_without_images(self, tmp_path):
+        with pytest.raises(InputError, match="contains no images"):
             labels(write_tar(tmp_path / "x.tar", ("README.txt", "x")))
 
-    def test_links_and_folders_within(self, tmp_path):
+    def test_links_and_folders_are_skipped(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"))
         with tarfile.open(path, "a") as archive:
             link = tarfile.TarInfo("b.png")
@@ -164,11 +169,11 @@ class TestMembers:
     def test_long_names(self, tmp_path):
         key = "folder " * 20 + "/" + "ü" * 90
         path = write_tar(tmp_path / "x.tar", (f"{key}.png", PNG), (f"{key}.cls", "0"))
-        found, source = found_in(path)
-        assert found.ids == (key,)
+        result, source = found_in(path)
+        assert result.ids == (key,)
         assert open_images(source).read(0) == PNG
 
-    def test_a_name_that_is_no_text(self, tmp_path):
+    def test_rejects_names_that_are_not_utf_8(self, tmp_path):
         name = os.fsdecode(b"caf\xe9")
         path = tmp_path / "x.tar"
         with tarfile.open(path, "w", format=tarfile.GNU_FORMAT, encoding="utf-8") as archive:
@@ -179,34 +184,34 @@ class TestMembers:
 
 
 class TestShards:
-    def test_a_folder_with_images_too_is_a_folder(self, tmp_path):
+    def test_folder_with_images_is_not_tar(self, tmp_path):
         write_tar(by_id(tmp_path) / "official.tar", ("x.png", PNG))
         assert reader_for(tmp_path).name == "folder"
 
-    def test_hidden_ones_are_left_out(self, tmp_path):
+    def test_hidden_shards_are_skipped(self, tmp_path):
         (tar_id(tmp_path / "set") / "._a.tar").write_bytes(b"x")
         assert len(labels(tmp_path / "set")) == 12
 
-    def test_a_compressed_one_is_refused(self, tmp_path):
+    def test_rejects_compressed_shards(self, tmp_path):
         path = tar_id(tmp_path / "set") / "a.tar"
         path.write_bytes(gzip.compress(path.read_bytes()))
         with pytest.raises(FormatError, match=r"a\.tar cannot be read as an uncompressed tar"):
             labels(path)
 
     @pytest.mark.parametrize("cut", [0, 100, 700, 5000])
-    def test_a_damaged_one_is_named(self, tmp_path, cut):
+    def test_rejects_damaged_shards(self, tmp_path, cut):
         path = tar_id(tmp_path / "set") / "b.tar"
         path.write_bytes(path.read_bytes()[:cut])
         with pytest.raises(FormatError, match=r"b\.tar"):
             labels(tmp_path / "set")
 
-    def test_one_that_shrinks_or_vanishes_later(self, tmp_path):
+    def test_truncated_or_removed_shards_are_unreadable(self, tmp_path):
         _, source = found_in(tar_id(tmp_path / "set"))
         images = open_images(source)
         path = tmp_path / "set" / "b.tar"
         assert images.read(11) == ITEMS[11].data
         path.write_bytes(path.read_bytes()[:3000])
-        with pytest.raises(UnreadableImage, match=r"b\.tar ends within the image"):
+        with pytest.raises(UnreadableImage, match=r"b\.tar is truncated within the image"):
             images.read(11)
         path.unlink()
         with pytest.raises(UnreadableImage, match=r"b\.tar: No such file"):

@@ -1,4 +1,4 @@
-"""Readers of third parties come first, and are named when they fail."""
+"""Readers of third parties."""
 
 import functools
 import pickle
@@ -16,7 +16,7 @@ from regrade.testsets import ReaderOptions, check, open_images, reader_for, read
 
 @pytest.fixture
 def offer(monkeypatch):
-    """Offers readers by the entry-point group, as an installed package would."""
+    """Register readers as entry points, like an installed package."""
     return functools.partial(install, monkeypatch)
 
 
@@ -28,27 +28,27 @@ def drawers(tmp_path) -> Path:
 
 
 class TestThirdParties:
-    def test_come_first(self, offer, drawers):
+    def test_take_precedence_over_built_in_readers(self, offer, drawers):
         assert reader_for(drawers).name == "folder"
         built_in = list(readers())
         offer(mine="Drawers")
         assert list(readers()) == ["drawers", *built_in]
         assert reader_for(drawers).name == "drawers"
 
-    def test_leave_to_others_what_is_not_theirs(self, offer, tmp_path):
+    def test_other_paths_go_to_built_in_readers(self, offer, tmp_path):
         offer(mine="Drawers")
         assert reader_for(by_id(tmp_path)).name == "folder"
 
     def test_find_and_open(self, offer, drawers):
         offer(mine="Drawers")
-        found, source = found_in(drawers, ReaderOptions(CIFAR))
-        assert (found.ids, found.labels.tolist(), found.labels.dtype) == (("one", "two"), [3, 5], np.int32)
+        result, source = found_in(drawers, ReaderOptions(CIFAR))
+        assert (result.ids, result.labels.tolist(), result.labels.dtype) == (("one", "two"), [3, 5], np.int32)
         assert open_images(source).read(0) == PNG
 
-    def test_a_image_they_stumble_over_is_unreadable(self, offer, drawers):
+    def test_errors_in_read_make_the_image_unreadable(self, offer, drawers):
         offer(mine="Drawers")
-        found, source = found_in(drawers, ReaderOptions(CIFAR))
-        done = check(TestSet("x", CIFAR, found.ids, found.labels), source)
+        result, source = found_in(drawers, ReaderOptions(CIFAR))
+        done = check(TestSet("x", CIFAR, result.ids, result.labels), source)
         assert done.unreadable == (("two", "reader mine: KeyError: 'drawer 2'"),)
 
     def test_reader_that_exits_makes_the_image_unreadable(self, offer, drawers, monkeypatch):
@@ -61,9 +61,9 @@ class TestThirdParties:
         with pytest.raises(UnreadableImage, match="reader mine: SystemExit: 0"):
             images.read(0)
 
-    def test_what_is_no_image_is_unreadable(self, offer, drawers):
+    def test_read_must_return_bytes_or_an_array(self, offer, drawers):
         offer(mine="Odd")
-        with pytest.raises(UnreadableImage, match="reader mine gave str, not bytes"):
+        with pytest.raises(UnreadableImage, match="reader mine returned str, expected bytes"):
             open_images(found_in(drawers, ReaderOptions(CIFAR))[1]).read(0)
 
     @pytest.mark.parametrize(
@@ -72,48 +72,51 @@ class TestThirdParties:
             ("no_such_module:Reader", "ModuleNotFoundError: No module named 'no_such_module'"),
             ("NoSuchClass", "AttributeError"),
             ("Abstract", "TypeError: Can't instantiate abstract class"),
-            ("not_a_reader", "it is no regrade.testsets.Reader"),
-            ("Unnamed", "it is no regrade.testsets.Reader with a name"),
+            ("not_a_reader", "it is not a regrade.testsets.Reader"),
+            ("Unnamed", "it is not a regrade.testsets.Reader with a name"),
             ("CIFAR", "TypeError"),
             ("Stumbling", "RuntimeError: oh;"),
             ("Exiting", "SystemExit: 0;"),
-            ("Taken", "calls itself 'folder', a name that is taken"),
-            ("Corrupted", "calls itself 'corrupted', a name that is taken"),
+            ("Taken", "has the name 'folder', which is already taken"),
+            ("Corrupted", "has the name 'corrupted', which is already taken"),
         ],
     )
-    def test_broken_ones_are_named_in_one_line(self, offer, drawers, value, reason):
+    def test_broken_readers_are_reported(self, offer, drawers, value, reason):
         offer(mine=value)
-        with pytest.raises(InputError, match=rf"entry point 'mine' \(regrade\.readers\).*{reason}") as told:
+        with pytest.raises(InputError, match=rf"entry point 'mine' \(regrade\.readers\).*{reason}") as raised:
             reader_for(drawers)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(raised.value)
 
-    def test_two_of_one_name(self, offer, drawers):
+    def test_rejects_two_readers_with_one_name(self, offer, drawers):
         offer(mine="Drawers", yours="Drawers")
-        with pytest.raises(InputError, match=r"'yours'.*calls itself 'drawers', a name that is taken"):
+        with pytest.raises(InputError, match=r"'yours'.*has the name 'drawers', which is already taken"):
             reader_for(drawers)
 
-    @pytest.mark.parametrize(("reader", "reason"), [("Short", "2 ids, but 1"), ("Nothing", "AttributeError")])
-    def test_a_find_that_makes_no_sense(self, offer, drawers, reader, reason):
+    @pytest.mark.parametrize(
+        ("reader", "reason"),
+        [("Short", "2 ids, but locations, groups and labels of length 1"), ("Nothing", "AttributeError")],
+    )
+    def test_rejects_inconsistent_results(self, offer, drawers, reader, reason):
         offer(mine=reader)
         with pytest.raises(InputError, match=f"entry point 'mine'.*{reason}"):
             found_in(drawers, ReaderOptions(CIFAR))
 
-    def test_an_error_told_in_regrades_words_passes(self, offer, drawers):
+    def test_regrade_errors_pass_unchanged(self, offer, drawers):
         offer(mine="Drawers")
         with pytest.raises(UnknownName, match="cat"):
             found_in(drawers, ReaderOptions(class_space("digits")))
 
-    def test_a_broken_one_does_not_stand_in_the_way_of_what_is_known(self, offer, tmp_path):
+    def test_built_in_readers_work_despite_a_broken_reader(self, offer, tmp_path):
         _, source = found_in(by_id(tmp_path))
         offer(mine="no_such_module:Reader")
         assert open_images(source).read(0)
 
-    def test_one_that_was_uninstalled(self, offer, drawers):
+    def test_uninstalled_reader_is_reported(self, offer, drawers):
         offer()
         with pytest.raises(UnknownName, match="drawers"):
             open_images(ImageSource("drawers", str(drawers), ("1",)))
 
-    def test_images_travel(self, offer, drawers):
+    def test_images_can_be_pickled(self, offer, drawers):
         offer(mine="Drawers")
         images = pickle.loads(pickle.dumps(open_images(found_in(drawers, ReaderOptions(CIFAR))[1])))
         assert images.read(0) == PNG

@@ -90,7 +90,7 @@ def test_verify_reports_a_lost_ledger(root):
     (problem,) = regrade.open(root).verify().problems
     assert problem.subject == "ledger" and "is missing" in problem.trouble
     ran = run("verify", "-w", root)
-    assert ran.code == 1 and ran.err == f"error: 1 problem in {root}: the notes of the table name them\n"
+    assert ran.code == 1 and ran.err == f"error: 1 problem in {root}: see the notes of the table\n"
 
 
 def test_verify_reports_lost_published_votes(pets, tmp_path):

@@ -217,7 +217,7 @@ class TestPublishPeople:
         )
         row = self.row(workspace)
         assert row.top1.tolist() == [3, -1, -1, -1, -1, -1]
-        assert row.asked.tolist() == [True, True, False, False, False, False]
+        assert row.covered.tolist() == [True, True, False, False, False, False]
         assert row.times.end[0] == pytest.approx(given.at.timestamp())
         assert row.times.seconds[:2].tolist() == pytest.approx([12.5, 3])
         assert self.row(workspace, "person:Bob").times is None

@@ -1,6 +1,6 @@
-"""Label spaces as data: ImageNet and its subsets, small ones, and a user's own."""
+"""Class spaces: ImageNet and its subsets, CIFAR-10, digits, and class spaces from files."""
 
-from regrade.classes.definitions import definition, definition_source
+from regrade.classes.definitions import definition
 from regrade.classes.families import family
 from regrade.classes.files import class_space_from_file
 from regrade.classes.imagenet import imagenet_1k, imagenet_a, imagenet_r
@@ -22,7 +22,6 @@ __all__ = [
     "class_space_from_file",
     "class_space_from_json",
     "definition",
-    "definition_source",
     "digits",
     "family",
     "imagenet_1k",

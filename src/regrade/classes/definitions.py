@@ -1,6 +1,6 @@
-"""What a WordNet concept means, read at run time from a WordNet or timm that is installed.
+"""Definitions of WordNet concepts, read at run time from an installed WordNet or timm.
 
-Definitions are not part of regrade; where neither is installed there are none.
+Definitions are not part of regrade; without WordNet and timm there are none.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 _WNID = re.compile(r"n(\d{8})")
 _SYSTEM_WORDNET = Path("/usr/share/wordnet")
 _DOG = "n02084071"
-"""A concept that every WordNet 3.0 has at this place, and no other version."""
+"""A concept with this offset in WordNet 3.0 only, not in other versions."""
 
 
 def definition(wnid: str) -> str | None:
-    """Return what a concept means, without example sentences; None where no source tells it."""
+    """Return the definition of a concept, without example sentences; None if it is not available."""
     if _WNID.fullmatch(wnid) is None:
         return None
     folder = _wordnet()
@@ -29,14 +29,8 @@ def definition(wnid: str) -> str | None:
     return text
 
 
-def definition_source() -> str | None:
-    """Return the path that definitions are read from first; None where there is no source."""
-    source = _wordnet() or _timm_table()
-    return None if source is None else str(source)
-
-
 def _wordnet() -> Path | None:
-    """Find the first folder that holds WordNet 3.0; a wnid of another version means something else."""
+    """Find the first folder with WordNet 3.0; wnids have other meanings in other versions."""
     return next((f for f in _wordnet_folders() if "dog" in _words(_wordnet_line(f, _DOG))), None)
 
 
@@ -54,7 +48,7 @@ def _wordnet_definition(folder: Path, wnid: str) -> str | None:
 
 
 def _wordnet_line(folder: Path, wnid: str) -> str:
-    """Read the line of data.noun at the byte the wnid names; empty where there is no such synset."""
+    """Read the line of data.noun at the offset of the wnid; empty if there is no such synset."""
     match = _WNID.fullmatch(wnid)
     if match is None:
         return ""
@@ -72,7 +66,7 @@ def _words(line: str) -> list[str]:
 
 
 def _without_examples(gloss: str) -> str:
-    """Cut a gloss before its first example, which WordNet puts in quotes after a semicolon."""
+    """Truncate a gloss before its first example, which is in quotes after a semicolon."""
     return re.split(r';\s*"', gloss.strip(), maxsplit=1)[0].strip(" ;")
 
 

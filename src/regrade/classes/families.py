@@ -1,4 +1,4 @@
-"""Families of classes by the word that people have for them: a group, a superclass, or a concept of the hierarchy."""
+"""Families of classes by name: a group, a superclass, or a concept of the hierarchy."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from regrade.core.arrays import IntArray
 
 
 def family(space: ClassSpace, name: str) -> IntArray:
-    """The classes of a family, ascending; a word in the plural may stand for one in the singular.
+    """The classes of a family, ascending; plural words are also tried in the singular.
 
-    A family is a group of the space, a superclass, a class, or what lies below a concept of its hierarchy, by id or by
-    any of its words. A word for several of these raises and tells them apart.
+    A family is a group of the class space, a superclass, a class, or the classes below a concept of its hierarchy, by
+    id or by any of its words. An ambiguous word raises an error that lists the possible concepts.
 
     >>> from regrade.classes import class_space
     >>> len(family(class_space("imagenet-1k"), "terriers"))
     26
     """
     for word in (name, name.removesuffix("s")):
-        if (found := _named(space, word)) is not None:
-            return found
+        if (classes := _named(space, word)) is not None:
+            return classes
     kinds = superclasses(space).names
     words = [] if space.hierarchy is None else [word for lemmas in space.hierarchy.lemmas.values() for word in lemmas]
     raise UnknownName(f"family of {space.name}", name, dict.fromkeys([*space.groups, *kinds, *words, *space.ids]))
@@ -38,11 +38,11 @@ def _named(space: ClassSpace, word: str) -> IntArray | None:
 
 
 def _below_word(space: ClassSpace, word: str) -> IntArray | None:
-    """The classes below the concept that a word is for, if there is any."""
+    """The classes below the concept with a word, if there is one."""
     lemmas = {} if space.hierarchy is None else space.hierarchy.lemmas
-    concepts = [one for one, words in lemmas.items() if word.casefold() in (own.casefold() for own in words)]
-    below = {one: tuple(space.group(one).tolist()) for one in concepts}
-    below = {one: classes for one, classes in below.items() if classes}
+    concepts = [concept for concept, words in lemmas.items() if word.casefold() in (own.casefold() for own in words)]
+    below = {concept: tuple(space.group(concept).tolist()) for concept in concepts}
+    below = {concept: classes for concept, classes in below.items() if classes}
     if len(set(below.values())) > 1:
-        raise InputError(f"{word!r} is a word for several families: give one of {', '.join(below)}")
+        raise InputError(f"{word!r} is ambiguous: give one of {', '.join(below)}")
     return next((np.array(classes) for classes in below.values()), None)

@@ -1,4 +1,4 @@
-"""A class space as plain JSON values, to store it and to read it back."""
+"""Convert class spaces to and from JSON values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEYS = ("name", "ids", "names", "lemmas", "groups", "collapsed", "parents", "co
 
 
 def class_space_as_json(space: ClassSpace) -> dict[str, Any]:
-    """Return everything a class space has as JSON values, classes named by their ids."""
+    """Return a class space as JSON values; classes are referenced by id."""
     content: dict[str, Any] = {
         "name": space.name,
         "ids": list(space.ids),
@@ -29,10 +29,10 @@ def class_space_as_json(space: ClassSpace) -> dict[str, Any]:
 
 
 def class_space_from_json(content: Mapping[str, Any]) -> ClassSpace:
-    """Return the class space that JSON values describe: ``name`` and ``ids``, the rest if given.
+    """Return the class space described by JSON values: ``name``, ``ids`` and optional keys.
 
-    ``names`` and ``lemmas`` follow the ids; ``groups`` and ``collapsed`` list ids or indices;
-    ``parents`` gives each concept one parent or a list. What does not fit raises `InputError`.
+    ``names`` and ``lemmas`` are in the order of the ids; ``groups`` and ``collapsed`` list ids or indices;
+    ``parents`` maps each concept to one parent or a list. Raise `InputError` if the values are invalid.
     """
     for key in content:
         if key not in _KEYS:
@@ -54,7 +54,7 @@ def class_space_from_json(content: Mapping[str, Any]) -> ClassSpace:
 
 
 def class_indices(space: ClassSpace, references: Any, what: str) -> tuple[int, ...]:
-    """Return the indices of classes that a JSON list names by id or by index."""
+    """Return the class indices for a JSON list of ids or indices."""
     return tuple(_class_index(space, reference, what) for reference in _listed(references, what))
 
 
@@ -63,7 +63,7 @@ def _class_index(space: ClassSpace, reference: Any, what: str) -> int:
         return space.index(reference)
     if isinstance(reference, int) and not isinstance(reference, bool):
         return reference
-    raise FormatError(f"{what}: a class is named by its id or its index, not by {brief(reference)}")
+    raise FormatError(f"{what}: expected a class id or class index, got {brief(reference)}")
 
 
 def _hierarchy(content: Mapping[str, Any], space: ClassSpace) -> Hierarchy:
@@ -76,14 +76,14 @@ def _hierarchy(content: Mapping[str, Any], space: ClassSpace) -> Hierarchy:
         lemmas = {concept: (concept,) for concept in concepts}
         lemmas |= dict(zip(space.ids, space.lemmas, strict=True))
     hierarchy = Hierarchy(parents, lemmas)
-    _check_no_circle(hierarchy)
+    _check_acyclic(hierarchy)
     return hierarchy
 
 
-def _check_no_circle(hierarchy: Hierarchy) -> None:
+def _check_acyclic(hierarchy: Hierarchy) -> None:
     for concept, above in hierarchy.parents.items():
         if any(concept in hierarchy.ancestors(parent) for parent in above):
-            raise FormatError(f"parents: {concept!r} is above itself; take one step of the circle out")
+            raise FormatError(f"parents: {concept!r} is its own ancestor; remove the cycle")
 
 
 def _parents(value: Any) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _strings(value: Any, what: str) -> tuple[str, ...]:
     entries = _listed(value, what)
     for entry in entries:
         if not isinstance(entry, str):
-            raise FormatError(f"{what}: expected a list of texts, it holds {brief(entry)}")
+            raise FormatError(f"{what}: expected a list of strings, got {brief(entry)}")
     return entries
 
 

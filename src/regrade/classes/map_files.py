@@ -1,4 +1,4 @@
-"""A user's own map between two class spaces, read from a CSV or a JSON file."""
+"""Read a map between two class spaces from a CSV or JSON file."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from regrade.classes.json_form import class_indices
-from regrade.classes.reading import faults_of, read_json, read_rows
+from regrade.classes.reading import errors_naming, read_json, read_rows
 from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule
 
 
 def class_map_from_file(path: str | Path, source: ClassSpace, target: ClassSpace, rule: MapRule) -> ClassMap:
-    """Read which classes of ``source`` stand for each class of ``target``; a fault raises `InputError`.
+    """Read the accepted classes of ``source`` for each class of ``target``; raise `InputError` if invalid.
 
-    - CSV: columns ``target`` and ``source``, a pair of ids a row.
+    - CSV: columns ``target`` and ``source``, one pair of ids per row.
     - JSON: ``{target id: [source ids or indices]}``.
 
-    Every target class must be named; one with an empty source (an empty list) is left unmapped.
+    Every target class must be listed; an empty source (an empty list) leaves it unmapped.
     """
     path = Path(path)
-    with faults_of(path):
+    with errors_naming(path):
         entries = _entries(path, source, target)
         missing = [class_id for class_id in target.ids if class_id not in entries]
         if missing:
             raise FormatError(
-                f"says nothing of {len(missing)} classes of {target.name}, {missing[0]!r} first; "
-                "name each, with an empty source where none fits"
+                f"lacks {len(missing)} classes of {target.name}, for example {missing[0]!r}; "
+                "list every class, with an empty source if there is none"
             )
         sources = tuple(tuple(dict.fromkeys(entries[class_id])) for class_id in target.ids)
         return ClassMap(source, target, sources, rule)
@@ -43,10 +43,10 @@ def _entries(path: Path, source: ClassSpace, target: ClassSpace) -> Mapping[str,
 def _csv(path: Path, source: ClassSpace, target: ClassSpace) -> Mapping[str, tuple[int, ...]]:
     entries: dict[str, tuple[int, ...]] = {}
     for row in read_rows(path, ["target", "source"]):
-        class_id, wanted = row.cells["target"], row.cells["source"]
+        class_id, source_id = row.cells["target"], row.cells["source"]
         try:
             target.index(class_id)
-            sources = (source.index(wanted),) if wanted else ()
+            sources = (source.index(source_id),) if source_id else ()
         except InputError as error:
             raise FormatError(f"line {row.line}: {error}") from error
         entries[class_id] = entries.get(class_id, ()) + sources

@@ -1,4 +1,4 @@
-"""Reading CSV and JSON that people wrote, every fault told in one line that names the file."""
+"""Read CSV and JSON files written by users; every error is one line that names the file."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from regrade.core.utf8 import not_utf8
 
 @dataclass(frozen=True)
 class CsvRow:
-    """One row of a CSV file: the line it ends on and its cells by column, blanks cut off."""
+    """One row of a CSV file: its last line number, and its cells by column without surrounding whitespace."""
 
     line: int
     cells: dict[str, str]
 
 
 @contextmanager
-def faults_of(path: Path) -> Iterator[None]:
-    """Put the file's name before whatever turns out to be wrong with its content."""
+def errors_naming(path: Path) -> Iterator[None]:
+    """Prefix the messages of errors with the path of the file."""
     if not path.exists():
-        raise InputError(f"{path}: there is no such file or folder")
+        raise InputError(f"{path}: no such file or folder")
     try:
         yield
     except InputError as error:
@@ -38,9 +38,9 @@ def faults_of(path: Path) -> Iterator[None]:
 
 
 def read_rows(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> list[CsvRow]:
-    """Read a CSV file whose first line names the columns, the required ones among them.
+    """Read a CSV file with a header that contains the required columns.
 
-    Columns that are neither required nor optional are for people; one that is nearly an optional one raises.
+    Other columns are ignored, but a misspelled optional column raises an error.
     """
     reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     try:
@@ -50,15 +50,15 @@ def read_rows(path: Path, required: Sequence[str], optional: Sequence[str] = ())
         rows = [_row(reader.line_num, cells) for cells in reader]
     except csv.Error as error:
         raise FormatError(
-            f"line {max(reader.line_num, 1)} is not CSV: close every quote, and double quotes within a cell"
+            f"line {max(reader.line_num, 1)} is not valid CSV: close every quote, and double quotes within a cell"
         ) from error
     if not rows:
-        raise FormatError("has a heading but no rows; give one row a class")
+        raise FormatError("has a header but no rows; add one row per class")
     return rows
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; a key that stands twice in one object is a fault."""
+    """Read a JSON file; raise if a key is repeated in an object."""
     return parse_json(_text(path))
 
 
@@ -75,17 +75,17 @@ def _text(path: Path) -> str:
 def _check_columns(columns: Sequence[str], required: Sequence[str], optional: Sequence[str]) -> None:
     for column in required:
         if column not in columns:
-            raise FormatError(f"has no column {column!r}; its first line names {', '.join(columns)}")
+            raise FormatError(f"has no column {column!r}; its header contains {', '.join(columns)}")
     if len(set(columns)) != len(columns):
-        raise FormatError("names a column twice in its first line")
+        raise FormatError("has a column twice in its header")
     for column in columns:
         if column not in optional and (near := near_miss(column, set(optional).difference(columns))):
-            raise UnknownName("column", column, [near], hint=" (rename it, or remove it if it is something else)")
+            raise UnknownName("column", column, [near], hint=" (rename or remove it)")
 
 
 def _row(line: int, cells: dict[str | Any, str | Any]) -> CsvRow:
     if None in cells:
-        raise FormatError(f"line {line} has more cells than the first line has columns")
+        raise FormatError(f"line {line} has more cells than the header")
     if None in cells.values():
-        raise FormatError(f"line {line} has fewer cells than the first line has columns")
+        raise FormatError(f"line {line} has fewer cells than the header")
     return CsvRow(line, {column: cell.strip() for column, cell in cells.items()})

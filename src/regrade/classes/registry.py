@@ -1,4 +1,4 @@
-"""The class spaces that come with regrade, by name."""
+"""The built-in class spaces, by name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _BUILDERS: Mapping[str, Callable[[], ClassSpace]] = {
 }
 
 BUILT_IN: tuple[str, ...] = tuple(_BUILDERS)
-"""The names that `class_space` knows."""
+"""The names of the built-in class spaces."""
 
 
 def class_space(name: str) -> ClassSpace:
-    """Return the built-in class space of that name; an unknown name raises and names its neighbors."""
+    """Return a built-in class space by name; an unknown name raises an error with suggestions."""
     if name not in _BUILDERS:
         raise UnknownName("class space", name, BUILT_IN)
     return _BUILDERS[name]()

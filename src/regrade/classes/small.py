@@ -1,4 +1,4 @@
-"""The small class spaces: ten kinds of object, ten digits."""
+"""Small class spaces: CIFAR-10 and digits."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def cifar_10() -> ClassSpace:
 
 
 def digits() -> ClassSpace:
-    """Return the ten digits, the id of each the digit itself."""
+    """Return the ten digits; the id of each class is the digit."""
     return ClassSpace("digits", tuple("0123456789"))

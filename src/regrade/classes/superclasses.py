@@ -1,8 +1,8 @@
-"""Superclasses: the everyday kinds of things, so that a mistake within one is a fine-grained one.
+"""Superclasses: a confusion of two classes with the same superclass is a fine-grained mistake.
 
-The rule for ImageNet is ours and simple: a superclass is a concept of WordNet from the list below, chosen for being
-what people call a thing that they cannot name closer (bird, musical instrument, furniture). A class belongs to every
-listed concept above it; one that has none is a kind of its own. Other class spaces have their named groups.
+The superclasses of ImageNet are our choice: the WordNet concepts in the list below, which are everyday categories
+(bird, musical instrument, furniture). A class belongs to every listed concept above it; some classes have no
+superclass. The superclasses of other class spaces are their named groups.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ WORDNET_KINDS = {
     "wheeled vehicle": "n04576211", "public transport": "n04019101", "watercraft": "n04530566",
     "aircraft": "n02686568", "building": "n02913152", "shop or other establishment": "n03297735",
     "bridge": "n02898711", "roof": "n04105068", "barrier": "n02796623", "geological formation": "n09287968",
-    # things of the house
+    # household objects
     "furniture": "n03405725", "home appliance": "n03528263", "kitchen utensil": "n03621049", "tableware": "n04381994",
     "vessel": "n04531098", "box": "n02883344", "bag": "n02773037", "fabric": "n03309808", "toiletry": "n04447443",
     "source of light": "n04263760",
-    # things to wear
+    # clothing
     "clothing": "n03051540", "footwear": "n03380867", "armor": "n02739668",
     # instruments and equipment
     "musical instrument": "n03800933", "measuring instrument": "n03733925", "optical instrument": "n03852280",
@@ -42,12 +42,12 @@ WORDNET_KINDS = {
     "fruit": "n13134947", "vegetable": "n07707451", "dish": "n07557434", "baked goods": "n07622061",
     "beverage": "n07881800",
 }  # fmt: skip
-"""The superclasses of ImageNet, by the WordNet 3.0 concept above their classes."""
+"""The superclasses of ImageNet and their WordNet 3.0 concepts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Superclasses:
-    """Which classes (c,) belong to which superclass (s,), as ``members`` (c, s); ``rule`` says where they are from."""
+    """The superclasses (s,) and their ``members`` (c, s); ``rule`` describes their origin."""
 
     names: tuple[str, ...]
     members: BoolArray
@@ -55,13 +55,13 @@ class Superclasses:
 
     @property
     def shared(self) -> BoolArray:
-        """Shape (c, c): whether two classes have a superclass in common; a class has one with itself."""
+        """Shape (c, c): whether two classes share a superclass; every class shares one with itself."""
         counts = self.members.astype(np.float32)
         return np.asarray((counts @ counts.T > 0) | np.eye(len(counts), dtype=bool))
 
 
 def superclasses(space: ClassSpace) -> Superclasses:
-    """The superclasses of a class space: those of WordNet, or else its named groups; there may be none."""
+    """The superclasses of a class space: those of WordNet, otherwise its named groups; there may be none."""
     hierarchy = space.hierarchy
     kinds = {name: concept for name, concept in WORDNET_KINDS.items() if hierarchy and concept in hierarchy.lemmas}
     if hierarchy is None or not kinds:

@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run a command; Control-C ends it without a traceback, while it loads too."""
+    """Run a command; Control-C ends it without a traceback, also during imports."""
     with exiting_at_once():
         from regrade.cli.app import main as run
     try:

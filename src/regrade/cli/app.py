@@ -1,4 +1,4 @@
-"""The command `regrade`: its subcommands, and how trouble is told."""
+"""The command `regrade`: its subcommands, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from regrade.cli import (
 from regrade.cli.output import one_line
 from regrade.core.errors import InputError, RegradeError
 
-_MAY_BE_EMPTY = ("--prefix", "--keep")  # names as they are, and nothing more
+_MAY_BE_EMPTY = ("--prefix", "--keep")  # options for which an empty value has a meaning
 
 app = typer.Typer(
     name="regrade",
@@ -69,7 +69,7 @@ app.command("upgrade")(upgrade.upgrade)
 
 @app.callback(invoke_without_command=True)
 def _version(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
+    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
 ) -> None:
     if version:
         from regrade import __version__
@@ -80,25 +80,25 @@ def _version(
 
 @cache
 def _commands() -> Callable[[], object]:
-    """All commands, to be run with the arguments of the process; built once, which takes longer than many commands."""
+    """All commands as one callable; built once, because building takes longer than many commands run."""
     return typer.main.get_command(app)
 
 
 def main() -> None:
-    """Run a command; expected trouble is one line on standard error and exit code 1."""
+    """Run a command; an expected error prints one line to standard error and exits with 1."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that does not know a letter still shows the rest
+        sys.stdout.reconfigure(errors="backslashreplace")  # characters that the terminal cannot encode are escaped
     try:
         try:
             _refuse_empty(sys.argv[1:])
             _commands()()
         finally:
-            if sys.stdout is not None:  # it is none where the caller has closed it
+            if sys.stdout is not None:  # it is None if the caller has closed it
                 sys.stdout.flush()
     except RegradeError as error:
         sys.stderr.write(f"error: {one_line(str(error))}\n")
         sys.exit(1)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader of the pipe, such as head, has exited
         _drop_output()
         sys.exit(0)
     except OSError as error:
@@ -108,14 +108,14 @@ def main() -> None:
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """Raise where a path, a name or another value is an empty text, as an unset variable of a shell gives it."""
+    """Raise if the value of an option or argument is empty, as with an unset shell variable."""
     for before, argument in pairwise(("regrade", *arguments)):
         option, is_assigned, value = argument.partition("=") if argument.startswith("--") else (before, "=", argument)
         if is_assigned and not value and option not in _MAY_BE_EMPTY:
-            raise InputError(f"the value after {option} is empty: give one, or leave it out")
+            raise InputError(f"the value after {option} is empty: give a value, or omit the option")
 
 
 def _drop_output() -> None:
-    """Let nothing more be written to standard output, where it would fail again at the end."""
-    with suppress(OSError):  # it may be no file at all
+    """Discard further standard output; otherwise flushing it at exit would fail again."""
+    with suppress(OSError):  # standard output may not be a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Commands that return a result and leave it to this decorator how it is printed."""
+"""A decorator for commands that return a result: it adds the output options and prints the result."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from regrade.core import Table
 
 _FLAGS = {
-    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON, values as fractions.")],
-    "csv": Annotated[bool, typer.Option("--csv", help="Print CSV, values as fractions.")],
+    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON; values are fractions.")],
+    "csv": Annotated[bool, typer.Option("--csv", help="Print CSV; values are fractions.")],
     "markdown": Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")],
     "latex": Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")],
 }
@@ -26,10 +26,10 @@ _FLAGS = {
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command found: a table, the same as data for JSON, the exit code, and the ``errors`` it stands for.
+    """The result of a command: a table, the same content as data for JSON, the exit code and its ``errors``.
 
-    On a terminal a table of more than ``head`` lines is cut short, and says so; elsewhere it is whole. Of a table that
-    may have millions of rows only CSV has more than ``most``.
+    A terminal shows at most ``head`` rows of the table, with a note. ``most`` limits the rows in every form but CSV,
+    for tables that may have millions of rows.
     """
 
     table: Table
@@ -41,19 +41,19 @@ class CommandResult:
 
 
 def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:
-    """Give a command the options --json, --csv, --markdown and --latex, and print what it returns."""
+    """Add the options --json, --csv, --markdown and --latex to a command, and print its result."""
 
     @wraps(command)
     def run(**arguments: Any) -> None:
         form = chosen_form(**{flag: arguments.pop(flag) for flag in _FLAGS})
-        found = command(**arguments)
-        seen = form is Form.TERMINAL and sys.stdout.isatty()
-        limit = found.head if seen and found.head else None if form is Form.CSV else found.most
-        show(_cut(found.table, limit) if limit else found.table, found.data, form)
-        for error in found.errors:
+        result = command(**arguments)
+        on_terminal = form is Form.TERMINAL and sys.stdout.isatty()
+        limit = result.head if on_terminal and result.head else None if form is Form.CSV else result.most
+        show(_first_rows(result.table, limit) if limit else result.table, result.data, form)
+        for error in result.errors:
             say(f"error: {one_line(error)}")
-        if found.exit_code:
-            raise typer.Exit(found.exit_code)
+        if result.exit_code:
+            raise typer.Exit(result.exit_code)
 
     add_options(run, command, {name: (annotation, False) for name, annotation in _FLAGS.items()})
     return run
@@ -62,9 +62,9 @@ def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:
 def add_options(
     run: Callable[..., Any], command: Callable[..., Any], added: Mapping[str, tuple[Any, Any]], *, instead_of: str = ""
 ) -> None:
-    """Give ``run`` the parameters of a command and the added ones, each an annotation and a default.
+    """Give ``run`` the parameters of ``command`` and the added ones; each of these is an annotation and a default.
 
-    The parameter ``instead_of`` of the command, if any, is left out: ``run`` passes it.
+    The parameter of ``command`` named by ``instead_of`` is left out: ``run`` passes it itself.
     """
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters.items()
@@ -78,8 +78,8 @@ def add_options(
     run.__annotations__ = {name: annotation for name, (annotation, _) in options.items()}
 
 
-def _cut(table: Table, head: int) -> Table:
-    if len(table.rows) <= head:
+def _first_rows(table: Table, limit: int) -> Table:
+    if len(table.rows) <= limit:
         return table
-    note = f"the first {head:,} of {len(table.rows):,}; all of them with --csv or --json, or in a file"
-    return replace(table, rows=table.rows[:head], notes=(*table.notes, note))
+    note = f"the first {limit:,} of {len(table.rows):,} rows; use --csv or --json, or write to a file, for all of them"
+    return replace(table, rows=table.rows[:limit], notes=(*table.notes, note))

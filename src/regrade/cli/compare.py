@@ -21,31 +21,31 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import StreamedList, watching
 
-_HEAD, _MOST = 200, 10_000  # lines on a terminal, and in a text for people
+_HEAD, _MOST = 200, 10_000  # rows on a terminal, and in every form but CSV
 
 
 @shown
 def compare(
     test_set: TestSetOption,
-    models: Annotated[list[str] | None, typer.Argument(help="Two or more models.")] = None,
+    models: Annotated[list[str] | None, typer.Argument(help="Names of two or more models.")] = None,
     everyone: Annotated[bool, typer.Option("--all", help="Compare all models of the test set.")] = False,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Show every pair instead of the ranks.")] = False,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Show the test of every pair instead of the ranking.")] = False,
     labels: LabelsOption = None,
     rule: RuleOption = None,
     collapsed: CollapsedOption = False,
-    slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
+    slice_: Annotated[str | None, typer.Option("--slice", help="Compare on the images of this slice only.")] = None,
     within: WithinOption = None,
     class_map: MapOption = None,
     equivalence: Annotated[
         float | None,
-        typer.Option(help="Also test which models differ by less than this many percentage points, e.g. 0.5."),
+        typer.Option(help="Also test for equivalence: differences below this many percentage points, e.g. 0.5."),
     ] = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Compare models on the same images: difference, McNemar's tests, corrected for many pairs, and ranks."""
+    """Compare models on the same images: differences, McNemar tests corrected for multiple comparisons, and ranks."""
     if everyone == bool(models):
-        raise typer.BadParameter("name two or more models, or give --all")
+        raise typer.BadParameter("give the names of two or more models, or --all")
     result = opened(workspace).compare(
         *(models or ()),
         test_set=test_set,

@@ -1,4 +1,4 @@
-"""The option --figure, which every command with a figure has."""
+"""The option --figure, shared by all commands that can draw their result."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from regrade.cli.output import say
 
 FigureOption = Annotated[
     Path | None,
-    typer.Option("--figure", help="Also draw it, as .html (interactive), .svg, .png, .pdf or .json (Vega-Lite)."),
+    typer.Option("--figure", help="Also save a figure: .html (interactive), .svg, .png, .pdf or .json (Vega-Lite)."),
 ]
 
 
 def draw(result: object, path: Path | None) -> None:
-    """Save the figure of a result if one is wanted."""
+    """Save the figure of a result if a path is given."""
     if path is not None:
         from regrade.report import figure
 

@@ -32,22 +32,24 @@ def grade(
         list[str],
         typer.Option(
             "--slice",
-            help="Also grade this slice: a class group (dogs), a class or WordNet id, COLUMN=VALUE, or COLUMN for all "
-            "its values; an imported slice (imagenet-m, imagenet-x:pose), or imagenet-x for all. May be repeated.",
+            help="Also grade this slice: a class group (dogs), a class or WordNet id, COLUMN=VALUE, COLUMN for all its "
+            "values, an imported slice (imagenet-m, imagenet-x:pose), or imagenet-x for all. May be repeated.",
         ),
     ] = [],
-    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    model: Annotated[
+        list[str], typer.Option(help="Grade only this model. May be repeated (default: all models).")
+    ] = [],
     within: WithinOption = None,
     clean: Annotated[
         str | None,
         typer.Option(
-            help="Beside it, top-1 on this test set among the same classes, e.g. imagenet-val for imagenet-a."
+            help="Also show top-1 on this test set restricted to the same classes, e.g. imagenet-val for imagenet-a."
         ),
     ] = None,
     class_map: MapOption = None,
     half_width: Annotated[
         float | None,
-        typer.Option(help="With reviewed labels: say how many more judgments reach this half-width, e.g. 0.005."),
+        typer.Option(help="With --labels: show how many more judgments are needed for this half-width, e.g. 0.005."),
     ] = None,
     metric: Annotated[
         list[str],
@@ -60,21 +62,21 @@ def grade(
         bool,
         typer.Option(
             "--corruptions",
-            help="Errors by corruption and mCE instead, where groups are corruption and severity; --clean adds "
-            "relative mCE.",
+            help="Show errors per corruption and the mCE instead; the test set needs the group columns corruption and "
+            "severity. With --clean, also the relative mCE.",
         ),
     ] = False,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Grade every model: top-1, top-5 and multi-label accuracy with intervals, on all images and on slices."""
-    here = opened(workspace)
+    """Grade models: top-1, top-5 and multi-label accuracy with confidence intervals, on all images and on slices."""
+    ws = opened(workspace)
     if corruptions:
-        if labels or rule or collapsed or slice_ or within or class_map or half_width or metric or figure:
-            raise typer.BadParameter("--corruptions goes with --clean and --model only")
-        found = here.grade_corruptions(test_set, clean=clean, models=model, progress=watching)
-        return CommandResult(found.table(), found.as_dict())
-    result = here.grade(
+        if labels or rule or collapsed or slice_ or within or class_map or half_width or figure:
+            raise typer.BadParameter("--corruptions can be combined with --clean and --model only")
+        errors = ws.grade_corruptions(test_set, clean=clean, models=model, progress=watching)
+        return CommandResult(errors.table(), errors.as_dict())
+    result = ws.grade(
         test_set,
         labels=labels,
         rule=rule.value if rule else None,

@@ -1,4 +1,4 @@
-"""regrade import: predictions, checkpoints, labels, slices, verdicts, reviews of mistakes and people from files."""
+"""regrade import: read predictions, checkpoints, labels, slices, verdicts, mistake reviews and people from files."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from regrade.core.amounts import amount
 if TYPE_CHECKING:
     from regrade.core import LabelSet, SliceSet
 
-_FEW = 10  # models whose names are worth a line
+_FEW = 10  # list the names of at most this many models
 _FEW_SLICES = 5
 
 app = typer.Typer(
-    help="Bring in predictions, checkpoints, labels, slices, verdicts and people from files.", no_args_is_help=True
+    help="Import predictions, checkpoints, labels, slices, verdicts and people from files.", no_args_is_help=True
 )
 
 
 class ScoreKindName(StrEnum):
-    """What scores are."""
+    """The kinds of scores."""
 
     logits = "logits"
     probabilities = "probabilities"
@@ -45,7 +45,7 @@ class ScoreKindName(StrEnum):
 
 
 class Format(StrEnum):
-    """The forms in which labels come."""
+    """File formats of labels."""
 
     plain = "plain"
     real = "real"
@@ -53,7 +53,7 @@ class Format(StrEnum):
 
 
 class Slices(StrEnum):
-    """The forms in which slices come."""
+    """File formats of slices."""
 
     table = "table"
     list = "list"
@@ -61,14 +61,14 @@ class Slices(StrEnum):
 
 
 class People(StrEnum):
-    """The forms in which the answers of people come."""
+    """File formats of people's answers."""
 
     table = "table"
     shankar2020 = "shankar2020"
 
 
 class Mistakes(StrEnum):
-    """The forms in which reviews of mistakes come."""
+    """File formats of mistake reviews."""
 
     table = "table"
     vasudevan2022 = "vasudevan2022"
@@ -76,16 +76,17 @@ class Mistakes(StrEnum):
 
 @app.command()
 def predictions(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines, NPY or NPZ.")],
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines, NPY or NPZ file.")],
     test_set: TestSetOption,
     classes: Annotated[
         str | None,
-        typer.Option(help="The class space: imagenet-1k, cifar-10, digits, ..., or a CSV, JSON or folder of your own."),
+        typer.Option(help="Class space: imagenet-1k, cifar-10, digits, ..., or your own CSV, JSON or folder."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="The model, if the file holds one; without it every column is a model.")
+        str | None,
+        typer.Option(help="Name of the model, if the file contains one model (default: every column is a model)."),
     ] = None,
-    prefix: Annotated[str, typer.Option(help="Put this before the names of models that come from columns.")] = "",
+    prefix: Annotated[str, typer.Option(help="Prefix for model names that are read from columns.")] = "",
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
     group: GroupColumns = [],
@@ -93,10 +94,10 @@ def predictions(
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import predictions: per image the best classes (ids or indices) or all scores.
+    """Import predictions: the top classes (ids or indices) or all scores of every image.
 
-    One model a file (--model NAME), or one column a model. A test set that is new is made from the file's
-    own ids and labels. Importing the same content again changes nothing.
+    A file contains one model (--model NAME), or one model per column. If the test set is new, it is created from the
+    ids and labels in the file. The import is idempotent.
     """
     done = opened(workspace).import_predictions(
         file,
@@ -111,9 +112,9 @@ def predictions(
         space = done.test_set.class_space.name
         lines.append(f"new test set {test_set}: {amount(len(done.test_set), 'example')}, {space}")
     new, unchanged = done.models.new, done.models.unchanged
-    named = f" ({', '.join(new)})" if 0 < len(new) <= _FEW else ""
+    names = f" ({', '.join(new)})" if 0 < len(new) <= _FEW else ""
     kept = "; ".join(dict.fromkeys(done.kept.values()))
-    lines.append(f"on {test_set}: models imported: {len(new)}{named}, unchanged: {len(unchanged)}; per image: {kept}")
+    lines.append(f"on {test_set}: models imported: {len(new)}{names}, unchanged: {len(unchanged)}; per image: {kept}")
     data = {
         "test_set": test_set,
         "new_test_set": done.new_test_set,
@@ -130,58 +131,58 @@ def checkpoints(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A folder of NPY or NPZ files (examples, classes) whose paths state seed and epoch, such as "
-            "seed-0/epoch-003.npy; or one file (seeds, epochs, examples, classes), the seeds left out if there is one."
+            help="Folder of NPY or NPZ files of shape (examples, classes) with seed and epoch in their paths, such as "
+            "seed-0/epoch-003.npy; or one file of shape (seeds, epochs, examples, classes), seeds optional."
         ),
     ],
     test_set: TestSetOption,
-    ensemble: Annotated[str, typer.Option(help="What to call the ensemble.")],
-    kind: Annotated[ScoreKindName, typer.Option(help="What the scores are; rows that cannot be that are refused.")],
-    classes: Annotated[
-        str | None, typer.Option(help="The class space of the scores, if it is not the test set's.")
-    ] = None,
+    ensemble: Annotated[str, typer.Option(help="Name for the ensemble.")],
+    kind: Annotated[ScoreKindName, typer.Option(help="Kind of the scores; rows that do not fit are rejected.")],
+    classes: Annotated[str | None, typer.Option(help="Class space of the scores (default: the test set's).")] = None,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import the scores of an ensemble while it was trained: of every seed after every epoch that was kept.
+    """Import the training checkpoints of an ensemble: the scores of every seed after every saved epoch.
 
-    Rows are in the order of the test set, unless an NPZ brings ids. Every seed needs the same epochs.
+    Rows are in the order of the test set, unless an NPZ file contains ids. Every seed needs the same epochs.
     """
     done = opened(workspace).import_checkpoints(
         path, test_set=test_set, ensemble=ensemble, kind=kind.value, classes=classes
     )
-    found = done.checkpoints
-    classes_told = amount(found.classes, "class", "classes")
+    stored = done.checkpoints
+    class_count = amount(stored.classes, "class", "classes")
     line = (
-        f"{'imported' if done.new else 'unchanged:'} {ensemble} on {test_set}: {amount(len(found.members), 'seed')} x "
-        f"{amount(len(found.epochs), 'epoch')} x {amount(len(found), 'image')} x {classes_told}"
+        f"{'imported' if done.new else 'unchanged:'} {ensemble} on {test_set}: {amount(len(stored.members), 'seed')} x "
+        f"{amount(len(stored.epochs), 'epoch')} x {amount(len(stored), 'image')} x {class_count}"
     )
     data = {
         "test_set": test_set,
         "ensemble": ensemble,
         "new": done.new,
-        "seeds": list(found.members),
-        "epochs": list(found.epochs),
-        "examples": len(found),
-        "classes": found.classes,
+        "seeds": list(stored.members),
+        "epochs": list(stored.epochs),
+        "examples": len(stored),
+        "classes": stored.classes,
     }
     report_import([line], done.notes, data, as_json=as_json)
 
 
 @app.command()
 def labels(
-    file: Annotated[Path, typer.Argument(help="The labels.")],
+    file: Annotated[Path, typer.Argument(help="File of labels.")],
     test_set: TestSetOption,
-    name: Annotated[str, typer.Option(help="What to call the label set.")],
+    name: Annotated[str, typer.Option(help="Name for the label set.")],
     form: Annotated[
         Format,
-        typer.Option("--format", help="real, multilabel-v3, or plain: a table with image, class and optionally state."),
+        typer.Option(
+            "--format", help="plain: table with image, class and optionally state. real, multilabel-v3: published."
+        ),
     ] = Format.plain,
     complete: Annotated[
-        bool, typer.Option("--complete", help="Plain only: classes that are not named are wrong, not novel.")
+        bool, typer.Option("--complete", help="With plain: classes that are not listed are wrong, not novel.")
     ] = False,
     new_version: Annotated[
-        bool, typer.Option("--new-version", help="Keep what is stored under this name, as an older version.")
+        bool, typer.Option("--new-version", help="Store a new version if the label set already exists.")
     ] = False,
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
@@ -189,7 +190,7 @@ def labels(
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import labels: for each image the classes that are correct, unclear or wrong."""
+    """Import a label set: the classes that are correct, unclear or wrong for each image."""
     done = opened(workspace).import_labels(
         file,
         test_set=test_set,
@@ -199,31 +200,31 @@ def labels(
         new_version=new_version,
         columns=columns(id_column, label_column, [], class_numbers),
     )
-    found = done.labels
-    states = _states_of(found)
+    label_set = done.labels
+    states = _count_by_state(label_set)
     by_state = ", ".join(f"{number:,} {state}" for state, number in states.items())
     lines = [
-        f"{'imported' if done.new else 'unchanged:'} {found.full_name} for {test_set}: "
-        f"{amount(found.covered.sum(), 'image')}, {amount(len(found.classes), 'judgment')} ({by_state}), "
-        f"{amount(found.problematic.sum(), 'problematic image')}"
+        f"{'imported' if done.new else 'unchanged:'} {label_set.full_name} for {test_set}: "
+        f"{amount(label_set.covered.sum(), 'image')}, {amount(len(label_set.classes), 'judgment')} ({by_state}), "
+        f"{amount(label_set.problematic.sum(), 'problematic image')}"
     ]
     if done.slices is not None:
-        lines.append(_slices_in_words(done.slices))
+        lines.append(_describe_slices(done.slices))
     data = {
         "test_set": test_set,
-        "labels": found.full_name,
+        "labels": label_set.full_name,
         "new": done.new,
-        "images": int(found.covered.sum()),
+        "images": int(label_set.covered.sum()),
         "judgments": states,
-        "problematic": int(found.problematic.sum()),
-        "unlisted": found.unlisted.value,
+        "problematic": int(label_set.problematic.sum()),
+        "unlisted": label_set.unlisted.value,
         "slices": [] if done.slices is None else list(done.slices.names),
     }
     report_import(lines, done.notes, data, as_json=as_json)
 
 
-def _states_of(labels: LabelSet) -> dict[str, int]:
-    """How many judgments say what."""
+def _count_by_state(labels: LabelSet) -> dict[str, int]:
+    """The number of judgments per state."""
     from regrade.core import LabelState
 
     states = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
@@ -232,15 +233,17 @@ def _states_of(labels: LabelSet) -> dict[str, int]:
 
 @app.command()
 def slices(
-    file: Annotated[Path, typer.Argument(help="The slices.")],
+    file: Annotated[Path, typer.Argument(help="File of slices.")],
     test_set: TestSetOption,
-    name: Annotated[str, typer.Option(help="What to call them: --slice NAME, NAME:PART or NAME:COLUMN=VALUE.")],
+    name: Annotated[
+        str, typer.Option(help="Name for the slices, used as --slice NAME, NAME:PART or NAME:COLUMN=VALUE.")
+    ],
     form: Annotated[
         Slices,
         typer.Option(
             "--format",
-            help="list: images that are one slice, one a line, as a JSON list or a table's id column. table: an id "
-            "column and group columns. imagenet-x: its JSON lines, a slice a factor.",
+            help="list: the images of one slice, as lines, JSON list or id column of a table. table: an id column "
+            "and group columns. imagenet-x: its JSON lines, one slice per factor.",
         ),
     ] = Slices.table,
     id_column: IdColumn = "",
@@ -249,13 +252,13 @@ def slices(
         bool,
         typer.Option(
             "--chosen-hard",
-            help="The images were chosen because models find them hard: the report does not call them the weakest.",
+            help="The images were chosen because models fail on them: the report does not list them as a weak slice.",
         ),
     ] = False,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import slices of a test set: subsets of its images, or group columns; the test set itself stays as it is."""
+    """Import slices of a test set: subsets of its images, or group columns. The test set itself is not changed."""
     done = opened(workspace).import_slices(
         file,
         test_set=test_set,
@@ -264,7 +267,7 @@ def slices(
         columns=columns(id_column, "", group, ClassNumbers.auto),
         chosen_hard=chosen_hard,
     )
-    line = f"{'imported' if done.new else 'unchanged:'} {_slices_in_words(done.slices)}"
+    line = f"{'imported' if done.new else 'unchanged:'} {_describe_slices(done.slices)}"
     sizes = {slice_: int(inside.sum()) for slice_, inside in done.slices.subsets.items()}
     data = {
         "test_set": test_set,
@@ -276,7 +279,7 @@ def slices(
     report_import([line], done.notes, data, as_json=as_json)
 
 
-def _slices_in_words(slices: SliceSet) -> str:
+def _describe_slices(slices: SliceSet) -> str:
     if slices.name in slices.subsets:
         return f"slice {slices.name} of {slices.test_set}: {amount(slices.subsets[slices.name].sum(), 'image')}"
     kind = "slices" if slices.subsets else "group columns"
@@ -290,19 +293,21 @@ def verdicts(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A table with image, class, verdict (correct, unclear, wrong, problematic) and perhaps reason."
+            help="Table with image, class, verdict (correct, unclear, wrong, problematic) and optionally reason."
         ),
     ],
     test_set: TestSetOption,
-    labels: Annotated[str, typer.Option("--labels", "-l", help="The label set whose novel predictions were judged.")],
+    labels: Annotated[
+        str, typer.Option("--labels", "-l", help="Label set for which the novel predictions were sampled.")
+    ],
     correct: Annotated[
-        str, typer.Option(help="Correct verdicts that are stored already; give the reason.", metavar="REASON")
+        str, typer.Option(help="Overwrite verdicts that are already stored, for this reason.", metavar="REASON")
     ] = "",
     id_column: IdColumn = "",
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import people's verdicts on the sample that `regrade labels sample` drew; rows without one are passed over."""
+    """Import verdicts on the sample drawn by `regrade labels sample`; rows without a verdict are skipped."""
     done = opened(workspace).import_verdicts(
         file,
         test_set=test_set,
@@ -317,14 +322,14 @@ def verdicts(
 
 @app.command()
 def mistakes(
-    file: Annotated[Path, typer.Argument(help="What people said of a model's mistakes.")],
+    file: Annotated[Path, typer.Argument(help="File of reviewed mistakes of a model.")],
     test_set: TestSetOption,
-    model: Annotated[str, typer.Option(help="The model whose mistakes they are; it need not have predictions here.")],
+    model: Annotated[str, typer.Option(help="Model that made the mistakes; it does not need stored predictions.")],
     form: Annotated[
         Mistakes,
         typer.Option(
             "--format",
-            help="table: image, prediction, category (fine-grained, out of vocabulary, spurious correlation, "
+            help="table: columns image, prediction, category (fine-grained, out of vocabulary, spurious correlation, "
             "non-prototypical) and severity (major, minor, borderline). vasudevan2022: the published JSON.",
         ),
     ] = Mistakes.table,
@@ -333,7 +338,7 @@ def mistakes(
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import a review of one model's mistakes: for each its category and how grave it is."""
+    """Import a review of the mistakes of one model: the category and severity of each mistake."""
     done = opened(workspace).import_mistakes(
         file,
         test_set=test_set,
@@ -341,35 +346,36 @@ def mistakes(
         form=form.value,
         columns=columns(id_column, "", [], class_numbers),
     )
-    found = done.review
+    review = done.review
     line = (
-        f"{'imported' if done.new else 'unchanged:'} {amount(len(found), 'reviewed mistake')} of {model} on "
-        f"{test_set}, {found.major.sum():,} of them major"
+        f"{'imported' if done.new else 'unchanged:'} {amount(len(review), 'reviewed mistake')} of {model} on "
+        f"{test_set}, {review.major.sum():,} of them major"
     )
     data = {
         "test_set": test_set,
         "model": model,
         "new": done.new,
-        "mistakes": len(found),
-        "major": int(found.major.sum()),
+        "mistakes": len(review),
+        "major": int(review.major.sum()),
     }
     report_import([line], done.notes, data, as_json=as_json)
 
 
 @app.command()
 def people(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines or JSON.")],
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines or JSON file.")],
     test_set: TestSetOption,
     form: Annotated[
         People,
         typer.Option(
             "--format",
-            help="table: image, class, start, end (ISO times or seconds), and person if there are several. "
-            "shankar2020: JSON from image, or from labeler and image, to label and extra_info.",
+            help="table: columns image, class, start, end (ISO times or seconds), and person for several people. "
+            "shankar2020: JSON with label and extra_info per image, or per labeler and image.",
         ),
     ] = People.table,
     name: Annotated[
-        str | None, typer.Option(help="The person, if the file names none; of several, the only one to be taken.")
+        str | None,
+        typer.Option(help="Name of the person if the file has none; with several people, import only this one."),
     ] = None,
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
@@ -377,9 +383,9 @@ def people(
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import the answers of people, who become rows beside the models: person:NAME.
+    """Import people's answers; people are graded like models, as person:NAME.
 
-    An image that a person was not asked about counts for nothing; one with an empty class is wrong.
+    Images that are not in the file are not counted; an empty class counts as wrong.
     """
     done = opened(workspace).import_people(
         file,
@@ -389,11 +395,11 @@ def people(
         columns=columns(id_column, label_column, [], class_numbers),
     )
     new, unchanged = done.people.new, done.people.unchanged
-    told = ", ".join(f"{person} ({amount(images, 'image')})" for person, images in done.images.items())
+    counts = ", ".join(f"{person} ({amount(images, 'image')})" for person, images in done.images.items())
     timed = f"times of {amount(done.timed, 'answer')}" if done.timed else "no times"
-    line = f"on {test_set}: people imported: {len(new)}, unchanged: {len(unchanged)}; {told}; {timed}"
-    passed = (f"passed over {amount(done.passed_over, 'answer')} to images that are not in {test_set}",)
-    notes = (*(passed if done.passed_over else ()), *done.notes)
+    line = f"on {test_set}: people imported: {len(new)}, unchanged: {len(unchanged)}; {counts}; {timed}"
+    skipped = (f"passed over {amount(done.passed_over, 'answer')} to images that are not in {test_set}",)
+    notes = (*(skipped if done.passed_over else ()), *done.notes)
     data = {
         "test_set": test_set,
         "imported": list(new),

@@ -1,4 +1,4 @@
-"""regrade init: a new workspace."""
+"""regrade init: create a workspace."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import typer
 from regrade.cli.output import say
 
 
-def init(folder: Annotated[Path, typer.Argument(help="The folder; it is made if it is not there.")]) -> None:
-    """Make a new workspace with a commented regrade.toml."""
-    from regrade.workspace import init as make
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder of the workspace; created if it does not exist.")],
+) -> None:
+    """Create a workspace with a commented regrade.toml."""
+    from regrade.workspace import init as create_workspace
 
-    make(folder)
-    say(f"made the workspace {folder}")
+    create_workspace(folder)
+    say(f"created the workspace {folder}")
     say(f"next: regrade import predictions FILE --test-set NAME --classes SPACE -w {folder}")

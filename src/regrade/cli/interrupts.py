@@ -1,4 +1,4 @@
-"""How a process ends that is told to: at once, and without a traceback."""
+"""Ending the process on Control-C: immediately and without a traceback."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 INTERRUPTED = 130
-"""The exit code of a command that was stopped by Control-C."""
+"""Exit code of a command that was interrupted by Control-C."""
 
-_END_PROCESS = os._exit  # as it is before models run, which may not call it
+_END_PROCESS = os._exit  # the original: it is replaced while models run
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with an exit code; threads that still wait for a database are left to themselves."""
+    """End the process with an exit code, without waiting for threads that still wait for a database."""
     sys.stdout.flush()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
         _END_PROCESS(code)
@@ -26,8 +26,8 @@ def leave(code: int) -> NoReturn:
 
 @contextmanager
 def exiting_at_once() -> Iterator[None]:
-    """Let Control-C end the process at once: an exception in the middle of an import shows a traceback, or worse."""
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's affair
+    """Make Control-C end the process at once: KeyboardInterrupt in the middle of an import prints a traceback."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set signal handlers
         yield
         return
     before = signal.signal(signal.SIGINT, lambda *_: _END_PROCESS(INTERRUPTED))

@@ -1,4 +1,4 @@
-"""regrade labels: list them, compare versions, find what no one has judged, draw a sample of it."""
+"""regrade labels: create, list, compare and export label sets; list and sample novel predictions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from regrade.core import Table, TestSet
     from regrade.workspace import DrawnReview
 
-app = typer.Typer(help="Labels, and predictions that no one has judged yet.", no_args_is_help=True)
+app = typer.Typer(help="Label sets, and novel predictions: those that nobody has judged yet.", no_args_is_help=True)
 app.command("diff")(diff)
 app.command("export")(export)
-LabelSet = Annotated[str, typer.Option("--labels", "-l", help="The label set: NAME or NAME@VERSION.")]
-_SHOWN = 20  # lines of a long list on the terminal
+LabelSet = Annotated[str, typer.Option("--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.")]
+_SHOWN = 20  # rows of a long list on a terminal
 
 
 class By(StrEnum):
-    """What the strata of a sample are."""
+    """How a sample is stratified."""
 
     votes = "votes"
     score = "score"
@@ -38,13 +38,13 @@ class By(StrEnum):
 @app.command()
 def create(
     test_set: TestSetOption,
-    name: Annotated[str, typer.Option(help="What to call the label set.")] = "own",
+    name: Annotated[str, typer.Option(help="Name for the label set.")] = "own",
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Make a label set from the images' own labels, to begin a review with.
+    """Create a label set from the original labels, to start a review.
 
-    Each image's own label is correct, and no other class is judged yet: `regrade review queue` asks people about every
-    class that a model predicts instead.
+    The original label of each image is correct and all other classes are unjudged: `regrade review queue` then asks
+    people about every other class that a model predicts.
     """
     done = opened(workspace).create_labels(test_set, name=name)
     what = "created" if done.new else "unchanged"
@@ -56,20 +56,20 @@ def create(
 def list_(
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """List the label sets with their versions; a damaged one is named and left out, and the exit code is then 1."""
+    """List the label sets with their versions; damaged ones are skipped and reported, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    store, unreadable = opened(workspace).store, ListErrors()
+    store, errors = opened(workspace).store, ListErrors()
     keys = ("test_set", "labels", "images", "judgments", "problematic", "origin", "digest")
     rows = []
     for test_set in store.test_set_names():
         for full_name in store.label_set_names(test_set):
-            with unreadable.left_out():
+            with errors.skip_unreadable():
                 labels = store.label_set(store.test_set(test_set), full_name)
                 counts = int(labels.covered.sum()), len(labels.classes), int(labels.problematic.sum())
                 rows.append((test_set, full_name, *counts, labels.origin, labels.digest[:12]))
     table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
-    return unreadable.shown_with(table, {"label_sets": table.records()})
+    return errors.result_with(table, {"label_sets": table.records()})
 
 
 @app.command()
@@ -77,10 +77,10 @@ def list_(
 def novel(
     test_set: TestSetOption,
     labels: LabelSet,
-    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    model: Annotated[list[str], typer.Option(help="Use only this model. May be repeated (default: all models).")] = [],
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """List every prediction that no one has judged for its image, those of most models first."""
+    """List novel predictions: those that nobody has judged for their image, the most frequent first."""
     table = opened(workspace).novel(test_set, labels=labels, models=model, progress=watching).table()
     return CommandResult(table, {"test_set": test_set, "labels": labels, "novel": table.records()}, head=_SHOWN)
 
@@ -89,41 +89,47 @@ def novel(
 def sample(
     test_set: TestSetOption,
     labels: LabelSet,
-    out: Annotated[Path, typer.Option(help="The CSV file to write, with empty columns for verdicts and reasons.")],
-    size: Annotated[int, typer.Option(help="How many predictions to draw.")] = 0,
+    out: Annotated[Path, typer.Option(help="CSV file to write, with empty columns for verdict and reason.")],
+    size: Annotated[int, typer.Option(help="Number of predictions to draw.")] = 0,
     again: Annotated[
-        bool, typer.Option("--again", help="Draw nothing; write again what was drawn and is not judged yet.")
+        bool,
+        typer.Option(
+            "--again", help="Draw nothing new; write the predictions again that were drawn and are not judged yet."
+        ),
     ] = False,
     by: Annotated[
-        By | None, typer.Option(help="Strata: how many models agree (the default), their highest score, or none.")
+        By | None,
+        typer.Option(
+            help="Stratify by the number of models that agree (default), by their highest score, or not at all."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the random choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Draw novel predictions at random for people to judge.
+    """Draw a random sample of novel predictions for people to judge.
 
-    Fill in the verdicts from the top, stop wherever you like, and bring them back with `regrade import verdicts`;
-    `regrade grade` then estimates what all of them would give. A verdict is correct, unclear or wrong, or problematic
-    where the image itself should not be scored (its own label is wrong, a drawing, edited, inappropriate): say so on
-    each of its rows, and why in the column reason. Later calls draw further ones of the same random order.
+    Fill in the column verdict from the top, stop anywhere, and import the file with `regrade import verdicts`;
+    `regrade grade` then estimates the accuracy that judging all novel predictions would give. A verdict is correct,
+    unclear, wrong, or problematic if the image should not be scored (wrong original label, drawing, edited,
+    inappropriate): then mark all rows of the image, with the reason. Later calls continue the same random order.
     """
     from regrade.core import AlreadyStored, InputError
     from regrade.report import to_csv
     from regrade.store import write_file
 
     if out.exists():
-        raise AlreadyStored(f"{out} exists, and may hold verdicts: choose another --out, or remove it first")
+        raise AlreadyStored(f"{out} exists and may contain verdicts: choose another --out, or remove it first")
     if not out.parent.is_dir():
-        raise InputError(f"there is no folder {out.parent} for {out.name}")
-    here = opened(workspace)
+        raise InputError(f"the folder {out.parent} of {out.name} does not exist: create it first")
+    ws = opened(workspace)
     if again:
-        drawn = here.drawn_review(test_set, labels=labels)
+        drawn = ws.drawn_review(test_set, labels=labels)
     else:
-        drawn = here.draw_review(test_set, labels=labels, size=size, by=by.value if by else None, seed=seed)
-    write_file(out, to_csv(_review_table(drawn, here.store.test_set(test_set))))
+        drawn = ws.draw_review(test_set, labels=labels, size=size, by=by.value if by else None, seed=seed)
+    write_file(out, to_csv(_review_table(drawn, ws.store.test_set(test_set))))
     say(
         f"{len(drawn.rows):,} to judge; drawn so far: {drawn.frame.drawn:,} of "
-        f"{amount(len(drawn.frame), 'novel prediction')}. Give the verdicts in {out}, from the top"
+        f"{amount(len(drawn.frame), 'novel prediction')}. Fill in the column verdict of {out}, from the top"
     )
 
 

@@ -1,4 +1,4 @@
-"""regrade labels diff: what changed between two versions of labels, and what it did to every model."""
+"""regrade labels diff: the changes between two versions of a label set, and their effect on every model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import RuleOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
 
-_HEAD = 40  # lines of a long list on the terminal
+_HEAD = 40  # rows of a long list on a terminal
 
 
 class Show(StrEnum):
-    """What is printed."""
+    """The tables of the comparison."""
 
     models = "models"
     counts = "counts"
@@ -26,25 +26,28 @@ class Show(StrEnum):
 
 @shown
 def diff(
-    before: Annotated[str, typer.Argument(help="The first version, such as own@1.")],
-    after: Annotated[str, typer.Argument(help="The second one; a name alone is its newest version.")],
+    before: Annotated[str, typer.Argument(help="First label set, such as own@1.")],
+    after: Annotated[str, typer.Argument(help="Second label set; a name without a version means the newest version.")],
     test_set: TestSetOption,
-    model: Annotated[list[str], typer.Option(help="Only these models, or people. May be repeated.")] = [],
+    model: Annotated[
+        list[str], typer.Option(help="Use only this model or person. May be repeated (default: all).")
+    ] = [],
     rule: RuleOption = None,
     show: Annotated[
-        Show, typer.Option(help="models: accuracies under both. counts: what changed. pairs: every single change.")
+        Show, typer.Option(help="models: accuracy under both. counts: number of changes. pairs: every change.")
     ] = Show.models,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Show what changed between two versions of labels, and what it did to every model.
+    """Show the changes between two versions of a label set, and their effect on every model.
 
-    The difference is over the images that both versions score, with a paired interval; --json has everything.
+    Differences are computed over the images that both versions score, with a paired confidence interval; --json prints
+    all tables.
     """
     chosen = rule.value if rule else None
-    found = opened(workspace).label_change(
+    change = opened(workspace).label_change(
         before, after, test_set=test_set, models=model, rule=chosen, progress=watching
     )
-    draw(found, figure)
-    tables = {Show.models: found.table, Show.counts: found.count_table, Show.pairs: found.pair_table}
-    return CommandResult(tables[show](), found.as_dict(), head=_HEAD)
+    draw(change, figure)
+    tables = {Show.models: change.table, Show.counts: change.count_table, Show.pairs: change.pair_table}
+    return CommandResult(tables[show](), change.as_dict(), head=_HEAD)

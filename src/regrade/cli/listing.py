@@ -1,4 +1,4 @@
-"""Lists that go on past what is damaged, name it, and fail."""
+"""Lists that skip damaged entries, report them as errors and exit with 1."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class ListErrors:
-    """Why entries of a list could not be read, each reason once."""
+    """The reasons why entries of a list could not be read, without repeats."""
 
     reasons: dict[str, None] = field(default_factory=dict)
 
     @contextmanager
-    def left_out(self) -> Iterator[None]:
-        """Leave an entry out that cannot be read, and go on."""
+    def skip_unreadable(self) -> Iterator[None]:
+        """Skip an entry that cannot be read, and record the reason."""
         try:
             yield
         except RegradeError as error:
             self.reasons[str(error)] = None
 
-    def shown_with(self, table: Table, data: dict[str, Any]) -> CommandResult:
-        """The entries that could be read; the reasons of the rest are errors."""
+    def result_with(self, table: Table, data: dict[str, Any]) -> CommandResult:
+        """The result of a list command: the readable entries, and the recorded reasons as errors."""
         errors = tuple(self.reasons)
         return CommandResult(table, {**data, "errors": list(errors)}, exit_code=1 if errors else 0, errors=errors)

@@ -1,4 +1,4 @@
-"""Standard output is for the result: what models print while they run goes to standard error."""
+"""Redirect what models print to standard error: standard output is reserved for the result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _STDOUT, _STDERR = 1, 2  # file descriptors
 
 @contextmanager
 def models_print_to_stderr() -> Iterator[None]:
-    """Send what models and their libraries print to standard error; streams that they close stay open."""
+    """Send what models and their libraries print to standard error, and keep the streams open if they close them."""
     streams = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = cast("TextIO", _Unclosable(sys.stderr))
-    descriptor = _redirected()
+    descriptor = _redirect_stdout()
     try:
         yield
     finally:
@@ -26,19 +26,19 @@ def models_print_to_stderr() -> Iterator[None]:
             os.close(descriptor)
 
 
-def _redirected() -> int | None:
-    """Point standard output's descriptor, to which compiled code writes, to standard error; returns the old one."""
+def _redirect_stdout() -> int | None:
+    """Redirect the file descriptor of standard output, used by compiled code, to standard error; return a copy."""
     try:
-        kept = os.dup(_STDOUT)
+        copy = os.dup(_STDOUT)
     except OSError:  # the caller has closed it
         return None
     with suppress(OSError):
         os.dup2(_STDERR, _STDOUT)
-    return kept
+    return copy
 
 
 class _Unclosable:
-    """A stream that stays open when it is closed."""
+    """A stream whose close() only flushes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""regrade neighbors: twins in a folder of images, or between two, without a workspace."""
+"""regrade neighbors: exact and near duplicates in one or two image folders, without a workspace."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from regrade.cli.study_leakage import (
     Show,
     ShowOption,
     SizeOption,
-    cuts,
     distances,
     shown_leakage,
+    thresholds,
 )
 
 
 @shown
 def neighbors(
-    first: Annotated[Path, typer.Argument(help="A folder of images.")],
+    first: Annotated[Path, typer.Argument(help="Folder of images.")],
     second: Annotated[
-        Path | None, typer.Argument(help="Another one to search in; within the first one unless given.")
+        Path | None, typer.Argument(help="Second folder to search in (default: search within the first one).")
     ] = None,
     by: ByOption = "",
     near: NearOption = [],
@@ -41,9 +41,9 @@ def neighbors(
     pairs: PairsOption = None,
     figure: FigureOption = None,
 ) -> CommandResult:
-    """Twins among images: pairs between two folders, or groups within one and which image to keep of each.
+    """Find exact and near duplicates: pairs between two folders, or groups within one folder and which image to keep.
 
-    Needs no workspace and keeps nothing; `regrade study leakage` keeps what it has looked at.
+    Needs no workspace and stores nothing; `regrade study leakage` stores the signatures of images.
     """
     from regrade.workspace import find_near_duplicates
 
@@ -51,7 +51,7 @@ def neighbors(
         first,
         second,
         by=distances(by),
-        near=cuts(near),
+        near=thresholds(near),
         most=most,
         size=size,
         engine=engine.value,
@@ -59,5 +59,5 @@ def neighbors(
         image_progress=watching_images,
     )
     draw(result, figure)
-    found = (result.pairs, Show.pairs) if second is not None else (result.groups, Show.groups)
-    return shown_leakage(result, show or (found[1] if found[0] else None), pairs)
+    matches, table = (result.pairs, Show.pairs) if second is not None else (result.groups, Show.groups)
+    return shown_leakage(result, show or (table if matches else None), pairs)

@@ -1,4 +1,4 @@
-"""How a command shows its result: a table for people, or JSON, CSV, Markdown, LaTeX."""
+"""Printing results: as a table for the terminal, JSON, CSV, Markdown or LaTeX; progress bars."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from regrade.predict import Progress, ProgressCallback
 
 T = TypeVar("T")
-_MANY = 20  # models from which reading them is worth a progress bar
-_PIECES = 10_000  # of JSON, some bytes each, written at once
+_MANY = 20  # number of models from which a progress bar is shown
+_PIECES = 10_000  # chunks of JSON, a few bytes each, per write
 
 
 class Form(Enum):
-    """The forms a table can be printed in."""
+    """The formats in which a table can be printed."""
 
     TERMINAL = "terminal"
     JSON = "json"
@@ -32,16 +32,16 @@ class Form(Enum):
 
 
 def chosen_form(*, as_json: bool, csv: bool, markdown: bool, latex: bool) -> Form:
-    """The one form that was asked for; more than one is a mistake."""
+    """The selected output format; raise if more than one is selected."""
     flags = {Form.JSON: as_json, Form.CSV: csv, Form.MARKDOWN: markdown, Form.LATEX: latex}
-    asked = [form for form, flag in flags.items() if flag]
-    if len(asked) > 1:
+    selected = [form for form, flag in flags.items() if flag]
+    if len(selected) > 1:
         raise typer.BadParameter("give only one of --json, --csv, --markdown, --latex")
-    return asked[0] if asked else Form.TERMINAL
+    return selected[0] if selected else Form.TERMINAL
 
 
 def show(table: Table, data: dict[str, Any], form: Form) -> None:
-    """Print a result: ``data`` as JSON, or ``table`` in any other form."""
+    """Print a result: ``data`` as JSON, or ``table`` in any other format."""
     from regrade.report import csv_parts, print_table, to_latex, to_markdown
 
     match form:
@@ -59,7 +59,7 @@ def show(table: Table, data: dict[str, Any], form: Form) -> None:
 
 
 class StreamedList(list[Any]):
-    """A list for `show`, whose items are made while they are written; they can be gone through once."""
+    """A list for `show` that computes its items while they are written; it can be iterated over once."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class StreamedList(list[Any]):
 
 
 def _write_json(data: dict[str, Any]) -> None:
-    """Write JSON piece by piece, so that little is in memory, and many at once: standard output may have no buffer."""
+    """Write JSON in chunks: the whole text may be large, and standard output may be unbuffered."""
     pieces = json.JSONEncoder(indent=2, allow_nan=False).iterencode(data)
     while text := "".join(islice(pieces, _PIECES)):
         sys.stdout.write(text)
@@ -84,21 +84,21 @@ def _write_json(data: dict[str, Any]) -> None:
 
 
 def say(message: str) -> None:
-    """Tell what was done, on standard error: standard output is for results."""
+    """Print a message to standard error: standard output is reserved for results."""
     sys.stderr.write(message + "\n")
 
 
 def one_line(text: str) -> str:
-    r"""A text that holds names from files, with line breaks and other control characters escaped.
+    r"""A text with line breaks and other control characters escaped, since it may contain names from files.
 
-    >>> one_line("there is no column 'a\nb'")
-    "there is no column 'a\\nb'"
+    >>> one_line("no column 'a\nb'")
+    "no column 'a\\nb'"
     """
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 def report_import(lines: Sequence[str], notes: Sequence[str], data: dict[str, Any], *, as_json: bool) -> None:
-    """Tell what an import did and what it left out, for people; with JSON the same as data on standard output."""
+    """Print what was imported and what was skipped to standard error; with JSON, also to standard output as data."""
     for line in (*lines, *(f"note: {note}" for note in notes)):
         say(one_line(line))
     if as_json:
@@ -106,7 +106,7 @@ def report_import(lines: Sequence[str], notes: Sequence[str], data: dict[str, An
 
 
 def watching(names: Sequence[str]) -> Iterable[str]:
-    """Go through names with a progress bar on standard error, where someone is there to see it."""
+    """Iterate over names, with a progress bar on standard error if it is a terminal."""
     if len(names) < _MANY or not sys.stderr.isatty():
         return names
     from rich.console import Console
@@ -116,7 +116,7 @@ def watching(names: Sequence[str]) -> Iterable[str]:
 
 
 def watching_images(seen: Iterable[T], total: int) -> Iterable[T]:
-    """Go through images with a progress bar on standard error, where someone is there to see it."""
+    """Iterate over images, with a progress bar on standard error if it is a terminal."""
     if not sys.stderr.isatty():
         return seen
     from rich.console import Console
@@ -127,7 +127,7 @@ def watching_images(seen: Iterable[T], total: int) -> Iterable[T]:
 
 @contextmanager
 def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar for one download on standard error; silent where no one is there to see it."""
+    """A progress bar for one download, on standard error if it is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -139,7 +139,7 @@ def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
 
 @contextmanager
 def prediction_bars() -> Iterator[ProgressCallback]:
-    """One progress bar a model and test set on standard error; silent where no one is there to see it."""
+    """One progress bar per model and test set, on standard error if it is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -148,14 +148,14 @@ def prediction_bars() -> Iterator[ProgressCallback]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bars:
 
-        def watch(what: str, left: int) -> Progress:
-            task = bars.add_task(what, total=left, rate="")
+        def start(description: str, images: int) -> Progress:
+            task = bars.add_task(description, total=images, rate="")
 
-            def progress(more: int) -> None:
-                bars.advance(task, more)
+            def progress(done: int) -> None:
+                bars.advance(task, done)
                 speed = bars.tasks[task].speed
                 bars.update(task, rate=f"{speed:,.0f} images/s" if speed else "")
 
             return progress
 
-        yield watch
+        yield start

@@ -1,4 +1,4 @@
-"""regrade plan: how many images or decisions a claim takes, before labels are paid for."""
+"""regrade plan: sample sizes, the number of images or decisions needed for a claim."""
 
 from __future__ import annotations
 
@@ -18,22 +18,27 @@ if TYPE_CHECKING:
     from regrade.studies import Plan, PlanOptions
     from regrade.workspace import Workspace
 
-_HEAD = 200  # lines on a terminal
+_HEAD = 200  # rows on a terminal
 
 app = typer.Typer(
-    help="Images or decisions needed for a claim, from assumed rates or from those measured in a workspace.",
+    help="Sample sizes: images or decisions needed for a claim, from assumed or measured rates.",
     no_args_is_help=True,
 )
 
 PlanLabels = Annotated[
-    str | None, typer.Option("--labels", "-l", help="With -t: right under this label set, NAME or NAME@VERSION.")
+    str | None,
+    typer.Option(
+        "--labels", "-l", help="With -t: score against this label set, NAME (newest version) or NAME@VERSION."
+    ),
 ]
-SliceOption = Annotated[str | None, typer.Option("--slice", help="With -t: only the images of this slice.")]
-ModelsOption = Annotated[list[str], typer.Option("--model", help="With -t: only these models. May be repeated.")]
+SliceOption = Annotated[str | None, typer.Option("--slice", help="With -t: use only the images of this slice.")]
+ModelsOption = Annotated[
+    list[str], typer.Option("--model", help="With -t: use only this model. May be repeated (default: all).")
+]
 DifferenceOption = Annotated[
     float | None,
     typer.Option(
-        min=-100, max=100, help="The difference to find, in percentage points (default with -t: as measured)."
+        min=-100, max=100, help="Difference to detect, in percentage points (default with -t: the measured one)."
     ),
 ]
 
@@ -42,7 +47,7 @@ TwoOrMoreModels = Annotated[list[str] | None, typer.Argument(help="With -t: two 
 
 @dataclass(frozen=True)
 class Source:
-    """Where rates come from, a test set of a workspace or assumptions, and how sure a plan is, in %."""
+    """The source of the rates (a test set of a workspace, or assumptions), and power and confidence in %."""
 
     test_set: str | None
     power_percent: float
@@ -51,7 +56,7 @@ class Source:
 
     @property
     def power(self) -> float:
-        """The chance to succeed."""
+        """The statistical power, as a fraction."""
         return self.power_percent / 100
 
     @property
@@ -66,25 +71,30 @@ class Source:
         return opened(self.folder)
 
     def check(self, *, assumed: Mapping[str, object], measured: Mapping[str, object]) -> None:
-        """Rates are either assumed or measured: options of the one do not go with the other."""
+        """Raise if options for assumed rates and for measured rates are combined."""
         if self.test_set and self.confidence is not None:
-            raise typer.BadParameter("with -t the confidence is the workspace's, in its regrade.toml")
+            raise typer.BadParameter(
+                "with -t the confidence level is set in the regrade.toml of the workspace: omit --confidence"
+            )
         wrong = [name for name, value in (assumed if self.test_set else measured).items() if value not in (None, [])]
         if wrong:
-            rule = "are assumed rates: leave them out with -t" if self.test_set else "need a test set: -t"
+            rule = "are assumed rates: omit them with -t" if self.test_set else "require a test set: -t"
             raise typer.BadParameter(f"{', '.join(wrong)} {rule}")
 
 
 _SHARED: Mapping[str, tuple[Any, Any]] = {
     "test_set": (
-        Annotated[str | None, typer.Option("--test-set", "-t", help="Take rates from this test set of the workspace.")],
+        Annotated[
+            str | None,
+            typer.Option("--test-set", "-t", help="Use the rates measured on this test set of the workspace."),
+        ],
         None,
     ),
-    "power": (Annotated[float, typer.Option(min=0, max=100, help="The chance to succeed, in %.")], 80),
+    "power": (Annotated[float, typer.Option(min=0, max=100, help="Statistical power in %.")], 80),
     "confidence": (
         Annotated[
             float | None,
-            typer.Option(min=0, max=100, help="Confidence in % (default: 95, or the workspace's with -t)."),
+            typer.Option(min=0, max=100, help="Confidence level in % (default: 95; with -t, the workspace's)."),
         ],
         None,
     ),
@@ -93,7 +103,7 @@ _SHARED: Mapping[str, tuple[Any, Any]] = {
 
 
 def planned(command: Callable[..., CommandResult]) -> Callable[..., None]:
-    """Give a command the options that all plans share, as its parameter ``source``, and print what it returns."""
+    """Add the options that all plans share to a command, as its parameter ``source``, and print its result."""
 
     @wraps(command)
     def run(**arguments: Any) -> CommandResult:
@@ -108,20 +118,22 @@ def planned(command: Callable[..., CommandResult]) -> Callable[..., None]:
 @planned
 def accuracy(
     source: Source,
-    half_width: Annotated[float, typer.Option(min=0, max=100, help="The half-width to reach, in percentage points.")],
+    half_width: Annotated[
+        float, typer.Option(min=0, max=100, help="Half-width of the confidence interval, in percentage points.")
+    ],
     accuracy: Annotated[
         list[float],
-        typer.Option(min=0, max=100, help="An assumed accuracy in % (default: 50, the worst case). May be repeated."),
+        typer.Option(min=0, max=100, help="Assumed accuracy in % (default: 50, the worst case). May be repeated."),
     ] = [],
     model: ModelsOption = [],
     labels: PlanLabels = None,
 ) -> CommandResult:
-    """Images to know an accuracy to a given half-width."""
+    """Images needed to estimate an accuracy with a given half-width."""
     from regrade.studies import plan_accuracy
 
     source.check(assumed={"--accuracy": accuracy}, measured={"--model": model, "-l": labels})
     if not half_width > 0:
-        raise typer.BadParameter(f"--half-width must be above 0 points, got {half_width:g}")
+        raise typer.BadParameter(f"--half-width must be above 0, got {half_width:g}")
     if source.test_set:
         return _shown(
             source.workspace().plan_accuracy(
@@ -139,24 +151,27 @@ def difference(
     models: TwoOrMoreModels = None,
     difference: DifferenceOption = None,
     disagreement: Annotated[
-        float | None, typer.Option(min=0, max=100, help="Images on which exactly one of two models is right, in %.")
+        float | None,
+        typer.Option(min=0, max=100, help="Share of images on which exactly one of the two models is right, in %."),
     ] = None,
     accuracy: Annotated[
         float | None,
         typer.Option(
             min=0,
             max=100,
-            help="Instead of --disagreement: the better accuracy in %, as if the two erred independently.",
+            help="Instead of --disagreement: accuracy of the better model in %, assuming independent errors.",
         ),
     ] = None,
     images: Annotated[
-        int | None, typer.Option(min=1, help="Images at hand: adds the smallest detectable difference.")
+        int | None, typer.Option(min=1, help="Number of available images: adds the minimum detectable difference.")
     ] = None,
-    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs that will be tested together (default: 1).")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Number of pairs that are tested together (default: 1).")
+    ] = None,
     labels: PlanLabels = None,
     slice_: SliceOption = None,
 ) -> CommandResult:
-    """Images to tell two models apart on the same images, and the smallest difference that those at hand can show."""
+    """Images needed to detect a difference between two models, and the minimum detectable difference."""
     from regrade.studies import Contrast, plan_difference
 
     assumed = {"--disagreement": disagreement, "--accuracy": accuracy, "--images": images, "--pairs": pairs}
@@ -185,20 +200,20 @@ def rank(
     source: Source,
     models: TwoOrMoreModels = None,
     accuracy: Annotated[
-        list[float], typer.Option(min=0, max=100, help="An assumed accuracy in %; give two or more.")
+        list[float], typer.Option(min=0, max=100, help="Assumed accuracy in %; give two or more.")
     ] = [],
     disagreement: Annotated[
         float | None,
         typer.Option(
             min=0,
             max=100,
-            help="Images on which exactly one of two models is right, in % (default: independent errors).",
+            help="Share of images on which exactly one of two models is right, in % (default: independent errors).",
         ),
     ] = None,
     labels: PlanLabels = None,
     slice_: SliceOption = None,
 ) -> CommandResult:
-    """Images for each step of a ranking, for the best model to be ahead of all others, and for all steps together."""
+    """Images needed to separate neighboring models of a ranking, the best model from all others, and all models."""
     from regrade.studies import assumed_ranking
 
     assumed = {"--accuracy": accuracy, "--disagreement": disagreement}
@@ -223,28 +238,31 @@ def rank(
 def disparity(
     source: Source,
     difference: DifferenceOption = None,
-    accuracy: Annotated[float | None, typer.Option(help="The better group's assumed accuracy, in %.")] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Assumed accuracy of the better group, in %.")] = None,
     groups: Annotated[
         int | None,
-        typer.Option(help="Groups of which the best and the worst are compared (default: two named beforehand)."),
+        typer.Option(
+            help="Number of groups if the best and the worst are compared (default: two groups chosen in advance)."
+        ),
     ] = None,
     images: Annotated[
-        int | None, typer.Option(min=1, help="Images at hand per group: adds the smallest detectable disparity.")
+        int | None,
+        typer.Option(min=1, help="Number of available images per group: adds the minimum detectable disparity."),
     ] = None,
-    by: Annotated[str | None, typer.Option(help="With -t: the column with the groups, e.g. region.")] = None,
+    by: Annotated[str | None, typer.Option(help="With -t: column of the groups, e.g. region.")] = None,
     between: Annotated[
-        tuple[str, str] | None, typer.Option(help="With -t: these two groups, named beforehand, e.g. Europe Africa.")
+        tuple[str, str] | None, typer.Option(help="With -t: two groups chosen in advance, e.g. Europe Africa.")
     ] = None,
     model: ModelsOption = [],
 ) -> CommandResult:
-    """Images per group to show that accuracy differs between groups, such as regions."""
+    """Images per group needed to detect a difference in accuracy between groups, such as regions."""
     from regrade.studies import GroupContrast, plan_disparity
 
     assumed = {"--accuracy": accuracy, "--groups": groups, "--images": images}
     source.check(assumed=assumed, measured={"--by": by, "--between": between, "--model": model})
     if source.test_set:
         if by is None:
-            raise typer.BadParameter("name the column with the groups: --by")
+            raise typer.BadParameter("-t requires --by, the column of the groups")
         return _shown(
             source.workspace().plan_disparity(
                 source.test_set,
@@ -269,26 +287,29 @@ def disparity(
 @planned
 def review(
     source: Source,
-    models: Annotated[list[str] | None, typer.Argument(help="With -t: two models.")] = None,
+    models: Annotated[list[str] | None, typer.Argument(help="With -t: names of two models.")] = None,
     difference: DifferenceOption = None,
     differing: Annotated[
-        float | None, typer.Option(min=0, max=100, help="Images on which the two models' predictions differ, in %.")
+        float | None,
+        typer.Option(min=0, max=100, help="Share of images on which the predictions of the two models differ, in %."),
     ] = None,
     decisive: Annotated[
         float | None,
-        typer.Option(min=0, max=100, help="Of these, images on which exactly one is right, in % (default: 100)."),
+        typer.Option(
+            min=0, max=100, help="Share of these images on which exactly one model is right, in % (default: 100)."
+        ),
     ] = None,
-    images: Annotated[int | None, typer.Option(min=1, help="Images of the test set.")] = None,
+    images: Annotated[int | None, typer.Option(min=1, help="Number of images in the test set.")] = None,
     labels: PlanLabels = None,
 ) -> CommandResult:
-    """Decisions to tell two models apart in a review: only images on which their predictions differ matter."""
+    """Decisions needed to detect a difference between two models in a review of the images on which they differ."""
     from regrade.studies import ReviewedPair, plan_review
 
     assumed = {"--differing": differing, "--decisive": decisive, "--images": images}
     source.check(assumed=assumed, measured={"models": models, "-l": labels})
     if source.test_set:
         if models is None or len(models) != 2:
-            raise typer.BadParameter("name two models")
+            raise typer.BadParameter("give the names of two models")
         return _shown(
             source.workspace().plan_review(
                 models[0],
@@ -317,7 +338,7 @@ def _fraction(percent: float | None) -> float | None:
 
 
 def _assumed_pair(difference: float | None, disagreement: float | None, accuracy: float | None) -> tuple[float, float]:
-    """The difference and the share of disagreement of two models that are not named."""
+    """The difference and the disagreement of two assumed models, as fractions."""
     from regrade.stats import independent_disagreement
 
     if difference is None or (disagreement is None) == (accuracy is None):
@@ -335,4 +356,4 @@ def _assumed_pair(difference: float | None, disagreement: float | None, accuracy
 
 def _check_not_above(value: float, name: str, limit: float, option: str) -> None:
     if value > limit:
-        raise typer.BadParameter(f"{name}, {value:g} points, cannot be above {option}, {limit:g} %")
+        raise typer.BadParameter(f"{name} of {value:g} points cannot exceed {option}, {limit:g} %")

@@ -1,4 +1,4 @@
-"""regrade predict: images through models into the workspace."""
+"""regrade predict: run models on the images of test sets and store the predictions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DeviceName(StrEnum):
-    """Where a model runs."""
+    """The device that runs a model."""
 
     cpu = "cpu"
     cuda = "cuda"
@@ -27,7 +27,7 @@ class DeviceName(StrEnum):
 
 
 class PrecisionName(StrEnum):
-    """In which precision a model computes."""
+    """The numeric precision of a model."""
 
     fp32 = "fp32"
     bf16 = "bf16"
@@ -35,7 +35,7 @@ class PrecisionName(StrEnum):
 
 
 class InterpolationName(StrEnum):
-    """How pixels in between are found."""
+    """Interpolation used to resize images."""
 
     nearest = "nearest"
     bilinear = "bilinear"
@@ -43,7 +43,7 @@ class InterpolationName(StrEnum):
 
 
 class ResizerName(StrEnum):
-    """What resizes images."""
+    """The library that resizes images."""
 
     pillow = "pillow"
     torch = "torch"
@@ -53,91 +53,100 @@ class ResizerName(StrEnum):
 class Where(StrEnum):
     """Where models run."""
 
-    here = "here"
-    ray = "ray"
+    LOCAL = "here"
+    RAY = "ray"
 
 
 @shown
 def predict(
     model: Annotated[
-        list[str], typer.Argument(help="Models by prefix and name: onnx:FILE, torch:module:function, lite:NAME, ...")
+        list[str], typer.Argument(help="Models as PREFIX:NAME: onnx:FILE, torch:module:function, lite:NAME, ...")
     ],
-    test_set: Annotated[
-        list[str], typer.Option("--test-set", "-t", help="A test set that has images. May be repeated.")
-    ],
+    test_set: Annotated[list[str], typer.Option("--test-set", "-t", help="Test set with images. May be repeated.")],
     classes: Annotated[
-        str | None, typer.Option(help="The class space of models that do not say: a name, CSV, JSON or folder.")
+        str | None, typer.Option(help="Class space of models that do not declare one: a name, CSV, JSON or folder.")
     ] = None,
-    size: Annotated[int | None, typer.Option(min=1, help="The recipe's crop, for models that bring none.")] = None,
+    size: Annotated[
+        int | None, typer.Option(min=1, help="Crop size in pixels, for models without their own preprocessing.")
+    ] = None,
     short_side: Annotated[
-        int | None, typer.Option(min=1, help="To what the shorter side is resized before the crop; as --size if left.")
+        int | None, typer.Option(min=1, help="Size of the shorter side before the crop, in pixels (default: --size).")
     ] = None,
-    interpolation: Annotated[
-        InterpolationName | None, typer.Option(help="How pixels in between are found; bilinear if left.")
-    ] = None,
+    interpolation: Annotated[InterpolationName | None, typer.Option(help="Interpolation (default: bilinear).")] = None,
     mean: Annotated[
-        str | None, typer.Option(help="Mean of each channel on the scale of 0 to 1; ImageNet's if left. One: gray.")
+        str | None, typer.Option(help="Mean of each channel, in 0 to 1 (default: ImageNet's); one value: grayscale.")
     ] = None,
-    std: Annotated[str | None, typer.Option(help="Standard deviation of each channel, e.g. 0.229,0.224,0.225.")] = None,
-    device: Annotated[DeviceName, typer.Option(help="Where the models run.")] = DeviceName.cpu,
-    precision: Annotated[PrecisionName, typer.Option(help="In which precision they compute.")] = PrecisionName.fp32,
+    std: Annotated[
+        str | None,
+        typer.Option(help="Standard deviation of each channel, e.g. 0.229,0.224,0.225 (default: ImageNet's)."),
+    ] = None,
+    device: Annotated[DeviceName, typer.Option(help="Device that runs the models.")] = DeviceName.cpu,
+    precision: Annotated[PrecisionName, typer.Option(help="Numeric precision of the models.")] = PrecisionName.fp32,
     compile_: Annotated[
-        bool, typer.Option("--compile", help="Have torch compile the models first: pays on long runs.")
+        bool, typer.Option("--compile", help="Compile the models with torch.compile first; worthwhile for long runs.")
     ] = False,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Images a batch; found by the memory it may take if left.")
+        int | None, typer.Option(min=1, help="Images per batch (default: chosen by the available memory).")
     ] = None,
     memory: Annotated[
-        float | None, typer.Option(min=0.001, help="Gigabytes a batch may take; half of what is free if left.")
+        float | None,
+        typer.Option(min=0.001, help="Memory limit of a batch in gigabytes (default: half of the free memory)."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads that read and decode images; one a core if left.")
+        int | None,
+        typer.Option(min=1, help="Number of threads that read and decode images (default: one per CPU core)."),
     ] = None,
     resizer: Annotated[
         ResizerName | None,
-        typer.Option(help="What resizes images: pillow, torch (faster, about a gray level off; if left), gpu."),
+        typer.Option(
+            help="Library that resizes images: pillow, torch (faster, differs by about one gray level; default), gpu."
+        ),
     ] = None,
     keep: Annotated[
-        str, typer.Option(help="What else to keep, in half precision: scores, features or scores,features.")
+        str, typer.Option(help="What else to store, in half precision: scores, features or scores,features.")
     ] = "",
     allow_unreadable: Annotated[
         str | None,
         typer.Option(
-            metavar="N%", help="Share of images that may be unreadable (default: 5%, or 10 images where that is more)."
+            metavar="N%", help="Share of images that may be unreadable (default: 5%, but at least 10 images)."
         ),
     ] = None,
     retry_unreadable: Annotated[
-        bool, typer.Option("--retry-unreadable", help="Compute images again that are stored as unreadable.")
+        bool, typer.Option("--retry-unreadable", help="Predict images again that are stored as unreadable.")
     ] = False,
     on: Annotated[
-        Where, typer.Option(help="Where to compute: here, or on the machines of a Ray cluster.")
-    ] = Where.here,
-    address: Annotated[str | None, typer.Option(help="The cluster's address; the one that runs here if left.")] = None,
+        Where, typer.Option(help="Where models run: on this machine (here), or on the machines of a Ray cluster (ray).")
+    ] = Where.LOCAL,
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster (default: the one that runs on this machine).")
+    ] = None,
     per_machine: Annotated[
-        int | None, typer.Option(min=1, help="Workers a machine of the cluster takes at most.")
+        int | None, typer.Option(min=1, help="Maximum number of workers per machine of the cluster.")
     ] = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Predict every image of the test sets by every model, once; a run that was stopped goes on where it was.
+    """Run every model on every image of the test sets and store the predictions; an interrupted run can be resumed.
 
-    Exits with 3 if an image is unreadable: it has no prediction then, and counts as wrong. Too many of them stop the
-    run with an error before anything is stored. Of several models one that fails does not stop the others; the command
-    then exits with 1.
+    Exits with 3 if an image is unreadable: it then has no prediction and counts as wrong. Too many unreadable images
+    stop the run with an error before anything is stored. If one of several models fails, the others still run; the
+    command then exits with 1.
     """
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own keeps much of what it has freed
+    os.environ.setdefault(
+        "ARROW_DEFAULT_MEMORY_POOL", "system"
+    )  # Arrow's default pool does not return much of the freed memory
     from regrade.executors import RayCluster
 
-    if on is Where.here and (address or per_machine):
-        raise typer.BadParameter("--address and --per-machine speak of a cluster: give --on ray")
-    recipe = _recipe(size, short_side, interpolation, mean, std)
-    here = opened(workspace)
+    if on is Where.LOCAL and (address or per_machine):
+        raise typer.BadParameter("--address and --per-machine require --on ray")
+    preprocessing = _preprocessing(size, short_side, interpolation, mean, std)
+    ws = opened(workspace)
     try:
         with models_print_to_stderr(), prediction_bars() as watch:
-            run = here.predict(
+            run = ws.predict(
                 model,
                 test_sets=test_set,
                 classes=classes,
-                preprocessing=recipe,
+                preprocessing=preprocessing,
                 device=device.value,
                 precision=precision.value,
                 compile=compile_,
@@ -145,32 +154,32 @@ def predict(
                 memory=None if memory is None else int(memory * 1e9),
                 workers=workers,
                 resizer=resizer.value if resizer else None,
-                keep=[what.strip() for what in keep.split(",") if what.strip()],
+                keep=[name.strip() for name in keep.split(",") if name.strip()],
                 allow_unreadable=None if allow_unreadable is None else _share(allow_unreadable),
                 retry_unreadable=retry_unreadable,
-                cluster=RayCluster(address, per_machine=per_machine) if on is Where.ray else None,
+                cluster=RayCluster(address, per_machine=per_machine) if on is Where.RAY else None,
                 progress=watch,
             )
     except KeyboardInterrupt:
-        say("stopped: what is done is kept, and the same command goes on from there")
+        say("interrupted: finished batches are stored; run the same command again to resume")
         raise typer.Exit(130) from None
     if run.unreadable:
         count = f"unreadable images: {run.unreadable:,}"
-        say(f"{count}; they have no prediction and count as wrong; when they can be read, add --retry-unreadable")
+        say(f"{count}; they have no prediction and count as wrong; once they are readable, use --retry-unreadable")
     for failure in run.failures:
         say(f"error: {failure.reason}")
     return CommandResult(run.table(), run.as_dict(), exit_code=1 if run.failures else 3 if run.unreadable else 0)
 
 
-def _recipe(
+def _preprocessing(
     size: int | None, short_side: int | None, interpolation: InterpolationName | None, mean: str | None, std: str | None
 ) -> Preprocessing | None:
-    """The recipe that the options spell out, none if they are left."""
+    """The preprocessing that the options describe; None if no option is given."""
     from regrade.core import IMAGENET, Interpolation, Preprocessing
 
     if size is None:
         if any(option is not None for option in (short_side, interpolation, mean, std)):
-            raise typer.BadParameter("a recipe needs --size")
+            raise typer.BadParameter("--short-side, --interpolation, --mean and --std require --size")
         return None
     return Preprocessing(
         size,
@@ -182,7 +191,7 @@ def _recipe(
 
 
 def _share(text: str) -> float:
-    """A share of at most 1 from a percentage, such as 20% or 20."""
+    """A fraction from a percentage, such as 20% or 20."""
     try:
         percent = float(text.strip().removesuffix("%"))
     except ValueError:
@@ -196,4 +205,4 @@ def _numbers(text: str, option: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise typer.BadParameter(f"{option} takes numbers with commas between them, such as 0.5,0.5,0.5") from None
+        raise typer.BadParameter(f"{option} takes numbers separated by commas, such as 0.5,0.5,0.5") from None

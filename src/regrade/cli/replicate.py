@@ -1,4 +1,4 @@
-"""regrade replicate: a paper's own tables, recomputed."""
+"""regrade replicate: recompute the published figures of a paper."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 @shown
 def replicate(
     paper: Annotated[
-        str, typer.Argument(help="The paper: recht2019, shankar2020, vasudevan2022, albiero2023 or richards2023.")
+        str, typer.Argument(help="Paper: recht2019, shankar2020, vasudevan2022, albiero2023 or richards2023.")
     ],
     data: Annotated[
         Path | None,
-        typer.Option(help="The folder of its published data; without it they are downloaded once and verified."),
+        typer.Option(help="Folder of the paper's published data (default: downloaded once and verified)."),
     ] = None,
 ) -> CommandResult:
-    """Recompute every figure of a paper that its published data allow: as printed, as recomputed, and the outcome.
+    """Recompute the figures of a paper from its published data, and compare them with the printed ones.
 
-    A miss is a figure that is neither the printed one nor the value expected instead; the exit code is then 1.
+    A miss is a figure that differs from the printed value and from the expected correction; the exit code is then 1.
     """
     from regrade.core.amounts import amount
     from regrade.replicate import CellOutcome
@@ -42,10 +42,10 @@ def replicate(
 
 
 def _watching(files: Sequence[PublishedFile]) -> Iterable[PublishedFile]:
-    """Go through files with a progress bar on standard error, where someone is there to see it."""
+    """Iterate over files, with a progress bar on standard error if it is a terminal."""
     if not sys.stderr.isatty():
         return files
     from rich.console import Console
     from rich.progress import track
 
-    return track(files, description="fetching published files", console=Console(stderr=True), transient=True)
+    return track(files, description="downloading published files", console=Console(stderr=True), transient=True)

@@ -1,4 +1,4 @@
-"""regrade report: one page with everything that a workspace can tell."""
+"""regrade report: write a report of all results of a workspace."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ from regrade.core.amounts import amount
 
 def report(
     name: Annotated[
-        str | None, typer.Argument(help="The report's name in the workspace, its date if it has none.")
+        str | None, typer.Argument(help="Name of the report in the workspace (default: the current date).")
     ] = None,
     test_set: Annotated[
-        list[str], typer.Option("--test-set", "-t", help="Only these test sets. May be repeated.")
+        list[str],
+        typer.Option("--test-set", "-t", help="Report only on this test set. May be repeated (default: all)."),
     ] = [],
     original: Annotated[
         str | None,
         typer.Option(
-            help="The test set that the others are held against; the one with most models and images if not said."
+            help="Test set that the others are compared with (default: the one with the most models and images)."
         ),
     ] = None,
     labels: Annotated[
-        list[str], typer.Option("--labels", "-l", help="Use NAME@VERSION, not its newest. May be repeated.")
+        list[str],
+        typer.Option(
+            "--labels", "-l", help="Use NAME@VERSION instead of the newest version of a label set. May be repeated."
+        ),
     ] = [],
-    out: Annotated[Path | None, typer.Option(help="The folder to write, instead of reports/NAME.")] = None,
-    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a report that is there already.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Output folder (default: reports/NAME in the workspace).")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing report.")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Write one page that works offline and prints: findings in words, figures, tables, and what stands behind them.
+    """Write a report as one HTML page for offline use and printing: findings, figures, tables and their provenance.
 
-    Beside the page, index.html, are the figures (SVG, PNG, PDF), the tables (CSV, Markdown, LaTeX) and results.json.
-    Exits with 1 if a question could not be answered because files are damaged or missing: the page says so there.
+    The folder contains index.html, the figures (SVG, PNG, PDF), the tables (CSV, Markdown, LaTeX) and results.json.
+    Exits with 1 if a section could not be computed because files are damaged or missing; the page names them.
     """
     if name and out:
         raise typer.BadParameter("give a NAME or --out, not both")
@@ -52,8 +56,8 @@ def report(
         force=force,
         progress=watching_chapters,
     )
-    for number, one in enumerate(written.report.key_findings, start=1):
-        typer.echo(f"{number}. {one.finding.headline}. {one.finding.text}")
+    for number, key in enumerate(written.report.key_findings, start=1):
+        typer.echo(f"{number}. {key.finding.headline}. {key.finding.text}")
     for section in written.report.sections:
         if section.trouble:
             say(f"{section.title}: {section.trouble}")
@@ -64,7 +68,7 @@ def report(
 
 
 def watching_chapters(chapters: Sequence[str]) -> Iterable[str]:
-    """Tell each chapter as it is made: as a bar where someone is there to see it, as lines elsewhere."""
+    """Iterate over chapters and show progress: as a bar if standard error is a terminal, otherwise as lines."""
     if not sys.stderr.isatty():
         for chapter in chapters:
             say(chapter)

@@ -1,4 +1,4 @@
-"""regrade study: the questions of the papers, asked of a workspace."""
+"""regrade study: analyses from the literature on the predictions of a workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from regrade.cli.study_mistakes import mistakes
 from regrade.cli.study_people import people
 from regrade.cli.study_similarity import similarity
 
-app = typer.Typer(help="Studies: what the predictions of a workspace show together.", no_args_is_help=True)
+app = typer.Typer(
+    help="Studies of the predictions in a workspace: generalization, similarity, mistakes, and others.",
+    no_args_is_help=True,
+)
 app.command("confusion")(confusion)
 app.command("generalization")(generalization)
 app.command("geography")(geography)

@@ -1,4 +1,4 @@
-"""regrade study confusion: which images confuse an ensemble, and do they confuse other models too?"""
+"""regrade study confusion: score images by the confusion of an ensemble, and test other models on the hard ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
 from regrade.core.amounts import amount
 
-_HEAD = 24  # lines of a table that a terminal shows at once
+_HEAD = 24  # rows of a table on a terminal
 
 
 class Base(StrEnum):
-    """The base of the logarithm."""
+    """Base of the logarithm."""
 
     bits = "2"
     nats = "e"
@@ -45,46 +45,50 @@ def confusion(
     ensemble: Annotated[
         list[str],
         typer.Option(
-            help="The ensemble whose confusion it is; further ones are compared with it. May be repeated; the only one "
-            "that is stored unless given."
+            help="Ensemble that scores the images; further ones are compared with it. May be repeated (default: the "
+            "only stored ensemble)."
         ),
     ] = [],
     member: Annotated[
         list[str],
-        typer.Option(help="Models with stored scores as the ensemble, of one epoch. May be repeated."),
+        typer.Option(help="Model with stored scores, as a member of an ensemble of one epoch. May be repeated."),
     ] = [],
-    model: Annotated[list[str], typer.Option(help="Hold only these models against it. May be repeated.")] = [],
-    above: Annotated[float | None, typer.Option(help="Hard images have at least this score.")] = None,
+    model: Annotated[list[str], typer.Option(help="Evaluate only this model. May be repeated (default: all).")] = [],
+    above: Annotated[float | None, typer.Option(help="Images with at least this score are hard.")] = None,
     hardest: Annotated[
-        int | None, typer.Option(min=1, help="Hard images are the hardest so many; a tenth of all unless given.")
+        int | None, typer.Option(min=1, help="Keep the N hardest images (default: a tenth of all images).", metavar="N")
     ] = None,
-    per_class: Annotated[bool, typer.Option("--per-class", help="The hardest so many of each class.")] = False,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="With --hardest: the N hardest images of each class.")
+    ] = False,
     write: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Store the hard images: as test set NAME, and as slice NAME of this one."),
+        typer.Option(
+            metavar="NAME", help="Store the hard images as test set NAME, and as slice NAME of this test set."
+        ),
     ] = None,
     unlabeled: Annotated[
         str | None,
-        typer.Option(help="Expect models' errors on this test set, without its labels.", metavar="TEST_SET"),
+        typer.Option(help="Predict the models' errors on this test set without using its labels.", metavar="TEST_SET"),
     ] = None,
     show: Annotated[
         Show | None,
         typer.Option(
-            help="Another table. bins: error by score. images: the score of each. distribution: of the scores. "
-            "checkpoints: what fewer epochs or seeds give. ranks: between ensembles or seeds. expected: --unlabeled."
+            help="Table to print. bins: error by score. images: score per image. distribution: of the scores. "
+            "checkpoints: with fewer epochs or seeds. ranks: correlation of ensembles or seeds. expected: --unlabeled."
         ),
     ] = None,
-    base: Annotated[Base, typer.Option(help="Of the logarithm: scores are in bits unless given.")] = Base.bits,
-    bin_width: Annotated[float, typer.Option("--bin", help="How wide bins of scores are.")] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws of images behind some intervals.")] = 0,
+    base: Annotated[Base, typer.Option(help="Base of the logarithm: 2 (bits), e (nats) or 10 (hartleys).")] = Base.bits,
+    bin_width: Annotated[float, typer.Option("--bin", help="Width of the score bins.")] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap intervals.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Score images by how they confuse an ensemble in training: errors by score, hard images and who fails on them."""
+    """Score images by the confusion of an ensemble during training; show errors by score and on the hard images."""
     from regrade.studies import ConfusionPart
 
-    here = opened(workspace)
-    result = here.confusion(
+    ws = opened(workspace)
+    result = ws.confusion(
         test_set,
         ensembles=ensemble,
         members=member,
@@ -98,17 +102,17 @@ def confusion(
         seed=seed,
         progress=watching,
     )
-    part = show or (Show.expected if unlabeled else None)
-    if part:
-        table = result.part(ConfusionPart(part.value))
+    selected = show or (Show.expected if unlabeled else None)
+    if selected:
+        table = result.part(ConfusionPart(selected.value))
     else:
         table = result.table()
-        others = ", ".join(each.value for each in result.parts)
-        table = replace(table, notes=(*table.notes, f"further tables with --show: {others}"))
+        tables = ", ".join(part.value for part in result.parts)
+        table = replace(table, notes=(*table.notes, f"further tables with --show: {tables}"))
     if write is not None:
-        kept = here.keep_hard_set(result, write)
-        images = amount(len(kept.test_set), "image")
-        missing = "" if kept.images else ", without images as the source has none"
-        say(f"{'test set' if kept.new else 'unchanged: test set'} and slice {write} of {test_set}: {images}{missing}")
+        stored = ws.keep_hard_set(result, write)
+        images = amount(len(stored.test_set), "image")
+        missing = "" if stored.images else ", without images as the source has none"
+        say(f"{'test set' if stored.new else 'unchanged: test set'} and slice {write} of {test_set}: {images}{missing}")
     draw(result, figure)
     return CommandResult(table, result.as_dict(), _HEAD)

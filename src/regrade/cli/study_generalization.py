@@ -1,4 +1,4 @@
-"""regrade study generalization: do accuracies hold on new test sets?"""
+"""regrade study generalization: compare accuracies on new test sets with the original one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import MapOption, WithinOption, WorkspaceOption, opened
 from regrade.cli.output import watching
 
-_HEAD = 24  # lines of a table that a terminal shows at once
+_HEAD = 24  # rows of a table on a terminal
 
 
 class LineScale(StrEnum):
-    """The scale on which accuracies lie on a line."""
+    """The scale on which a line is fitted to the accuracies."""
 
     linear = "linear"
     probit = "probit"
@@ -26,25 +26,28 @@ class LineScale(StrEnum):
 
 @shown
 def generalization(
-    original: Annotated[str, typer.Option(help="The original test set.")],
-    new: Annotated[list[str], typer.Option(help="A new test set. May be repeated.")],
-    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    original: Annotated[str, typer.Option(help="Original test set.")],
+    new: Annotated[list[str], typer.Option(help="New test set. May be repeated.")],
+    model: Annotated[list[str], typer.Option(help="Use only this model. May be repeated (default: all).")] = [],
     standard: Annotated[
-        list[str], typer.Option(help="Draw the lines through these models only. May be repeated.")
+        list[str], typer.Option(help="Fit the lines to this model only. May be repeated (default: all).")
     ] = [],
     scale: Annotated[
-        LineScale, typer.Option(help="The scale of the figure, and of the line that effective robustness is against.")
+        LineScale, typer.Option(help="Scale of the figure, and of the line that defines effective robustness.")
     ] = LineScale.logit,
     within: WithinOption = None,
     class_map: MapOption = None,
     bootstrap: Annotated[
-        bool, typer.Option("--bootstrap", help="Add least-squares lines with the percentile intervals of papers.")
+        bool,
+        typer.Option(
+            "--bootstrap", help="Add least-squares lines with bootstrap percentile intervals, as in the papers."
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws of models for --bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of --bootstrap.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Hold models' accuracies on new test sets against the original: gaps, ranks, lines, robustness, overfitting."""
+    """Compare accuracies on new test sets with the original: gaps, ranks, linear fits, robustness, overfitting."""
     result = opened(workspace).generalization(
         original,
         new,

@@ -1,4 +1,4 @@
-"""regrade study geography: are models right everywhere alike, and does progress reach everyone?"""
+"""regrade study geography: how does accuracy vary by region or income, and does progress reach every group?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regrade.cli.output import say, watching
 if TYPE_CHECKING:
     from regrade.studies import Geography
 
-_HEAD = 24  # lines of a table that a terminal shows at once
+_HEAD = 24  # rows of a table on a terminal
 
 
 class Show(StrEnum):
@@ -31,48 +31,49 @@ class Show(StrEnum):
 def geography(
     test_set: TestSetOption,
     by: Annotated[
-        str, typer.Option(help="The column of groups: region, country, income or any other; numbers are cut.")
+        str,
+        typer.Option(help="Column of the groups: region, country, income or any other; numeric columns are binned."),
     ],
-    original: Annotated[
-        str | None, typer.Option(help="The test set that progress is measured on, such as imagenet-val.")
-    ] = None,
+    original: Annotated[str | None, typer.Option(help="Test set that measures progress, such as imagenet-val.")] = None,
     standard: Annotated[
-        list[str], typer.Option(help="A standard test set, to hold progress against. May be repeated.")
+        list[str], typer.Option(help="Standard test set to compare the rate of progress with. May be repeated.")
     ] = [],
-    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
-    top: Annotated[int, typer.Option(min=1, help="Right if the label is among the best so many.")] = 1,
+    model: Annotated[list[str], typer.Option(help="Use only this model. May be repeated (default: all).")] = [],
+    top: Annotated[int, typer.Option(min=1, help="Compute top-N accuracy.", metavar="N")] = 1,
     between: Annotated[
-        tuple[str, str] | None, typer.Option(help="The difference of these two groups.", metavar="GROUP GROUP")
+        tuple[str, str] | None,
+        typer.Option(help="Show the difference between these two groups.", metavar="GROUP GROUP"),
     ] = None,
     clusters: Annotated[
         str | None,
-        typer.Option(help="The column of what was drawn together; household, if the set has such a column."),
+        typer.Option(help="Column of the sampling clusters (default: household, if there is such a column)."),
     ] = None,
-    parts: Annotated[int | None, typer.Option(min=2, help="Into how many parts numbers are cut; 4.")] = None,
+    parts: Annotated[int | None, typer.Option(min=2, help="Number of bins of a numeric column (default: 4).")] = None,
     growth: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            help="Hold the disparity of a strong model against that of a weak one; without it the best and the weakest "
-            "quarter on the original.",
+            help="Compare the disparity of a strong model with that of a weak one (default: the best and the weakest "
+            "quarter on the original test set).",
             metavar="MODEL MODEL",
         ),
     ] = None,
     class_map: Annotated[
         Path | None,
-        typer.Option(help="CSV or JSON from the labels' classes to the predicted ones, instead of the set's own map."),
+        typer.Option(help="CSV or JSON map from label classes to predicted classes (default: the test set's own map)."),
     ] = None,
     show: Annotated[
-        Show, typer.Option(help="models: one line each. groups: a line a model and group. progress: rates and gaps.")
+        Show,
+        typer.Option(help="models: one row per model. groups: one row per model and group. progress: rates and gaps."),
     ] = Show.models,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws of models behind the intervals of rates.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap intervals.")] = 0,
     figure: FigureOption = None,
     world_map: Annotated[
         Path | None,
-        typer.Option("--map", help="Also draw the best model's accuracies on a map, as .html, .svg, .png or .pdf."),
+        typer.Option("--map", help="Also save a map of the best model's accuracies: .html, .svg, .png or .pdf."),
     ] = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Study models by region, country, income or any group: accuracies, disparities, and whom progress reaches."""
+    """Study accuracy by region, country, income or any group: accuracies, disparities, and progress by group."""
     from regrade.studies import GeographyPart
 
     result = opened(workspace).geography(
@@ -97,7 +98,7 @@ def geography(
 
 
 def _draw_map(result: Geography, path: Path) -> None:
-    """Save the map; groups that have none are told, and the study is shown all the same."""
+    """Save the map; if the groups cannot be drawn on a map, print the reason and continue."""
     from regrade.core import UndefinedError
     from regrade.report import map_figure
 

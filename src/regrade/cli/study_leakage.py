@@ -1,4 +1,4 @@
-"""regrade study leakage: are the images of a test set in a training set too?"""
+"""regrade study leakage: find images of a test set that are also in a training set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from regrade.cli.output import say, watching, watching_images
 if TYPE_CHECKING:
     from regrade.studies import Leakage
 
-HEAD = 24  # lines of a table that a terminal shows at once
+HEAD = 24  # rows of a table on a terminal
 
 
 class Show(StrEnum):
@@ -30,7 +30,7 @@ class Show(StrEnum):
 
 
 class SearchEngine(StrEnum):
-    """What searches."""
+    """The library that searches for neighbors."""
 
     numpy = "numpy"
     torch = "torch"
@@ -41,25 +41,27 @@ class SearchEngine(StrEnum):
 ByOption = Annotated[
     str,
     typer.Option(
-        help="Distances, with commas: exact, pixels, dssim, phash; in a workspace features too. The first four unless "
-        "given."
+        help="Distances, separated by commas: exact, pixels, dssim, phash; in a workspace also features (default: the "
+        "first four)."
     ),
 ]
 NearOption = Annotated[
     list[str],
-    typer.Option(help="Another cut than the usual one, e.g. phash=6. May be repeated.", metavar="DISTANCE=CUT"),
+    typer.Option(help="Override a distance threshold, e.g. phash=6. May be repeated.", metavar="DISTANCE=THRESHOLD"),
 ]
-MostOption = Annotated[int, typer.Option(help="How many near duplicates an image lists at most.")]
-SizeOption = Annotated[int, typer.Option(help="The side to which images are scaled, a multiple of 32.")]
+MostOption = Annotated[int, typer.Option(help="Maximum number of near duplicates per image.")]
+SizeOption = Annotated[int, typer.Option(help="Images are scaled to this many pixels per side, a multiple of 32.")]
 EngineOption = Annotated[
-    SearchEngine, typer.Option(help="What searches; cuda and torch need torch, faiss needs faiss.")
+    SearchEngine, typer.Option(help="Search library; cuda and torch require torch, faiss requires faiss.")
 ]
 PairsOption = Annotated[
-    Path | None, typer.Option(help="Write the pairs for people to judge: .csv, or .html with both images.")
+    Path | None, typer.Option(help="Write the pairs to a file for manual review: .csv, or .html with both images.")
 ]
 ShowOption = Annotated[
     Show | None,
-    typer.Option(help="Another table. models: accuracies with and without. pairs: all of them. groups: within a set."),
+    typer.Option(
+        help="Table to print. models: accuracy with and without duplicates. pairs: all pairs. groups: within one set."
+    ),
 ]
 
 
@@ -68,11 +70,13 @@ def leakage(
     test_set: TestSetOption,
     against: Annotated[
         str | None,
-        typer.Option(help="The training set: a test set of the workspace, or a folder. Within the set unless given."),
+        typer.Option(
+            help="Training set: a test set of the workspace, or a folder (default: search within the test set)."
+        ),
     ] = None,
     by: ByOption = "",
     near: NearOption = [],
-    model: Annotated[str | None, typer.Option(help="Compare the features of this model too.")] = None,
+    model: Annotated[str | None, typer.Option(help="Also compare the features of this model.")] = None,
     most: MostOption = 10,
     size: SizeOption = 256,
     engine: EngineOption = SearchEngine.numpy,
@@ -81,15 +85,15 @@ def leakage(
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Are images of a test set in another set too? Twins by pixels and by looks, and every model without them.
+    """Find exact and near duplicates between a test set and another set, and grade every model without them.
 
-    Signatures of images are kept in the workspace: what was looked at once is not decoded again.
+    Signatures of images are stored in the workspace, so that later searches do not decode the images again.
     """
     result = opened(workspace).leakage(
         test_set,
         against=against,
         by=distances(by),
-        near=cuts(near),
+        near=thresholds(near),
         model=model,
         most=most,
         size=size,
@@ -103,7 +107,7 @@ def leakage(
 
 
 def shown_leakage(result: Leakage, show: Show | None, pairs: Path | None) -> CommandResult:
-    """What a search found as a command shows it."""
+    """The result of a search, with the selected table."""
     from regrade.studies import LeakagePart
 
     if pairs is not None:
@@ -111,25 +115,25 @@ def shown_leakage(result: Leakage, show: Show | None, pairs: Path | None) -> Com
     if show is not None:
         return CommandResult(result.part(LeakagePart(show.value)), result.as_dict(), HEAD)
     table = result.table()
-    others = [part.value for part in result.parts if part is not LeakagePart.DISTANCES]
-    notes = (f"further tables with --show: {', '.join(others)}",) if others else ()
+    tables = [part.value for part in result.parts if part is not LeakagePart.DISTANCES]
+    notes = (f"further tables with --show: {', '.join(tables)}",) if tables else ()
     return CommandResult(replace(table, notes=(*table.notes, *notes)), result.as_dict(), HEAD)
 
 
 def distances(by: str) -> list[str]:
-    """Distances as they are typed, with commas."""
+    """The names in a list that is separated by commas."""
     return [name.strip() for name in by.split(",") if name.strip()]
 
 
-def cuts(near: list[str]) -> dict[str, float]:
-    """Cuts as they are typed: a distance, an equals sign and a number."""
+def thresholds(near: list[str]) -> dict[str, float]:
+    """Thresholds by distance, from texts such as ``phash=6``."""
     from regrade.core import InputError
 
-    found = {}
+    by_distance = {}
     for text in near:
         name, _, number = text.partition("=")
         try:
-            found[name.strip()] = float(number)
+            by_distance[name.strip()] = float(number)
         except ValueError:
-            raise InputError(f"a cut is given as distance=number, e.g. phash=6, got {text!r}") from None
-    return found
+            raise InputError(f"--near takes DISTANCE=THRESHOLD, e.g. phash=6, got {text!r}") from None
+    return by_distance

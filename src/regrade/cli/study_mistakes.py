@@ -1,4 +1,4 @@
-"""regrade study mistakes: which mistakes are any, of what kind, how grave, and whose?"""
+"""regrade study mistakes: classify the mistakes of models by category and severity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regrade.cli.options import CollapsedOption, TestSetOption, WorkspaceOption,
 from regrade.cli.output import say, watching
 from regrade.core.amounts import amount
 
-_HEAD = 24  # lines of a table that a terminal shows at once
+_HEAD = 24  # rows of a table on a terminal
 
 
 class Show(StrEnum):
@@ -34,49 +34,51 @@ class Show(StrEnum):
 @shown
 def mistakes(
     test_set: TestSetOption,
-    labels: Annotated[str, typer.Option("--labels", "-l", help="The label set: NAME or NAME@VERSION.")],
+    labels: Annotated[str, typer.Option("--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.")],
     model: Annotated[
         list[str],
-        typer.Option(help="Only these models; one without predictions stands for its review. May be repeated."),
+        typer.Option(
+            help="Use only this model; a model without predictions is studied by its mistake review. May be repeated."
+        ),
     ] = [],
     against: Annotated[
-        str | None, typer.Option(help="Hold the others against this model: mistakes fixed, new and common.")
+        str | None, typer.Option(help="Compare the other models with this one: mistakes fixed, new and common.")
     ] = None,
     show: Annotated[
         Show | None,
         typer.Option(
-            help="Another table. triage: suggested kinds of errors. agreement: these beside people's. categories: by "
-            "severity, with chi-square. distance: in the hierarchy. pairs: confused classes. compare: --against. "
-            "major: the slice of major mistakes."
+            help="Table to print. triage: suggested categories. agreement: of suggested and people's categories. "
+            "categories: by severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. "
+            "compare: --against. major: the slice of major mistakes."
         ),
     ] = None,
-    relabeled: Annotated[
-        str | None, typer.Option(help="Labels that came later, to see what they make of the mistakes.")
-    ] = None,
+    relabeled: Annotated[str | None, typer.Option(help="Later label set: show how many mistakes it accepts.")] = None,
     collapsed: CollapsedOption = False,
     also: Annotated[
-        list[str], typer.Option(help="Compare with the reviews of mistakes on this test set too. May be repeated.")
+        list[str], typer.Option(help="Also compare with the mistake reviews of this test set. May be repeated.")
     ] = [],
     pairs_from: Annotated[
         str | None,
-        typer.Option(help="The label set that shows which classes occur together: real, or else --labels."),
+        typer.Option(
+            help="Label set that shows which classes occur together (default: real if stored, otherwise --labels)."
+        ),
     ] = None,
     least_major: Annotated[
         int | None,
-        typer.Option(help="How many reviews make an image a major mistake; three of four of them unless given."),
+        typer.Option(help="Number of reviews that must call a mistake major (default: three quarters of the reviews)."),
     ] = None,
     save_major: Annotated[
-        str | None, typer.Option(help="Keep the slice of major mistakes under this name.", metavar="NAME")
+        str | None, typer.Option(help="Store the slice of major mistakes under this name.", metavar="NAME")
     ] = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Study mistakes: what people or a triage make of them, confused classes, and what newer models fix."""
+    """Study mistakes: categories by people or by an automatic triage, confused classes, and what newer models fix."""
     from regrade.core import InputError
     from regrade.studies import MistakePart
 
-    here = opened(workspace)
-    result = here.mistakes(
+    ws = opened(workspace)
+    result = ws.mistakes(
         test_set,
         labels=labels,
         relabeled=relabeled,
@@ -92,14 +94,14 @@ def mistakes(
     if shown_part:
         table = result.part(MistakePart(shown_part.value))
     else:
-        others = ", ".join(part.value for part in result.parts if part is not MistakePart.FLOW)
+        tables = ", ".join(part.value for part in result.parts if part is not MistakePart.FLOW)
         table = result.table()
-        table = replace(table, notes=(*table.notes, f"further tables with --show: {others}"))
+        table = replace(table, notes=(*table.notes, f"further tables with --show: {tables}"))
     if save_major is not None:
         if result.major is None:
-            raise InputError("there are no reviews of mistakes, so no slice of major ones: regrade import mistakes")
-        kept = here.keep_slices(result.major.as_slices(save_major))
-        words = f"{save_major} of {test_set}: {amount(result.major.images, 'image')}"
-        say(f"{'slice' if kept.new else 'unchanged: slice'} {words}")
+            raise InputError("--save-major requires mistake reviews: add them with regrade import mistakes")
+        stored = ws.keep_slices(result.major.as_slices(save_major))
+        summary = f"{save_major} of {test_set}: {amount(result.major.images, 'image')}"
+        say(f"{'slice' if stored.new else 'unchanged: slice'} {summary}")
     draw(result, figure)
     return CommandResult(table, result.as_dict(), _HEAD)

@@ -1,4 +1,4 @@
-"""regrade study people: people and models on the same images."""
+"""regrade study people: compare people with models on the same images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import watching
 
-_HEAD = 40  # lines of a table that a terminal shows at once
+_HEAD = 40  # rows of a table on a terminal
 
 
 class Show(StrEnum):
@@ -34,43 +34,45 @@ class Show(StrEnum):
 
 
 _NEEDS = {
-    Show.subsets: "it needs images of a group of classes (--subset), or times",
-    Show.tests: "it needs a model",
-    Show.times: "it needs people whose times are known",
-    Show.agreement: "it needs two people who answered the same images",
+    Show.subsets: "it requires images of a class group (--subset), or answer times",
+    Show.tests: "it requires a model",
+    Show.times: "it requires people with answer times",
+    Show.agreement: "it requires two people who answered the same images",
 }
 
 
 @shown
 def people(
     test_set: TestSetOption,
-    person: Annotated[list[str], typer.Option(help="Only these people. May be repeated.")] = [],
-    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    person: Annotated[list[str], typer.Option(help="Use only this person. May be repeated (default: all).")] = [],
+    model: Annotated[list[str], typer.Option(help="Use only this model. May be repeated (default: all).")] = [],
     labels: Annotated[
-        str | None, typer.Option("--labels", "-l", help="Right is what is right under this label set: NAME or NAME@V.")
+        str | None, typer.Option("--labels", "-l", help="Score against this label set: NAME or NAME@VERSION.")
     ] = None,
     rule: RuleOption = None,
     collapsed: CollapsedOption = False,
     subset: Annotated[
         list[str],
         typer.Option(
-            help="A group of classes, or all but one: objects, 'without dogs'. May be repeated; these and organisms if "
-            "none is given."
+            help="Class group, or all classes but a group: objects, 'without dogs'. May be repeated (default: both and "
+            "organisms)."
         ),
     ] = [],
-    fast_seconds: Annotated[float, typer.Option(min=0, help="What is fast for the median person.")] = 60.0,
+    fast_seconds: Annotated[
+        float, typer.Option(min=0, help="Images that the median person answers within this many seconds are fast.")
+    ] = 60.0,
     show: Annotated[
         Show,
         typer.Option(
-            help="Which table. subsets: what they change, against random classes. tests: McNemar, every person against "
-            "every model. times: time and accuracy. agreement: between people. missed: images wrong for all."
+            help="Table to print. subsets: effect of --subset, compared with random classes. tests: McNemar test of "
+            "every person and model. times: time and accuracy. agreement: between people. missed: images wrong for all."
         ),
     ] = Show.accuracy,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random sets of classes.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the random sets of classes.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Hold people against models on the same images: accuracy by subset, tests, agreement, time, what all miss."""
+    """Compare people with models on the same images: accuracy by subset, tests, agreement, time, common errors."""
     from regrade.core import InputError
 
     result = opened(workspace).people(
@@ -95,6 +97,6 @@ def people(
     }
     table = tables[show]()
     if not table.rows and show in _NEEDS:
-        raise InputError(f"there is nothing to show as {show.value}: {_NEEDS[show]}")
+        raise InputError(f"the table {show.value} is empty: {_NEEDS[show]}")
     draw(result, figure)
     return CommandResult(table, result.as_dict(), _HEAD)

@@ -1,4 +1,4 @@
-"""regrade testsets: list, show, add, corrupt, check, catalog, download."""
+"""regrade testsets: list, show, add, corrupt, check and download test sets; show the catalog."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class FolderLayout(StrEnum):
-    """What the names of class folders are."""
+    """How the names of class folders are read."""
 
     PROVEN = "proven"
     ID = "id"
@@ -41,35 +41,37 @@ class FolderLayout(StrEnum):
     FLAT = "flat"
 
 
-_MANY_VALUES = 200  # of a group column: more are told, not listed
+_MANY_VALUES = 200  # group columns with more values are not listed
 
-app = typer.Typer(help="The test sets of a workspace.", no_args_is_help=True)
+_KEYS = {"command": "recipe"}  # keys of the output that differ from the field of `CatalogEntry`
+
+app = typer.Typer(help="List, add, check and download test sets.", no_args_is_help=True)
 
 
 @app.command("list")
 @shown
 def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
-    """List the test sets; one that is damaged is named and left out, and the exit code is then 1."""
+    """List the test sets; damaged ones are skipped and reported, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    store, unreadable = opened(workspace).store, ListErrors()
+    store, errors = opened(workspace).store, ListErrors()
     keys = ("test_set", "examples", "classes", "class_space", "groups", "images", "models", "labels", "digest")
     rows, notes = [], []
     for name in store.test_set_names():
-        with unreadable.left_out():
-            row, images_were_at = _listed(store, name)
+        with errors.skip_unreadable():
+            row, missing_path = _row_of(store, name)
             rows.append(row)
-            if images_were_at is not None:
+            if missing_path is not None:
                 notes.append(
-                    f"the images of {name} are not at {images_were_at}: bring them back, or register their new place "
+                    f"the images of {name} are no longer at {missing_path}: restore them, or register their new path "
                     f"with regrade testsets add {name} PATH"
                 )
     table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows), tuple(notes))
-    return unreadable.shown_with(table, {"test_sets": table.records()})
+    return errors.result_with(table, {"test_sets": table.records()})
 
 
-def _listed(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None]:
-    """One line of the list, and where images of the test set were registered that are missing now."""
+def _row_of(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None]:
+    """The row of a test set in the list, and the registered path of its images if they are missing."""
     from regrade.testsets import images_are_missing
 
     test_set = store.test_set(name)
@@ -86,27 +88,28 @@ def _listed(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None
 @app.command("show")
 @shown
 def show_(
-    name: Annotated[str, typer.Argument(help="The test set.")], workspace: WorkspaceOption = Path()
+    name: Annotated[str, typer.Argument(help="Name of the test set.")], workspace: WorkspaceOption = Path()
 ) -> CommandResult:
-    """Show what a test set can be sliced by, with the sizes, and the class map that is stored with it.
+    """Show the slices of a test set with their sizes, and the class map that is stored with it.
 
-    Slices are groups of classes, values of group columns, and what came later by `regrade import slices`.
+    Slices are class groups, values of group columns, and slices added by `regrade import slices`.
     """
     from regrade.core import Column, Table
 
     store = opened(workspace).store
-    found = store.test_set(name)
-    sizes = {slice_: int(found.slice(slice_).sum()) for slice_ in (*found.class_space.groups, *found.subsets)}
-    counts = {column: Counter(values) for column, values in found.group_columns.items()}
+    test_set = store.test_set(name)
+    sizes = {slice_: int(test_set.slice(slice_).sum()) for slice_ in (*test_set.class_space.groups, *test_set.subsets)}
+    counts = {column: Counter(values) for column, values in test_set.group_columns.items()}
     listed = {column: values for column, values in counts.items() if len(values) <= _MANY_VALUES}
     sizes |= {f"{column}={value}": values[value] for column, values in listed.items() for value in sorted(values)}
     rows = tuple(sizes.items())
-    title = f"slices of {name}: {len(found):,} examples in {len(set(found.labels[found.labeled])):,} classes"
-    class_map = store.class_map(found)
-    notes = [] if class_map is None else [_map_in_words(class_map)]
+    classes = len(set(test_set.labels[test_set.labeled]))
+    title = f"slices of {name}: {len(test_set):,} examples in {classes:,} classes"
+    class_map = store.class_map(test_set)
+    notes = [] if class_map is None else [_describe_map(class_map)]
     notes += [f"{column}: {len(counts[column]):,} values, not listed" for column in counts if column not in listed]
     table = Table(title, (Column("slice", "slice"), Column("examples", "examples")), rows, tuple(notes))
-    data: dict[str, Any] = {"test_set": name, "examples": len(found), "slices": table.records(), "class_map": None}
+    data: dict[str, Any] = {"test_set": name, "examples": len(test_set), "slices": table.records(), "class_map": None}
     if class_map is not None:
         data["class_map"] = {
             "source": class_map.source.name,
@@ -120,18 +123,21 @@ def show_(
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="What to call the test set; a name of the catalog brings its classes.")],
+    name: Annotated[
+        str, typer.Argument(help="Name for the test set; with a name from the catalog, its class space is known.")
+    ],
     path: Annotated[
         Path,
         typer.Argument(
-            help="Images as a folder, table, tar shards, Parquet, NPY or NPZ; or a table of ids and labels."
+            help="Images as a folder, table of paths, tar shards, Parquet, NPY or NPZ; or a table of ids and labels."
         ),
     ],
     classes: Annotated[
-        str | None, typer.Option(help="The class space: imagenet-1k, ..., or a CSV, JSON or folder of your own.")
+        str | None, typer.Option(help="Class space: imagenet-1k, ..., or your own CSV, JSON or folder.")
     ] = None,
     layout: Annotated[
-        FolderLayout, typer.Option(help="What the names of class folders are; proven: whichever alone fits them all.")
+        FolderLayout,
+        typer.Option(help="How class folders are named; proven: detect the only naming that fits all of them."),
     ] = FolderLayout.PROVEN,
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
@@ -139,16 +145,19 @@ def add(
     class_numbers: NumbersOption = ClassNumbers.auto,
     class_map: Annotated[
         Path | None,
-        typer.Option("--map", help="CSV or JSON from its classes to those that models predict; stored with the set."),
+        typer.Option(
+            "--map",
+            help="CSV or JSON map from its classes to the classes that models predict; stored with the test set.",
+        ),
     ] = None,
-    map_source: Annotated[str, typer.Option(help="The class space that --map maps from.")] = "imagenet-1k",
+    map_source: Annotated[str, typer.Option(help="Class space of the predictions in --map.")] = "imagenet-1k",
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Add a test set, with or without images; the images stay where they are.
+    """Add a test set, with or without images; the images are not copied.
 
-    A set that is labeled in other classes than models predict (objectnet, geode, dollarstreet, or your own with --map)
-    keeps the map between them, and is graded by it.
+    Test sets with other classes than models predict (objectnet, geode, dollarstreet, or your own with --map) are stored
+    with a class map, which is used for grading.
     """
     done = opened(workspace).add_test_set(
         name,
@@ -163,9 +172,9 @@ def add(
     parts = [f"{len(done.test_set):,} examples" + ("" if labeled else " without labels")]
     parts.append(f"images by reader {done.source.reader}" if done.source else "without images")
     if done.missing:
-        parts.append("none of those it lists is there" if done.source is None else f"{done.missing:,} of them missing")
+        parts.append("all listed images are missing" if done.source is None else f"{done.missing:,} of them missing")
     if done.class_map is not None:
-        parts.append(_map_in_words(done.class_map))
+        parts.append(_describe_map(done.class_map))
     line = f"{'added' if done.new else 'unchanged:'} test set {name}: {', '.join(parts)}"
     data = {
         "test_set": name,
@@ -181,58 +190,65 @@ def add(
 
 @app.command()
 def corrupt(
-    test_set: Annotated[str, typer.Argument(help="A test set that has images, e.g. imagenet-val.")],
-    name: Annotated[str, typer.Option(help="What to call the corrupted test set.")],
+    test_set: Annotated[str, typer.Argument(help="Test set with images, e.g. imagenet-val.")],
+    name: Annotated[str, typer.Option(help="Name for the corrupted test set.")],
     corruption: Annotated[
-        list[str], typer.Option(help="Only this corruption, e.g. gaussian_noise. May be repeated.")
+        list[str],
+        typer.Option(help="Use only this corruption, e.g. gaussian_noise. May be repeated (default: all 15)."),
     ] = [],
-    severity: Annotated[list[int], typer.Option(help="Only this severity, 1 to 5. May be repeated.")] = [],
-    images: Annotated[int | None, typer.Option(help="Only so many images, drawn at random.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of images.")] = 0,
+    severity: Annotated[
+        list[int], typer.Option(help="Use only this severity, 1 to 5. May be repeated (default: all 5).")
+    ] = [],
+    images: Annotated[
+        int | None, typer.Option(help="Use a random sample of N images (default: all).", metavar="N")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the sample.")] = 0,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Make a test set of the 15 corruptions of ImageNet-C at 5 severities from one that has images.
+    """Create a test set with the 15 corruptions of ImageNet-C at 5 severities.
 
-    Images are corrupted as they are read, the same way each time; nothing is copied. Close to the released
-    ImageNet-C, not equal: its frost is photographed, the one made here is drawn.
+    Images are corrupted when they are read, deterministically; nothing is copied. The result is close to the released
+    ImageNet-C but not equal: its frost uses photographs, while here it is generated.
     """
     done = opened(workspace).corrupt(
         test_set, name=name, corruptions=corruption, severities=severity, images=images, seed=seed
     )
     groups = done.test_set.groups
-    what = ", ".join(f"{len(set(groups[column])):,} {column}s" for column in ("image", "corruption"))
-    say(f"{'added' if done.new else 'unchanged:'} test set {name}: {len(done.test_set):,} examples, {what}")
+    counts = ", ".join(f"{len(set(groups[column])):,} {column}s" for column in ("image", "corruption"))
+    say(f"{'added' if done.new else 'unchanged:'} test set {name}: {len(done.test_set):,} examples, {counts}")
 
 
 @app.command()
 @shown
 def check(
-    name: Annotated[str, typer.Argument(help="The test set.")],
-    sheet: Annotated[Path | None, typer.Option(help="Also write a contact sheet of some images, as PNG.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of images for the sheet.")] = 0,
+    name: Annotated[str, typer.Argument(help="Name of the test set.")],
+    sheet: Annotated[Path | None, typer.Option(help="Also write a contact sheet of random images, as PNG.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the contact sheet.")] = 0,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Read every image of a test set: count, class balance, unreadable and repeated images.
+    """Read every image of a test set: check the count, class balance, unreadable and repeated images.
 
-    Exits with 3 if a image is unreadable or the count is not the catalog's.
+    Exits with 3 if an image is unreadable, or if the count differs from the catalog.
     """
-    here = opened(workspace)
-    found = here.check_test_set(name, workers=os.cpu_count() or 1, progress=watching_images)
+    ws = opened(workspace)
+    result = ws.check_test_set(name, workers=os.cpu_count() or 1, progress=watching_images)
     if sheet is not None:
         from regrade.store import write_image
 
-        write_image(sheet, here.contact_sheet(name, seed=seed))
+        write_image(sheet, ws.contact_sheet(name, seed=seed))
         say(f"contact sheet: {sheet}")
-    data = {"sound": found.sound, **dataclasses.asdict(found)}
-    return CommandResult(found.table(), data, exit_code=0 if found.sound else 3)
+    data = {"sound": result.sound, **dataclasses.asdict(result)}
+    return CommandResult(result.table(), data, exit_code=0 if result.sound else 3)
 
 
 @app.command()
 @shown
 def catalog(
-    name: Annotated[str | None, typer.Argument(help="Only this one, in full.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show all fields of this entry (default: list all entries).")
+    ] = None,
 ) -> CommandResult:
-    """The test sets, label sets and slices of the field: what they are, how they are scored, where they come from."""
+    """Show published test sets, label sets and slices: content, scoring rule, source and terms of use."""
     from regrade.core import Column, Table
     from regrade.testsets import entry, names
 
@@ -241,33 +257,34 @@ def catalog(
         keys = ("name", "kind", "examples", "class_space", "rule")
     else:
         keys = ("name", "title", "kind", "examples", "class_space", "rule", "files", "groups", "address", "terms",
-                "license", "border", "recipe", "note")  # fmt: skip
-    found = [entry(name)] if name else [entry(known) for known in names()]
-    rows = tuple(tuple(_cell(getattr(one, key)) for key in keys) for one in found)
-    table = Table("catalog", tuple(Column(key, key.replace("_", " ")) for key in keys), rows)
+                "license", "border", "command", "note")  # fmt: skip
+    entries = [entry(name)] if name else [entry(listed) for listed in names()]
+    rows = tuple(tuple(_cell(getattr(item, key)) for key in keys) for item in entries)
+    columns = tuple(Column(_KEYS.get(key, key), key.replace("_", " ")) for key in keys)
+    table = Table("catalog", columns, rows)
     return CommandResult(table, {"catalog": table.records()})
 
 
 @app.command("download")
 def download_(
-    name: Annotated[str, typer.Argument(help="A name of the catalog.")],
-    to: Annotated[Path, typer.Option(help="The folder to download to.")] = Path(),
+    name: Annotated[str, typer.Argument(help="Name in the catalog.")],
+    to: Annotated[Path, typer.Option(help="Folder to download to.")] = Path(),
 ) -> None:
-    """Download a set's official files where its terms allow it, verified, going on where an earlier try broke off."""
+    """Download the official files of a test set if its terms allow it; verified, and resumed if interrupted."""
     from regrade.core import InputError
     from regrade.testsets import download, entry
 
-    found = entry(name)
-    if not found.downloads:
-        raise InputError(f"{name} cannot be downloaded directly ({found.terms}): get it from {found.address}")
-    for item in found.downloads:
+    listed = entry(name)
+    if not listed.downloads:
+        raise InputError(f"{name} cannot be downloaded directly ({listed.terms}): get it from {listed.address}")
+    for item in listed.downloads:
         with download_bar(item.url.rpartition("/")[2]) as progress:
             path = download(item, to, progress=progress)
         say(f"downloaded {path}")
-    say(f"next: {found.recipe}")
+    say(f"next: {listed.command}")
 
 
-def _map_in_words(class_map: ClassMap) -> str:
+def _describe_map(class_map: ClassMap) -> str:
     mapped = f"{class_map.scorable.sum():,} of {len(class_map.target):,} classes"
     return f"class map from {class_map.source.name} onto {mapped}"
 

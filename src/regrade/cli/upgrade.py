@@ -1,4 +1,4 @@
-"""regrade upgrade: a workspace of an older layout, brought up to date."""
+"""regrade upgrade: convert a workspace of an older version to the current format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regrade.core.amounts import amount
 
 
 def upgrade(workspace: WorkspaceOption = Path()) -> None:
-    """Rewrite the files of a workspace that an older regrade has written, all of them or none."""
+    """Convert a workspace that was written by an older version of regrade; either all files are rewritten or none."""
     from regrade.store import upgrade_workspace
 
     say(f"{workspace}: {amount(upgrade_workspace(workspace), 'file')} rewritten")

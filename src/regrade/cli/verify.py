@@ -1,4 +1,4 @@
-"""regrade verify: is everything in a workspace as it was written?"""
+"""regrade verify: check the integrity of a workspace."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from regrade.core.amounts import amount
 
 @shown
 def verify(workspace: WorkspaceOption = Path()) -> CommandResult:
-    """Check every stored file against its checksum, the ledger and its hash chain, and that images can be found.
+    """Check every stored file against its checksum, the hash chain of the ledger, and that images exist.
 
-    Exits with 1 if anything is damaged or missing. Damaged files are never used by other commands either: those check
-    what they read.
+    Exits with 1 if anything is damaged or missing. Other commands also verify the files that they read, and never use
+    damaged ones.
     """
     result = opened(workspace).verify(progress=watching)
     if not result.problems:
         return CommandResult(result.table(), result.as_dict())
-    error = f"{amount(len(result.problems), 'problem')} in {workspace}: the notes of the table name them"
+    error = f"{amount(len(result.problems), 'problem')} in {workspace}: see the notes of the table"
     return CommandResult(result.table(), result.as_dict(), exit_code=1, errors=(error,))

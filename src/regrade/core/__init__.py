@@ -1,4 +1,4 @@
-"""The nouns of regrade: pure records that every other package speaks in."""
+"""The core data types of regrade: immutable records that all other packages use."""
 
 from regrade.core.answer_times import AnswerTimes
 from regrade.core.checkpoints import Checkpoints, checkpoints_of

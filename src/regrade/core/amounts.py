@@ -1,21 +1,21 @@
-"""How many of something, and how long, in words that fit the number."""
+"""Format counts and durations with the right singular or plural noun."""
 
 from __future__ import annotations
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
-def amount(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: ``many`` is the plural where it is not ``one`` with an s.
+def amount(number: int, singular: str, plural: str = "") -> str:
+    """A number with its noun (default plural: ``singular`` with an s).
 
     >>> amount(1, "image"), amount(1200, "image"), amount(2, "class", "classes")
     ('1 image', '1,200 images', '2 classes')
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def duration(seconds: float) -> str:
-    """A length of time, in its largest unit.
+    """A duration, rounded to its largest unit.
 
     >>> duration(40), duration(3700), duration(200000)
     ('40 seconds', '1 hour', '2 days')
@@ -27,7 +27,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long ago something was.
+    """A duration since an event.
 
     >>> ago(3), ago(7300)
     ('just now', '2 hours ago')

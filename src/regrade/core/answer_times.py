@@ -1,4 +1,4 @@
-"""When answers were begun and finished: what one person spent on each image."""
+"""The times that one person spent on each image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.core.errors import InputError, MismatchError
 
 @dataclass(frozen=True, eq=False)
 class AnswerTimes:
-    """``start`` and ``end`` (n,) of each answer in seconds of any clock; not a number where they are not known."""
+    """``start`` and ``end`` (n,) of each answer in seconds of any clock; NaN if unknown."""
 
     start: FloatArray
     end: FloatArray
@@ -28,5 +28,5 @@ class AnswerTimes:
 
     @property
     def seconds(self) -> FloatArray:
-        """Shape (n,): how long each answer took, days and all; not a number where it is not known."""
+        """Shape (n,): the duration of each answer in seconds; NaN if unknown."""
         return self.end - self.start

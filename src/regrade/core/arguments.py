@@ -1,4 +1,4 @@
-"""Arguments as people give them from Python: checked, and told in one line what is wrong."""
+"""Validate arguments of the Python interface."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ E = TypeVar("E", bound=Enum)
 
 
 def member(kind: type[E], value: E | str) -> E:
-    """The member of an enumeration, given as itself or by its value; an unknown value raises with its neighbors."""
+    """The enum member for a value, or the member itself; an unknown value raises an error with suggestions."""
     if isinstance(value, kind):
         return value
-    for one in kind:
-        if one.value == value:
-            return one
-    raise UnknownName(_in_words(kind.__name__), str(value), [str(one.value) for one in kind])
+    for candidate in kind:
+        if candidate.value == value:
+            return candidate
+    raise UnknownName(_in_words(kind.__name__), str(value), [str(candidate.value) for candidate in kind])
 
 
 def _in_words(name: str) -> str:
@@ -27,6 +27,6 @@ def _in_words(name: str) -> str:
 
 
 def refuse_text(names: Sequence[object], what: str) -> None:
-    """Raise where one name was given in place of a list of names: it would be taken letter by letter."""
+    """Raise if a string is given instead of a list of names: it would be read as a list of letters."""
     if isinstance(names, str):
         raise InputError(f"{what} must be a list of names: [{names!r}]")

@@ -1,4 +1,4 @@
-"""The array types that function signatures speak of."""
+"""Type aliases for NumPy arrays."""
 
 from __future__ import annotations
 

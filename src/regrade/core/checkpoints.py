@@ -1,4 +1,4 @@
-"""What an ensemble answered while it was trained: the scores of every member after every epoch that was kept."""
+"""Training checkpoints of an ensemble: the scores of every member after every saved epoch."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from regrade.core.predictions import ScoreKind
 
 @dataclass(frozen=True, eq=False)
 class Checkpoints:
-    """All scores of an ensemble on one test set: (n, c) for each member and epoch, rows in the test set's order.
+    """The scores (n, c) of an ensemble on one test set for each member and epoch, rows in the order of the test set.
 
-    ``members`` are mostly seeds, ``epochs`` rise and may be strided; every member has all of them. ``read`` gives the
-    scores of a member and an epoch by their places, often as a memory map: it is opened when it is asked for and let
-    go after use, so that what is stored may be larger than memory.
+    ``members`` are usually seeds; ``epochs`` are increasing, and every member has all of them. ``read`` returns the
+    scores of a member and an epoch by their positions, often as a memory map that is opened on demand, so that the
+    stored scores may exceed the memory.
     """
 
     ensemble: str
@@ -36,10 +36,10 @@ class Checkpoints:
         if not self.members or not self.epochs:
             raise InputError(f"ensemble {self.ensemble!r} needs at least one member and one epoch")
         if any(later <= earlier for earlier, later in zip(self.epochs, self.epochs[1:], strict=False)):
-            raise InputError(f"the epochs of ensemble {self.ensemble!r} must rise, got {self.epochs}")
+            raise InputError(f"the epochs of ensemble {self.ensemble!r} must be increasing, got {self.epochs}")
         if not self.examples or self.classes < 2:
             raise InputError(
-                f"ensemble {self.ensemble!r} needs scores of at least one image and two classes, got "
+                f"ensemble {self.ensemble!r} needs scores for at least one image and two classes, got "
                 f"({self.examples:,}, {self.classes:,})"
             )
 
@@ -47,17 +47,17 @@ class Checkpoints:
         return self.examples
 
     def scores(self, member: int, epoch: int) -> FloatArray:
-        """Shape (n, c): the scores of one member after one epoch, by their places; other shapes raise."""
-        found = self.read(member, epoch)
-        if found.shape != (self.examples, self.classes):
+        """Shape (n, c): the scores of one member after one epoch, by their positions."""
+        scores = self.read(member, epoch)
+        if scores.shape != (self.examples, self.classes):
             raise InputError(
-                f"scores of {self.name_of(member, epoch)} have shape {found.shape}, expected "
+                f"scores of {self.name_of(member, epoch)} have shape {scores.shape}, expected "
                 f"({self.examples}, {self.classes})"
             )
-        return found
+        return scores
 
     def name_of(self, member: int, epoch: int) -> str:
-        """How messages call the scores of one member after one epoch."""
+        """The name of the scores of one member after one epoch, for messages."""
         return f"{self.ensemble}, member {self.members[member]}, epoch {self.epochs[epoch]}"
 
 
@@ -71,14 +71,14 @@ def checkpoints_of(
     members: Sequence[str] = (),
     epochs: Sequence[int] = (),
 ) -> Checkpoints:
-    """Checkpoints from scores that are at hand: (m, t, n, c), (t, n, c) of one member, or lists of lists of (n, c).
+    """Checkpoints from arrays of scores: (m, t, n, c), (t, n, c) for one member, or lists of lists of (n, c).
 
-    Members and epochs are numbered from 0 unless they are given. Members with different numbers of epochs raise.
+    Default members and epochs: numbers from 0. All members need the same number of epochs.
     """
     rows = _by_member(scores)
     lengths = sorted({len(row) for row in rows})
     if len(lengths) > 1:
-        raise InputError(f"every member needs the same epochs, got {lengths[0]} of one and {lengths[-1]} of another")
+        raise InputError(f"every member needs the same number of epochs, got {lengths[0]} and {lengths[-1]}")
     if not rows or not lengths[0]:
         raise InputError("checkpoints need at least one member and one epoch")
     shape = rows[0][0].shape
@@ -104,4 +104,4 @@ def _by_member(scores: ArrayLike | Sequence[Sequence[ArrayLike]]) -> list[list[F
             )
         stacked = scores if scores.ndim == 4 else scores[None]
         return [[stacked[member, epoch] for epoch in range(stacked.shape[1])] for member in range(len(stacked))]
-    return [[np.asarray(each) for each in row] for row in scores]  # type: ignore[union-attr]
+    return [[np.asarray(epoch) for epoch in member] for member in scores]  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""An ordered list of classes: their ids, names, groups and place in a hierarchy."""
+"""Class spaces: ordered lists of classes with ids, names, groups and a hierarchy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from regrade.core.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class ClassSpace:
-    """Classes by explicit index: position i of every field speaks of class i.
+    """Classes by index: position i of every field belongs to class i.
 
-    ``names`` are for people and unique; ``lemmas`` are all words for a class; ``groups`` name
-    sets of classes; ``collapsed[l]`` are the classes that also count as right for label l, since
-    people cannot tell them from it (Vasudevan et al. 2022, appendix). Two spaces are equal when
-    their names and ids are.
+    ``names`` are unique display names; ``lemmas`` are all words for a class; ``groups`` are named
+    sets of classes; ``collapsed[l]`` are the classes that are also accepted for label l, since
+    people cannot distinguish them from it (Vasudevan et al. 2022, appendix). Two spaces are equal if
+    their names and ids are equal.
     """
 
     name: str
@@ -43,30 +43,32 @@ class ClassSpace:
                 raise InputError(f"class space {self.name!r}: {len(self.ids)} ids, {size} {what}")
         for what, values in (("id", self.ids), ("name", self.names)):
             if (repeated := _first_repeated(values)) is not None:
-                raise InputError(f"class space {self.name!r}: the {what} {repeated!r} stands twice")
+                raise InputError(f"class space {self.name!r}: the {what} {repeated!r} occurs twice")
         self._check_indices("a group", *self.groups.values())
         self._check_indices("collapsed", self.collapsed, *self.collapsed.values())
 
     def _check_indices(self, what: str, *members: Iterable[int]) -> None:
         for index in chain.from_iterable(members):
             if not 0 <= index < len(self.ids):
-                raise InputError(f"class space {self.name!r}: {what} names class {index} of {len(self.ids)}")
+                raise InputError(
+                    f"class space {self.name!r}: {what} contains class {index}, but there are {len(self.ids)} classes"
+                )
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @cached_property
     def index_of(self) -> Mapping[str, int]:
-        """From class id to index."""
+        """The index by class id."""
         return {class_id: index for index, class_id in enumerate(self.ids)}
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the ids in order: what makes class indices mean the same thing."""
+        """A hash of the ids in order: equal digests mean that class indices are compatible."""
         return hashlib.sha256("\n".join(self.ids).encode()).hexdigest()
 
     def index(self, class_id: str) -> int:
-        """The index of one class id; an unknown one raises and names its neighbors."""
+        """The index of a class id; an unknown id raises an error with suggestions."""
         try:
             return self.index_of[class_id]
         except KeyError:
@@ -84,9 +86,9 @@ class ClassSpace:
         raise UnknownName(f"group of {self.name}", name, [*self.groups, *self.ids])
 
     def subset(self, name: str, indices: Iterable[int]) -> ClassSpace:
-        """A smaller space of the given classes, in the given order, under the same ids and names.
+        """A class space of the given classes, in the given order, with the same ids and names.
 
-        Groups and collapsed classes come along as far as their classes do.
+        Groups and collapsed classes are restricted to the given classes.
         """
         kept = list(indices)
         place = {old: new for new, old in enumerate(kept)}
@@ -103,10 +105,10 @@ class ClassSpace:
         )
 
     def _name_hint(self, class_id: str) -> str:
-        wanted = class_id.casefold()
+        folded = class_id.casefold()
         for index, words in enumerate(self.lemmas):
-            if wanted in (word.casefold() for word in words):
-                return f" (that is a word for {self.ids[index]}: give the id)"
+            if folded in (word.casefold() for word in words):
+                return f" (this is a name of {self.ids[index]}: use the id)"
         return ""
 
 

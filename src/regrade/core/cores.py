@@ -1,4 +1,4 @@
-"""Work on all cores: threads side by side, for functions that release the interpreter's lock while they work."""
+"""Run functions that release the GIL in threads on all CPU cores."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ R = TypeVar("R")
 
 
 def on_all_cores(work: Callable[[P], R], parts: Iterable[P]) -> Iterator[R]:
-    """What the work makes of each part, in the order of the parts; an error in any of them is raised."""
+    """The result of the function for each part, in the order of the parts; an error in any part is raised."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(work, parts)

@@ -1,27 +1,27 @@
-"""Every error that regrade raises on purpose.
+"""All errors that regrade raises on purpose.
 
 ::
 
-    RegradeError                 expected trouble: one clear line, no traceback
-    ├── InputError (ValueError)  what was given cannot be used
-    │   ├── UnknownName          nothing has this name; the nearest names are suggested
-    │   ├── FormatError          a file is not in the form it should have
-    │   │   └── DamagedFile      a stored file is not as it was written
-    │   ├── MismatchError        two things that must belong together do not
-    │   ├── UndefinedError       the quantity has no value for this input
-    │   ├── ReasonNeeded         a vote changes after the reveal, and no reason was given
-    │   ├── UnreadableImage    a image is not there, is none, or is damaged
-    │   └── ImageSourceError     the images of a test set are gone, or too many of them are unreadable
-    ├── StoreError               the workspace cannot do what was asked
+    RegradeError                 an expected error: printed as one line, without a traceback
+    ├── InputError (ValueError)  invalid input
+    │   ├── UnknownName          unknown name; the message suggests similar names
+    │   ├── FormatError          a file does not have the expected format
+    │   │   └── DamagedFile      a stored file has changed since it was written
+    │   ├── MismatchError        two inputs do not belong together
+    │   ├── UndefinedError       the result is undefined for this input
+    │   ├── ReasonNeeded         a vote is changed after the reveal without a reason
+    │   ├── UnreadableImage      an image is missing, damaged or not an image
+    │   └── ImageSourceError     the images of a test set are missing, or too many are unreadable
+    ├── StoreError               an operation on the workspace failed
     │   ├── AlreadyStored        other content is stored under this name
     │   ├── VersionError         the workspace was written by a newer regrade
-    │   ├── WriteError           the disk refused (full, read-only, no permission)
-    │   │   └── LedgerRefused    the ledger's database takes no writes: its disk is full or read-only
-    │   ├── LedgerUnavailable    the ledger's database does not answer: stopped, restarting, or locked for too long
+    │   ├── WriteError           a write failed (disk full, read-only, no permission)
+    │   │   └── LedgerRefused    the ledger's database cannot be written: its disk is full or read-only
+    │   ├── LedgerUnavailable    the ledger's database does not respond: stopped, restarting, or locked for too long
     │   └── LedgerDamaged        the ledger's file is damaged, or is not a ledger
     ├── ModelError               a model cannot be loaded, or fails on its input
-    ├── ExecutorError            the machines that should do the work cannot, or are lost
-    ├── DownloadError            a file could not be fetched whole, or is not the one expected
+    ├── ExecutorError            the machines of a cluster failed or are lost
+    ├── DownloadError            a download failed, or the file is not the expected one
     └── MissingExtra             an optional dependency is not installed
 """
 
@@ -31,65 +31,67 @@ import difflib
 import errno
 from collections.abc import Iterable
 
-_ALIKE = 0.6  # of difflib's ratio, from which a name is suggested
-_TELLING = 3  # letters that a name within another needs to tell anything
-_SHOWN = 3
-_FEW = 12  # names that are all listed
+_SIMILAR = 0.6  # minimum of difflib's ratio for a suggestion
+_SHORTEST = 3  # minimum number of letters of a name that is contained in another
+_SHOWN = 3  # number of suggestions
+_FEW = 12  # up to this many names, all are listed
 
 
 class RegradeError(Exception):
-    """The root: anything below it is expected trouble, told in one line."""
+    """The base class of expected errors; the message is one line."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (type(self), str(self), vars(self))  # subclasses take other arguments than a message
+        return _restored, (type(self), str(self), vars(self))  # the constructors of subclasses have other parameters
 
 
 class InputError(RegradeError, ValueError):
-    """What was given cannot be used."""
+    """The input is invalid."""
 
 
 class UnknownName(InputError):
-    """Nothing has this name; the message suggests the nearest of those that are known, if they may be told.
+    """The name is unknown; the message suggests similar names among ``candidates``, unless they are None.
 
-    ``first`` is the command that adds the first one, for where there are none.
+    ``first`` is the command that adds the first candidate, for the message if there are none.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str] | None, *, hint: str = "", first: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, candidates: Iterable[str] | None, *, hint: str = "", first: str = ""
+    ) -> None:
         self.kind = kind
         self.name = name
-        super().__init__(f"unknown {kind} {name!r}{_suggestion(name, known, first)}{hint}")
+        super().__init__(f"unknown {kind} {name!r}{_suggestion(name, candidates, first)}{hint}")
 
 
 class FormatError(InputError):
-    """A file is not in the form it should have."""
+    """A file does not have the expected format."""
 
 
 class DamagedFile(FormatError):
-    """A stored file is not as it was written; it is never used."""
+    """A stored file has changed since it was written; it is never used."""
 
 
 class MismatchError(InputError):
-    """Two things that must belong together do not."""
+    """Two inputs do not belong together."""
 
 
 class UndefinedError(InputError):
-    """The quantity has no value for this input."""
+    """The result is undefined for this input."""
 
 
 class ReasonNeeded(InputError):
-    """A vote changes after the other votes were shown, and no reason was given."""
+    """A vote is changed after the other votes were shown, without a reason."""
 
 
 class UnreadableImage(InputError):
-    """A image is not there, is no image, or is damaged; the message is the reason."""
+    """An image is missing, damaged or not an image; the message is the reason."""
 
 
 class ImageSourceError(InputError):
-    """The images of a test set are gone, or too many of them cannot be read."""
+    """The images of a test set are missing, or too many of them cannot be read."""
 
 
 class StoreError(RegradeError):
-    """The workspace cannot do what was asked."""
+    """An operation on the workspace failed."""
 
 
 class AlreadyStored(StoreError):
@@ -101,15 +103,15 @@ class VersionError(StoreError):
 
 
 class WriteError(StoreError):
-    """The disk refused a write; nothing half-written is left."""
+    """A write failed; no partial file is left."""
 
 
 class LedgerRefused(WriteError):
-    """The ledger's database takes no writes: its disk is full or read-only, or permission is denied."""
+    """The ledger's database cannot be written: its disk is full or read-only, or permission is denied."""
 
 
 class LedgerUnavailable(StoreError):
-    """The ledger's database does not answer now; the same request may succeed later."""
+    """The ledger's database does not respond; the same request may succeed later."""
 
 
 class LedgerDamaged(StoreError):
@@ -121,11 +123,11 @@ class ModelError(RegradeError):
 
 
 class ExecutorError(RegradeError):
-    """The machines that should do the work cannot, or are lost."""
+    """The machines of a cluster failed or are lost."""
 
 
 class DownloadError(RegradeError):
-    """A file could not be fetched whole, or is not the one expected."""
+    """A download failed, or the file is not the expected one."""
 
 
 class MissingExtra(RegradeError):
@@ -146,7 +148,7 @@ _REFUSALS = {
 
 
 def refusal(error: OSError) -> str:
-    """Why a disk refuses, in words."""
+    """The reason of a failed write, in words."""
     return _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
 
 
@@ -156,30 +158,31 @@ def _restored(kind: type[RegradeError], message: str, fields: dict[str, object])
     return error
 
 
-def _suggestion(name: str, known: Iterable[str] | None, first: str) -> str:
-    if known is None:
+def _suggestion(name: str, candidates: Iterable[str] | None, first: str) -> str:
+    if candidates is None:
         return ""
-    candidates = list(known)
-    if near := _nearest(name, candidates):
+    names = list(candidates)
+    if near := _nearest(name, names):
         return f"; did you mean {', '.join(near)}?"
-    if len(candidates) > _FEW:
-        return f"; there are {len(candidates):,}: {', '.join(candidates[:_SHOWN])}, ..."
-    if candidates:
-        return f"; there {'is' if len(candidates) == 1 else 'are'} {', '.join(candidates)}"
+    if len(names) > _FEW:
+        return f"; there are {len(names):,}: {', '.join(names[:_SHOWN])}, ..."
+    if names:
+        return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
     return f"; there are none yet: add one with {first}" if first else "; there are none yet"
 
 
 def _nearest(name: str, candidates: list[str]) -> list[str]:
-    """The names most like a name, those first that hold it or are held in it; case and separators do not count."""
+    """The most similar names, first those that contain the name or are contained in it; ignores case and separators."""
     plain = _plain(name)
     matcher = difflib.SequenceMatcher(b=plain)
     near = []
     for place, candidate in enumerate(candidates):
-        other = _plain(candidate)
-        holds = min(len(plain), len(other)) >= _TELLING and (plain in other or other in plain)
-        matcher.set_seq1(other)
-        if holds or (matcher.real_quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE):
-            near.append((not holds, -matcher.ratio(), place))
+        plain_candidate = _plain(candidate)
+        shorter, longer = sorted((plain, plain_candidate), key=len)
+        is_part = len(shorter) >= _SHORTEST and shorter in longer
+        matcher.set_seq1(plain_candidate)
+        if is_part or (matcher.real_quick_ratio() >= _SIMILAR and matcher.ratio() >= _SIMILAR):
+            near.append((not is_part, -matcher.ratio(), place))
     return [candidates[place] for *_, place in sorted(near)[:_SHOWN]]
 
 

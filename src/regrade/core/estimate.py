@@ -1,4 +1,4 @@
-"""A number with its uncertainty: the form of every figure that regrade reports."""
+"""Estimates: values with a confidence interval, as in all reports of regrade."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value, the interval around it, what it was computed from and how.
+    """A value with its confidence interval, the sample size and the method.
 
-    ``n`` counts the units the value rests on (images, unless the method says otherwise) and
-    ``method`` names the interval with its confidence level.
+    ``n`` is the number of units (images, unless the method says otherwise), and ``method`` names
+    the interval with its confidence level.
 
     >>> print(Estimate(0.8286, 0.8253, 0.8319, 50_000, "clopper-pearson 95%"))
     82.9 [82.5, 83.2]
@@ -29,7 +29,7 @@ class Estimate:
         return (self.high - self.low) / 2
 
     def as_dict(self) -> dict[str, Any]:
-        """The five fields, ready for JSON."""
+        """The five fields as a dictionary for JSON."""
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "method": self.method}
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Fingerprints of images: how a change of their content is noticed later."""
+"""Fingerprints of images, to detect later changes of their content."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from regrade.core.images import FileStamp
 
 FINGERPRINT = np.dtype([("digest", "<u8"), ("size", "<i8"), ("modified", "<i8")])
-"""The first bytes of a hash of the content, then size and time of change of the file; -1 where these are unknown."""
+"""The first bytes of a hash of the content, and size and modification time of the file (-1 if unknown)."""
 
 Fingerprints = NDArray[np.void]
 """Shape (n,), of type `FINGERPRINT`: one per image."""
 
 UNKNOWN_STAMP = FileStamp(-1, -1)
-"""Stands for the size and time of change of a file that are not known."""
+"""The stamp of a file with unknown size and modification time."""
 
 
 def no_fingerprints(count: int) -> Fingerprints:

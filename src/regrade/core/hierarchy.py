@@ -10,16 +10,16 @@ from regrade.core.errors import InputError
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that distances can be cached by it
 class Hierarchy:
-    """Each concept's parents, in their given order, and the words for each concept.
+    """The parents of each concept, in order, and the words for each concept.
 
-    A concept may have several parents (WordNet is not a tree) and roots have none.
+    A concept may have several parents (WordNet is not a tree); roots have none.
     """
 
     parents: Mapping[str, tuple[str, ...]]
     lemmas: Mapping[str, tuple[str, ...]]
 
     def ancestors(self, concept: str) -> dict[str, int]:
-        """Every concept above, itself included, with the fewest steps up to it over all paths."""
+        """All ancestors of a concept, including itself, with the minimum number of steps up to each."""
         steps = {concept: 0}
         frontier = [concept]
         while frontier:
@@ -43,7 +43,7 @@ class Hierarchy:
 
     def _paths(self, concept: str, below: frozenset[str]) -> list[tuple[str, ...]]:
         if concept in below:
-            raise InputError(f"the hierarchy has a circle through {concept!r}")
+            raise InputError(f"the hierarchy has a cycle through {concept!r}")
         parents = self.parents.get(concept, ())
         if not parents:
             return [(concept,)]

@@ -1,7 +1,7 @@
-"""How far apart two classes stand in their hierarchy, in every definition in use.
+"""Distances between classes in their hierarchy, in all definitions in use.
 
 Vasudevan et al. 2022 print distances without a definition, and no variant reproduces all of
-their figures; so each variant here has a name, to be shown beside any figure made with it.
+their figures; so each variant has a name, to be shown with every figure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from regrade.core.hierarchy import Hierarchy
 
 
 class Steps(Enum):
-    """How the steps from two classes up to a common ancestor become one number."""
+    """How the numbers of steps from two classes up to a common ancestor are combined."""
 
     MAX = "max steps"
     MIN = "min steps"
@@ -34,17 +34,17 @@ class Paths(Enum):
 
 
 UNRELATED = np.iinfo(np.int16).max
-"""The distance of two classes that share no ancestor."""
+"""The distance between two classes without a common ancestor."""
 
 
 def hierarchy_distances(space: ClassSpace, *, steps: Steps = Steps.MAX, paths: Paths = Paths.ALL) -> IntArray:
-    """The distance between every two classes, shape (c, c): the least over common ancestors.
+    """The distances between all pairs of classes, shape (c, c): the minimum over common ancestors.
 
-    Zero on the diagonal; `UNRELATED` where two classes share no ancestor. With the default, max
-    steps, siblings are at 1 and classes with a common grandparent at 2.
+    Zero on the diagonal; `UNRELATED` for classes without a common ancestor. With the default, max
+    steps, siblings have distance 1 and classes with a common grandparent distance 2.
     """
     if space.hierarchy is None:
-        raise UndefinedError(f"class space {space.name!r} has no hierarchy, so no distances")
+        raise UndefinedError(f"class space {space.name!r} has no hierarchy, so distances are undefined")
     return _distances(space.ids, space.hierarchy, steps, paths)
 
 
@@ -64,7 +64,7 @@ def _distances(ids: tuple[str, ...], hierarchy: Hierarchy, steps: Steps, paths: 
 def _steps_to_ancestors(
     ids: tuple[str, ...], hierarchy: Hierarchy, paths: Paths
 ) -> dict[str, tuple[IntArray, IntArray]]:
-    """For each concept: the classes below it and their steps up to it."""
+    """For each concept, the classes below it and their numbers of steps up to it."""
     climb = hierarchy.ancestors if paths is Paths.ALL else hierarchy.first_path_ancestors
     below: dict[str, list[tuple[int, int]]] = {}
     for index, class_id in enumerate(ids):

@@ -1,4 +1,4 @@
-"""Where the images of a test set are, and how one gets at them."""
+"""The source of the images of a test set, and the interface to read them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 StoredImage = bytes | NDArray[np.uint8]
-"""A image as it is stored: an encoded file, or pixels (height, width) or (height, width, 3)."""
+"""A stored image: an encoded file, or pixels of shape (height, width) or (height, width, 3)."""
 
 
 class Orientation(Enum):
-    """What becomes of a camera's note on how it was held."""
+    """How the EXIF orientation of images is handled."""
 
     UPRIGHT = "upright"
-    """The image is turned as the note says."""
+    """Images are rotated by their EXIF orientation."""
 
     AS_STORED = "as stored"
-    """The note is passed over, as the usual ImageNet pipelines do."""
+    """The EXIF orientation is ignored, as in the usual ImageNet pipelines."""
 
 
 @dataclass(frozen=True)
 class ImageSource:
-    """Where images are: the reader that knows the form, the folder or file, and each example's place in it.
+    """The source of images: the name of the reader, the folder or file, and the location of each image in it.
 
-    ``locations`` (n,) follow the test set's order; what they mean is the reader's affair (a path below the root, a
-    row, an offset). ``border`` pixels are cut off on every side before anything else is done.
+    ``locations`` (n,) are in the order of the test set; their meaning depends on the reader (a path below the root, a
+    row, an offset). ``border`` pixels are cropped on every side first.
 
-    A ``root`` inside a workspace is relative to it, so that a workspace can be moved and copied as a whole; ``base`` is
-    where the workspace is now, and no part of what the source is.
+    A ``root`` inside a workspace is relative to it, so that the workspace can be moved; ``base`` is the current folder
+    of the workspace, and is ignored in comparisons.
     """
 
     reader: str
@@ -46,32 +46,32 @@ class ImageSource:
 
     @property
     def path(self) -> Path:
-        """The folder or file that holds the images."""
+        """The folder or file that contains the images."""
         return Path(self.base, self.root)
 
 
 class FileStamp(NamedTuple):
-    """Size in bytes and time of the last change, in nanoseconds, of a file: equal stamps mean an unchanged file."""
+    """Size in bytes and modification time in nanoseconds of a file; equal stamps mean an unchanged file."""
 
     size: int
     modified: int
 
 
 class Images(ABC):
-    """The images of a test set by position, readable from many threads at once."""
+    """The images of a test set by position; safe to read from several threads."""
 
     @abstractmethod
     def read(self, position: int) -> StoredImage:
-        """One image as it is stored; one that is not there raises `UnreadableImage`."""
+        """The stored image at a position; raise `UnreadableImage` if it cannot be read."""
 
     def stored(self, position: int) -> StoredImage:
-        """The stored content that an image is made from: the image itself, unless `rendered` computes it."""
+        """The stored content from which `rendered` computes the image; by default the image itself."""
         return self.read(position)
 
     def rendered(self, position: int, stored: StoredImage) -> StoredImage:  # noqa: ARG002
-        """The image that is made from the stored content: what `read` returns."""
+        """The image computed from the stored content, as `read` returns it."""
         return stored
 
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
-        """The stamp of the file that holds an image; None where the reader cannot tell."""
+        """The stamp of the file that contains an image; None if unknown."""
         return None

@@ -1,4 +1,4 @@
-"""Which classes are right for each example: the judgments of people, as one versioned set."""
+"""Label sets: people's judgments of which classes are correct for each example, with a version."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from regrade.core.test_set import TestSet
 
 
 class LabelState(IntEnum):
-    """What people said of one class for one image (Shankar et al. 2020)."""
+    """The judgment of one class for one image (Shankar et al. 2020)."""
 
     UNJUDGED = 0
     CORRECT = 1
     UNCLEAR = 2
     WRONG = 3
     PROBLEMATIC = 4
-    """Said of the whole image when the class was judged: it should not be scored. Only a review's verdict is that."""
+    """The whole image should not be scored. Only used in reviews, not in label sets."""
 
 
 class Unlisted(Enum):
-    """What it means that a class is in none of an example's lists."""
+    """The state of classes that are not listed for an example."""
 
     NOVEL = "novel"
-    """No one has judged it yet (multi-label annotations)."""
+    """Not judged yet (multi-label annotations)."""
 
     WRONG = "wrong"
-    """The list is complete, so it is wrong (ReaL)."""
+    """Wrong, because the lists are complete (ReaL)."""
 
 
 def without_version(labels: str) -> str:
-    """The name of a label set without its version, if it has one.
+    """The name of a label set without its version.
 
     >>> without_version("real@1"), without_version("real")
     ('real', 'real')
@@ -49,10 +49,10 @@ def without_version(labels: str) -> str:
 class LabelSet:
     """Judged (example, class) pairs of one test set, in one class space of ``class_count`` classes.
 
-    ``examples``, ``classes`` and ``states`` (r,) hold one judgment a row. ``covered`` (n,) says which
-    examples the set speaks about; the others are left out of every score. ``reasons`` gives for each
-    problematic example why it should not be scored, and is empty for the rest. ``queues`` are those of the ledger
-    whose decisions it holds, beside what the newest version before it without any held; none for what came from a file.
+    ``examples``, ``classes`` and ``states`` (r,) contain one judgment per row. ``covered`` (n,) marks the
+    examples with judgments; the others are not scored. ``reasons`` contains for each problematic example
+    why it should not be scored, and is empty for the others. ``queues`` are the review queues of the ledger whose
+    decisions were added to the newest version without decisions; empty for imported label sets.
     """
 
     name: str
@@ -78,9 +78,9 @@ class LabelSet:
             ("class", self.classes, self.class_count),
         ):
             if np.any((values < 0) | (values >= size)):
-                raise InputError(f"label set {self.name!r}: a judged {what} is not among the {size}")
+                raise InputError(f"label set {self.name!r}: a judged {what} is outside the range of {size}")
         if not np.isin(self.states, (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)).all():
-            raise InputError(f"label set {self.name!r}: a judgment is correct, unclear or wrong")
+            raise InputError(f"label set {self.name!r}: every judgment must be correct, unclear or wrong")
         ordered = self._sorted_keys
         if len(ordered) and (clash := np.flatnonzero(np.diff(ordered) == 0)).size:
             example, label = divmod(int(ordered[clash[0]]), self.class_count)
@@ -101,31 +101,33 @@ class LabelSet:
 
     @property
     def scored(self) -> BoolArray:
-        """Shape (n,): examples that count: covered and not problematic."""
+        """Shape (n,): examples that are scored: covered and not problematic."""
         return self.covered & ~self.problematic
 
     def states_of(self, classes: IntArray) -> IntArray:
-        """Shape (n,): what was said of one class for each example, as `LabelState`.
+        """Shape (n,): the judgment of one class for each example, as `LabelState`.
 
-        A class in none of the lists is `UNJUDGED`, or `WRONG` where the lists are complete, and so is
-        a missing answer (-1): there is nothing to judge in it.
+        Unlisted classes are `UNJUDGED`, or `WRONG` if the lists are complete. A missing prediction (-1) is
+        always `WRONG`.
         """
         if np.any(classes >= self.class_count):
-            raise MismatchError(f"label set {self.name!r} knows {self.class_count} classes, got class {classes.max()}")
-        answered = classes >= 0
+            raise MismatchError(f"label set {self.name!r} has {self.class_count} classes, got class {classes.max()}")
+        predicted = classes >= 0
         keys = np.arange(len(self)) * self.class_count + classes
         places = np.searchsorted(self._sorted_keys, keys)
         places[places == len(self._sorted_keys)] = 0
-        found = answered & (self._sorted_keys[places] == keys) if len(self._sorted_keys) else np.zeros(len(self), bool)
+        listed = (
+            predicted & (self._sorted_keys[places] == keys) if len(self._sorted_keys) else np.zeros(len(self), bool)
+        )
         unlisted = LabelState.WRONG if self.unlisted is Unlisted.WRONG else LabelState.UNJUDGED
-        states = np.where(answered, unlisted, LabelState.WRONG).astype(np.int8)
-        states[found] = self._sorted_states[places[found]]
+        states = np.where(predicted, unlisted, LabelState.WRONG).astype(np.int8)
+        states[listed] = self._sorted_states[places[listed]]
         return states
 
     def with_judgments(self, judgments: Mapping[tuple[int, int], LabelState], problems: Mapping[int, str]) -> LabelSet:
-        """The set with other judgments, by example and class, beside its own and in their place.
+        """A copy of the set with judgments added or replaced, by example and class.
 
-        ``problems`` gives by example why it should not be scored; a reason that is there already stays.
+        ``problems`` contains by example why it should not be scored; existing reasons are kept.
         """
         pairs = np.array(list(judgments), dtype=np.int64).reshape(-1, 2)
         kept = ~np.isin(self._keys, pairs[:, 0] * self.class_count + pairs[:, 1])
@@ -142,7 +144,7 @@ class LabelSet:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the judgments, whatever order they came in."""
+        """A hash of the judgments, independent of their order."""
         state = hashlib.sha256(f"{self.unlisted.value} {self.class_count} {len(self)}\n".encode())
         state.update(np.ascontiguousarray(self._sorted_keys, dtype="<i8").tobytes())
         state.update(np.ascontiguousarray(self._sorted_states, dtype="<i1").tobytes())
@@ -168,7 +170,7 @@ class LabelSet:
 
 
 def own_labels(test_set: TestSet, *, name: str) -> LabelSet:
-    """The images' own labels as a label set: each is correct, and no other class is judged yet."""
+    """A label set of the original labels: each is correct, and no other class is judged yet."""
     examples = np.flatnonzero(test_set.labeled)
     return LabelSet(
         name,

@@ -1,4 +1,4 @@
-"""What people said of one model's mistakes: the kind of each, and how grave it is."""
+"""People's review of the mistakes of one model: the category and severity of each."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from regrade.core.errors import InputError, MismatchError, UnknownName
 
 
 class MistakeCategory(Enum):
-    """The kinds of mistakes (Vasudevan et al. 2022, section 3)."""
+    """Categories of mistakes (Vasudevan et al. 2022, section 3)."""
 
     FINE_GRAINED = "fine-grained"
-    """A class that is close to a right one."""
+    """The predicted class is similar to a correct one."""
     OUT_OF_VOCABULARY = "fine-grained, out of vocabulary"
-    """A class that is close to something in the image for which there is no class."""
+    """The predicted class is similar to an object in the image that has no class."""
     SPURIOUS = "spurious correlation"
-    """A class that is not there, but often is in such images."""
+    """The predicted class is not in the image, but often occurs in such images."""
     NON_PROTOTYPICAL = "non-prototypical"
-    """The object is of an unusual kind."""
+    """The object is an unusual example of its class."""
 
 
 class Severity(Enum):
-    """How grave a mistake is; borderline ones count as minor."""
+    """The severity of a mistake; borderline mistakes count as minor."""
 
     MAJOR = "major"
     MINOR = "minor"
@@ -53,7 +53,7 @@ _SPELLINGS = {
 
 
 def category_named(spelling: str) -> MistakeCategory:
-    """The category that a spelling means, whatever its case, commas and dashes; an unknown one raises.
+    """The category for a spelling, ignoring case, commas and dashes; raise if it is unknown.
 
     >>> category_named("Fine-grained error with OOV").name
     'OUT_OF_VOCABULARY'
@@ -61,15 +61,15 @@ def category_named(spelling: str) -> MistakeCategory:
     try:
         return _SPELLINGS[_plain(spelling)]
     except KeyError:
-        raise UnknownName("category of a mistake", spelling, [one.value for one in MistakeCategory]) from None
+        raise UnknownName("category of a mistake", spelling, [category.value for category in MistakeCategory]) from None
 
 
 def severity_named(spelling: str) -> Severity:
-    """The severity that a spelling means, whatever its case; an unknown one raises."""
+    """The severity for a spelling, ignoring case; raise if it is unknown."""
     try:
         return Severity(_plain(spelling))
     except ValueError:
-        raise UnknownName("severity of a mistake", spelling, [one.value for one in Severity]) from None
+        raise UnknownName("severity of a mistake", spelling, [severity.value for severity in Severity]) from None
 
 
 def _plain(spelling: str) -> str:
@@ -78,11 +78,11 @@ def _plain(spelling: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class MistakeReview:
-    """Some mistakes of one model on one test set, with the category and severity that people gave each.
+    """Reviewed mistakes of one model on one test set, with their categories and severities.
 
     ``examples``, ``classes`` (the predicted class), ``categories``, ``severities`` and ``spellings`` (the category as
-    it was written) hold one mistake a row; an example has at most one. ``queues`` are those of the ledger whose
-    decisions it holds; none for what came from a file.
+    written) contain one mistake per row; an example has at most one. ``queues`` are the review queues of the ledger
+    whose decisions it contains; empty for imported reviews.
     """
 
     model: str
@@ -103,27 +103,27 @@ class MistakeReview:
             raise MismatchError(f"the mistakes of {self.model!r}: the columns differ in length")
         for what, values, size in (("image", self.examples, self.size), ("class", self.classes, self.class_count)):
             if np.any((values < 0) | (values >= size)):
-                raise InputError(f"the mistakes of {self.model!r}: one {what} is not among the {size:,}")
+                raise InputError(f"the mistakes of {self.model!r}: a reviewed {what} is outside the range of {size:,}")
         if len(np.unique(self.examples)) < len(self.examples):
-            raise InputError(f"the mistakes of {self.model!r}: an image stands twice, and has one prediction only")
+            raise InputError(f"the mistakes of {self.model!r}: an image occurs twice, but has only one prediction")
 
     def __len__(self) -> int:
         return len(self.examples)
 
     @cached_property
     def major(self) -> BoolArray:
-        """Shape (r,): the grave ones."""
+        """Shape (r,): the major mistakes."""
         return np.array([severity is Severity.MAJOR for severity in self.severities], dtype=bool)
 
     def of_category(self, category: MistakeCategory) -> BoolArray:
-        """Shape (r,): those of a category."""
+        """Shape (r,): the mistakes of a category."""
         return np.array([own is category for own in self.categories], dtype=bool)
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all mistakes and what was said of them, whatever order they came in."""
+        """A hash of all mistakes with category and severity, independent of their order."""
         state = hashlib.sha256(f"{self.class_count} {self.size}\n".encode())
         for row in np.argsort(self.examples, kind="stable"):
-            said = (self.categories[row].value, self.severities[row].value, self.spellings[row])
-            state.update(f"{self.examples[row]} {self.classes[row]} {' / '.join(said)}\n".encode())
+            judgment = (self.categories[row].value, self.severities[row].value, self.spellings[row])
+            state.update(f"{self.examples[row]} {self.classes[row]} {' / '.join(judgment)}\n".encode())
         return state.hexdigest()

@@ -1,4 +1,4 @@
-"""What a model is: the one record that says where its predictions come from."""
+"""The provenance of a model's predictions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A model's name, ``source:architecture.tag``, and what its results depend on.
+    """A model's name, ``source:architecture.tag``, and everything that its predictions depend on.
 
-    Predictions that came as a file know little more than their name; what is not known is empty. ``code_hash`` covers
-    the user's own code behind a model, and ``code_note`` says what of it could not be hashed.
+    Unknown fields are empty; imported predictions often have only a name. ``code_hash`` covers the user's own code of a
+    model, and ``code_note`` says which parts could not be hashed.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Names that are almost surely another name, misspelled."""
+"""Recognize misspelled names."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import difflib
 import re
 from collections.abc import Iterable
 
-_NEAR = 0.8  # of difflib's ratio: stat and state, scores and scoress, but not shape and state
-_SHORTEST = 4  # letters; too many other words are near a shorter one
+_NEAR = 0.8  # minimum of difflib's ratio: matches stat and state, scores and scoress, but not shape and state
+_SHORTEST = 4  # letters; shorter names are similar to too many words
 
 
 def near_miss(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that a name is nearly, or that it begins with as a word; None if there is none.
+    """The first candidate that is similar to a name, or that the name begins with as a word; None if there is none.
 
     >>> near_miss("Corect", ["correct", "wrong"]), near_miss("start_time", ["start"]), near_miss("width", ["state"])
     ('correct', 'start', None)
     """
-    return next((each for each in candidates if _is_near(name.casefold(), each.casefold())), None)
+    return next((item for item in candidates if _is_near(name.casefold(), item.casefold())), None)
 
 
 def misspelling(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate of at least 4 letters that a name is nearly; unlike `near_miss` it may begin with one as a word.
+    """The first candidate of at least 4 letters that is similar to a name, unless the name begins with one as a word.
 
     >>> misspelling("predicton", ["prediction"]), misspelling("prediction_of_vit", ["prediction"])
     ('prediction', None)
     """
-    usual, plain = [each.casefold() for each in candidates], name.casefold()
+    folded, plain = [candidate.casefold() for candidate in candidates], name.casefold()
     first_word = re.split(r"[\W_]", plain, maxsplit=1)[0]
-    if first_word in usual and first_word != plain:
+    if first_word in folded and first_word != plain:
         return None
-    return next((each for each in usual if len(each) >= _SHORTEST and _is_similar(plain, each)), None)
+    return next((word for word in folded if len(word) >= _SHORTEST and _is_similar(plain, word)), None)
 
 
 def _is_near(name: str, candidate: str) -> bool:

@@ -1,4 +1,4 @@
-"""Pairs of images that are alike, by one way of telling."""
+"""Pairs of near-duplicate images under one distance."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from regrade.core.errors import InputError
 
 
 class Distance(Enum):
-    """How far apart two images are; 0 is the same under every one of them."""
+    """Distances between two images; 0 means equal under each of them."""
 
     EXACT = "exact"
-    """0 where the decoded pixels are the same."""
+    """0 if the decoded pixels are equal."""
     PIXELS = "pixels"
     """Squared Euclidean distance of gray levels at a common size (Recht et al. 2019)."""
     DSSIM = "dssim"
     """(1 - SSIM) / 2 at a common size (Recht et al. 2019)."""
     PHASH = "phash"
-    """Bits in which perceptual hashes differ, of 64."""
+    """Number of different bits of the perceptual hashes, of 64."""
     FEATURES = "features"
-    """1 - cosine of what a model's last layer saw (Vasudevan et al. 2022)."""
+    """1 - cosine similarity of the embeddings of a model (Vasudevan et al. 2022)."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearPairs:
-    """The pairs that one distance puts within ``cut`` of each other, the nearest first.
+    """The pairs of images with a distance of at most ``cut``, the threshold, nearest first.
 
-    ``first`` (p,) are positions in one set and ``second`` (p,) in another, or in the same set where ``first`` is always
-    the lower. ``mirrored`` (p,) says that it is the mirror image of the first that is so near. ``seen`` (n,) are the
-    images of the first set that could be compared, and ``nearest`` (n,) how far their nearest neighbors are, not a
-    number where that was not measured. A image lists at most so many neighbors: ``crowded`` images may have more.
+    ``first`` (p,) are positions in one set and ``second`` (p,) in another, or in the same set with ``first`` as the
+    lower one. ``mirrored`` (p,) marks pairs that match the mirror image of the first. ``seen`` (n,) are the images of
+    the first set that could be compared, and ``nearest`` (n,) the distances to their nearest neighbors (NaN: unknown).
+    The number of neighbors per image is limited: ``crowded`` images may have more.
     """
 
     distance: Distance
@@ -49,18 +49,18 @@ class NearPairs:
 
     def __post_init__(self) -> None:
         if not len(self.first) == len(self.second) == len(self.values) == len(self.mirrored):
-            raise InputError("pairs must have as many firsts, seconds, values and mirrored")
+            raise InputError("first, second, values and mirrored must have the same length")
         if len(self.seen) != len(self.nearest):
-            raise InputError("seen and nearest must have one entry a image")
+            raise InputError("seen and nearest must have one entry per image")
         if np.any(self.values > self.cut):
-            raise InputError(f"a pair is further apart than the cut of {self.cut:g}")
+            raise InputError(f"the distance of a pair is above the threshold of {self.cut:g}")
 
     def __len__(self) -> int:
         return len(self.first)
 
     @property
     def found(self) -> BoolArray:
-        """Shape (n,): the images of the first set that have a neighbor within the cut in the second."""
+        """Shape (n,): the images of the first set with a neighbor within the threshold in the second."""
         inside = np.zeros(len(self.seen), dtype=bool)
         inside[self.first] = True
         return inside

@@ -1,4 +1,4 @@
-"""An order of many things for each person, shuffled, yet known place by place without being written down."""
+"""A pseudorandom order of items per person that is computed on demand instead of stored."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _ROUNDS = 4
 
 
 def own_place(turn: int, *, size: int, key: str) -> int:
-    """The place from 0 of what comes at a turn from 0, in the order of ``size`` things that a key shuffles.
+    """The position of the item at a turn, in a permutation of ``size`` items that is determined by a key.
 
-    A Feistel network over the next power of four, walked until it falls inside: every place comes at exactly one turn.
+    A Feistel network over the next power of four, iterated until the position is in range: a permutation of all items.
 
     >>> sorted(own_place(turn, size=5, key="Ada") for turn in range(5))
     [0, 1, 2, 3, 4]

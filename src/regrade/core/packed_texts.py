@@ -1,4 +1,4 @@
-"""Very many short texts in little memory."""
+"""A compact sequence of many short strings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 1024  # texts that are Python's own at a time
+_BLOCK = 1024  # strings that are decoded at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedTexts(Sequence[str]):
-    """A sequence of texts, equal to the tuple of them: one after another in UTF-8, text i from ``bounds[i]`` on.
+    """A sequence of strings, equal to a tuple of them: concatenated in UTF-8, string i starts at ``bounds[i]``.
 
-    A text takes its bytes and eight more, where Python's own takes about sixty more.
+    A string takes 8 bytes more than its length, while a Python string takes about 60 bytes more.
 
     >>> PackedTexts.of(["cat", "dog", "käfer"])[1:]
     PackedTexts.of(('dog', 'käfer'))
@@ -28,7 +28,7 @@ class PackedTexts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> PackedTexts:
-        """Texts, packed."""
+        """Pack strings."""
         encoded = [text.encode() for text in texts]
         return cls(b"".join(encoded), np.array([0, *accumulate(map(len, encoded))], dtype=np.int64))
 
@@ -50,11 +50,11 @@ class PackedTexts(Sequence[str]):
             for start, stop in pairwise(self.bounds[begin : begin + _BLOCK + 1].tolist()):
                 yield self.data[start:stop].decode()
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, PackedTexts):
-            return self.data == other.data and np.array_equal(self.bounds, other.bounds)
-        if isinstance(other, tuple):
-            return len(self) == len(other) and all(own == text for own, text in zip(self, other, strict=True))
+    def __eq__(self, value: object) -> bool:
+        if isinstance(value, PackedTexts):
+            return self.data == value.data and np.array_equal(self.bounds, value.bounds)
+        if isinstance(value, tuple):
+            return len(self) == len(value) and all(own == text for own, text in zip(self, value, strict=True))
         return NotImplemented
 
     def __hash__(self) -> int:

@@ -1,4 +1,4 @@
-"""What a panel makes of its members' votes (Vasudevan et al. 2022): independent votes, discussion, a verdict."""
+"""The decision of a panel from the votes of its members (Vasudevan et al. 2022)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from regrade.core.errors import UndefinedError
 
 
 class Answer(Enum):
-    """What one person says of one class for one image."""
+    """The answer of one reviewer about one class for one image."""
 
     CORRECT = "correct"
     UNCLEAR = "unclear"
     WRONG = "wrong"
     PROBLEMATIC = "problematic"
-    """The image should not be scored: its own label is wrong, or it is a drawing, edited or inappropriate."""
+    """The image should not be scored: its original label is wrong, or it is a drawing, edited or inappropriate."""
 
 
 NO_MISTAKE = "no mistake"
-"""What someone says of a mistake who finds the prediction right after all, or the image not fit to be scored."""
+"""The answer about a mistake if the prediction is correct after all, or the image should not be scored."""
 
 
 class Reached(Enum):
-    """How a verdict came about."""
+    """How a decision was reached."""
 
     UNANIMOUSLY = "unanimously"
     BY_MAJORITY = "by majority"
@@ -34,17 +34,17 @@ class Reached(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a panel says, and how it came to it."""
+    """The decision of a panel, and how it was reached."""
 
     answer: str
     reached: Reached
 
 
 def verdict(votes: Sequence[str], *, tied: str | None) -> Verdict:
-    """What all or most of the votes say, once they will not change any more.
+    """The decision of a panel: the answer with the most votes.
 
-    Where two answers have the most votes it is ``tied``, as unclear is between correct and wrong; without one, a tie
-    raises: the panel has to go on.
+    If several answers have the most votes, the decision is ``tied``, such as unclear; if ``tied`` is None, a tie raises
+    an error, because the panel has to continue.
 
     >>> verdict(["correct", "wrong", "correct"], tied="unclear")
     Verdict(answer='correct', reached=<Reached.BY_MAJORITY: 'by majority'>)
@@ -52,13 +52,13 @@ def verdict(votes: Sequence[str], *, tied: str | None) -> Verdict:
     'unclear'
     """
     if not votes:
-        raise UndefinedError("there is no verdict without a vote")
-    (answer, most), *others = Counter(votes).most_common()
-    if not others:
+        raise UndefinedError("a decision needs at least one vote")
+    (answer, most), *rest = Counter(votes).most_common()
+    if not rest:
         return Verdict(answer, Reached.UNANIMOUSLY)
-    if others[0][1] < most:
+    if rest[0][1] < most:
         return Verdict(answer, Reached.BY_MAJORITY)
     if tied is None:
-        both = " and ".join(sorted(name for name, count in [(answer, most), *others] if count == most))
-        raise UndefinedError(f"as many say {both}: someone has to change their vote")
+        leading = " and ".join(sorted(name for name, count in [(answer, most), *rest] if count == most))
+        raise UndefinedError(f"{leading} have equally many votes: a reviewer has to change their vote")
     return Verdict(tied, Reached.BY_TIE)

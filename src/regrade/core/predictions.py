@@ -1,4 +1,4 @@
-"""What one model, or one person, answered on one test set."""
+"""The predictions of one model, or the answers of one person, on one test set."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.fingerprints import Fingerprints
 
 NO_ANSWER = -1
-"""The class of an example the model gave no answer for: it counts as wrong."""
+"""The class of an example without a prediction: it counts as wrong."""
 
 TIE_RULE = "ties go to the lower class index"
-"""How equal scores are ordered, as every manifest records it."""
+"""How equal scores are ordered, as recorded in every manifest."""
 
 
 PERSON_PREFIX = "person:"
-"""What the name of a person begins with, where that of a model has its zoo; no model is called so."""
+"""The prefix of the names of people; model names have the prefix of their source instead."""
 
 
 class ScoreKind(Enum):
-    """What a model's scores are."""
+    """The kinds of scores of a model."""
 
     PROBABILITIES = "probabilities"
     LOGITS = "logits"
@@ -34,7 +34,7 @@ class ScoreKind(Enum):
 
 
 class Answerer(Enum):
-    """Who gave the answers."""
+    """Whether a model or a person gave the answers."""
 
     MODEL = "model"
     PERSON = "person"
@@ -42,15 +42,15 @@ class Answerer(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """The best classes of one model for every example of one test set, best first.
+    """The top k classes of one model for every example of one test set, best first.
 
     ``classes`` (n, k) are indices into the class space, in the order of the test set, `NO_ANSWER`
-    where there is none. ``scores`` (n, k) belong to them; ``full_scores`` (n, c) are all scores and
-    ``features`` (n, d) what the model's last layer saw, often memory maps. All three may be missing.
+    if there is no prediction. ``scores`` (n, k) are their scores; ``full_scores`` (n, c) are all scores and
+    ``features`` (n, d) the embeddings of the model, often memory maps. All three are optional.
 
-    A person may have been ``asked`` (n,) about some examples only: the others count for nothing, while an example that
-    was asked and has no answer is wrong. None stands for all. ``times`` are when the answers were given, if known.
-    ``fingerprints`` (n,) are those of the images that a model was given, if known; they are no part of the digest.
+    ``covered`` (n,) marks the examples that a person was asked about: the others are not counted, while a covered
+    example without an answer is wrong. None: all examples. ``times`` are the times of the answers, if known.
+    ``fingerprints`` (n,) are those of the images that a model was given, if known; they are not part of the digest.
     """
 
     model: str
@@ -62,7 +62,7 @@ class Predictions:
     score_kind: ScoreKind | None = None
     features: FloatArray | None = None
     by: Answerer = Answerer.MODEL
-    asked: BoolArray | None = None
+    covered: BoolArray | None = None
     times: AnswerTimes | None = None
     fingerprints: Fingerprints | None = None
 
@@ -72,20 +72,20 @@ class Predictions:
         if self.scores is not None and self.scores.shape != self.classes.shape:
             raise InputError(f"predictions of {self.model!r}: scores {self.scores.shape}, classes {self.classes.shape}")
         for what, rows in (
-            ("full scores", self.full_scores), ("features", self.features), ("asked", self.asked),
+            ("full scores", self.full_scores), ("features", self.features), ("covered", self.covered),
             ("times", self.times), ("fingerprints", self.fingerprints),
         ):  # fmt: skip
             if rows is not None and len(rows) != len(self.classes):
-                raise InputError(f"predictions of {self.model!r}: {len(rows)} rows of {what}")
-        if self.asked is not None and (self.classes[~self.asked] != NO_ANSWER).any():
-            raise InputError(f"predictions of {self.model!r}: there is an answer to an example that was not asked")
+                raise InputError(f"predictions of {self.model!r}: {len(rows)} rows of {what}, expected {len(self)}")
+        if self.covered is not None and (self.classes[~self.covered] != NO_ANSWER).any():
+            raise InputError(f"predictions of {self.model!r}: an example that is not covered has an answer")
 
     def __len__(self) -> int:
         return len(self.classes)
 
     @property
     def k(self) -> int:
-        """How many classes are kept an example."""
+        """The number of stored classes per example."""
         return int(self.classes.shape[1])
 
     @property
@@ -95,20 +95,20 @@ class Predictions:
 
     @property
     def counted(self) -> BoolArray:
-        """Shape (n,): the examples that were asked, and so count."""
-        return np.ones(len(self), dtype=bool) if self.asked is None else self.asked
+        """Shape (n,): the examples that are scored; all unless ``covered`` is given."""
+        return np.ones(len(self), dtype=bool) if self.covered is None else self.covered
 
     def top(self, k: int) -> IntArray:
-        """Shape (n, k): the best k classes; raises where fewer are stored."""
+        """Shape (n, k): the best k classes; raise if fewer are stored."""
         if k < 1:
-            raise UndefinedError(f"top-{k} has no meaning: k must be at least 1")
+            raise UndefinedError(f"top-{k} is undefined: k must be at least 1")
         if k > self.k:
-            raise UndefinedError(f"top-{k} of {self.model!r} is not known: only the best {self.k} were stored")
+            raise UndefinedError(f"top-{k} of {self.model!r} is unknown: only the top {self.k} are stored")
         return self.classes[:, :k]
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything that is stored, the same on every machine."""
+        """A hash of all stored values, equal on every machine."""
         state = hashlib.sha256(f"{self.class_space}\n{self.classes.shape}".encode())
         state.update(np.ascontiguousarray(self.classes, dtype="<i4").data)
         for what, scores in (("scores", self.scores), ("full scores", self.full_scores)):
@@ -120,8 +120,8 @@ class Predictions:
             state.update(np.ascontiguousarray(self.features, dtype=self.features.dtype.newbyteorder("<")).data)
         if self.by is not Answerer.MODEL:
             state.update(self.by.value.encode())
-        if self.asked is not None:
-            state.update(b"asked" + np.packbits(self.asked).tobytes())
+        if self.covered is not None:
+            state.update(b"asked" + np.packbits(self.covered).tobytes())
         if self.times is not None:
             state.update(b"times" + np.stack([self.times.start, self.times.end]).astype("<f8").tobytes())
         return state.hexdigest()

@@ -1,4 +1,4 @@
-"""From a image to a model's input: the recipe, which is part of every result."""
+"""Preprocessing: how an image becomes the input of a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from regrade.core.errors import InputError
 
 
 class Interpolation(Enum):
-    """How pixels in between are found when a image is resized; always with anti-aliasing."""
+    """Interpolation used to resize images; always with anti-aliasing."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
@@ -17,7 +17,7 @@ class Interpolation(Enum):
 
 
 class Framing(Enum):
-    """Which part of a image the model sees."""
+    """The order of resizing and cropping."""
 
     RESIZE_THEN_CROP = "resize the shorter side, then crop the center"
     CROP_THEN_RESIZE = "crop the central square, then resize it"
@@ -26,11 +26,11 @@ class Framing(Enum):
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How a image becomes a model's input of ``size`` x ``size`` pixels.
+    """The preprocessing of an image to an input of ``size`` x ``size`` pixels.
 
-    ``short_side`` is what the shorter side is resized to before the center is cropped; cropping first, the square is
-    size / short_side of the shorter side. ``mean`` and ``std`` are on the scale of 0 to 1, one value a channel; one
-    channel means gray.
+    ``short_side`` is the size of the shorter side before the center crop; if the crop comes first, its size is
+    size / short_side of the shorter side. ``mean`` and ``std`` are on a scale of 0 to 1, one value per channel; one
+    channel means grayscale.
     """
 
     size: int
@@ -42,20 +42,20 @@ class Preprocessing:
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= self.short_side:
-            raise InputError(f"a crop of {self.size} does not fit into a shorter side of {self.short_side}")
+            raise InputError(f"the crop size {self.size} must be between 1 and the shorter side, {self.short_side}")
         if len(self.mean) != len(self.std) or len(self.mean) not in (1, 3):
-            raise InputError("mean and std need one value a channel: one for gray, three for color")
+            raise InputError("mean and std need one value per channel: one for grayscale, three for color")
         if min(self.std) <= 0:
             raise InputError("std must be above 0")
 
     @property
     def channels(self) -> int:
-        """1 for gray, 3 for color."""
+        """1 for grayscale, 3 for color."""
         return len(self.mean)
 
     @property
-    def recipe(self) -> str:
-        """The recipe in one line, as manifests record it."""
+    def summary(self) -> str:
+        """The preprocessing in one line, as recorded in manifests."""
         numbers = "/".join(f"{m:.4g}" for m in self.mean), "/".join(f"{s:.4g}" for s in self.std)
         return (
             f"{self.framing.value}: {self.short_side} to {self.size}, {self.interpolation.value}, "
@@ -64,4 +64,4 @@ class Preprocessing:
 
 
 IMAGENET = Preprocessing(224, 256)
-"""The usual recipe of ImageNet models: shorter side 256, center 224, bilinear."""
+"""The usual preprocessing of ImageNet models: shorter side 256, center crop 224, bilinear."""

@@ -1,4 +1,4 @@
-"""Novel predictions laid out for review: the list a random sample is drawn from, and its verdicts."""
+"""The sampling frame of a review: novel predictions in random order, with their verdicts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from regrade.core.label_set import LabelState
 
 @dataclass(frozen=True, eq=False)
 class ReviewFrame:
-    """All (example, class) pairs that were novel under one label set, in the random order in which they are judged.
+    """All (example, class) pairs that are novel under one label set, in the random order in which they are judged.
 
-    ``examples``, ``classes``, ``strata``, ``turns``, ``proxy`` and ``states`` (f,) hold one pair a row: its stratum,
-    its turn from 0, the share of models that predict it, as a guess at the verdict, and the verdict itself
-    (`LabelState.UNJUDGED` until there is one). The first ``drawn`` turns were given out for review so far; since the
-    order is random, they are a fair sample however many they are. ``stratified_by`` says what the strata are, and
-    ``reasons`` by row why its image is problematic, as far as people said.
+    ``examples``, ``classes``, ``strata``, ``turns``, ``proxy`` and ``states`` (f,) contain one pair per row: its
+    stratum, its turn from 0, the share of models that predict it (a proxy of the verdict), and the verdict
+    (`LabelState.UNJUDGED` until there is one). The first ``drawn`` turns were drawn for review so far; since the order
+    is random, they are a random sample of any size. ``stratified_by`` describes the strata; ``reasons`` contains by row
+    why its image is problematic, if a reason was given.
     """
 
     test_set: str
@@ -41,27 +41,27 @@ class ReviewFrame:
     def __post_init__(self) -> None:
         parts = (self.examples, self.classes, self.strata, self.turns, self.proxy, self.states)
         if len({len(part) for part in parts}) != 1:
-            raise MismatchError("the columns of a review differ in length")
+            raise MismatchError("the columns of a review frame differ in length")
 
     def __len__(self) -> int:
         return len(self.examples)
 
     def given_out(self, start: int, stop: int) -> IntArray:
-        """The rows whose turns lie from ``start`` up to ``stop``, in their order."""
+        """The rows of the turns from ``start`` up to ``stop``, in their order."""
         return np.argsort(self.turns, kind="stable")[start:stop]
 
     @property
     def judged(self) -> BoolArray:
-        """Shape (f,): the pairs that have a verdict."""
+        """Shape (f,): the pairs with a verdict."""
         return self.states != LabelState.UNJUDGED
 
     @cached_property
     def problematic(self) -> IntArray:
-        """The examples, ascending, that a verdict on any of their pairs calls problematic: none is to be scored."""
+        """The examples, ascending, with a problematic verdict on any of their pairs; they are not scored."""
         return np.unique(self.examples[self.states == LabelState.PROBLEMATIC])
 
     def first_rows(self, examples: IntArray) -> IntArray:
-        """The first row of each given example, whatever its turn and its verdict; -1 for one that has no pair here."""
+        """The first row of each given example; -1 for examples without a pair in the frame."""
         listed, rows = np.unique(self.examples, return_index=True)
         if not listed.size:
             return np.full(len(examples), -1)
@@ -69,17 +69,17 @@ class ReviewFrame:
         return np.where(listed[places] == examples, rows[places], -1)
 
     def find(self, examples: IntArray, classes: IntArray) -> IntArray:
-        """The rows of given pairs, -1 for pairs that are not in the frame."""
-        wanted = examples.astype(np.int64) * self.class_count + classes
+        """The rows of the given pairs; -1 for pairs that are not in the frame."""
+        keys = examples.astype(np.int64) * self.class_count + classes
         if not len(self):
-            return np.full(len(wanted), -1)
-        places = np.minimum(np.searchsorted(self._keys[self._order], wanted), len(self) - 1)
+            return np.full(len(keys), -1)
+        places = np.minimum(np.searchsorted(self._keys[self._order], keys), len(self) - 1)
         rows = self._order[places]
-        return np.where(self._keys[rows] == wanted, rows, -1)
+        return np.where(self._keys[rows] == keys, rows, -1)
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the frame and its sample, verdicts left aside."""
+        """A hash of the frame and its order, without the verdicts."""
         state = hashlib.sha256(f"{self.test_set}\n{self.labels}\n{self.stratified_by}".encode())
         for part in (self.examples, self.classes, self.strata, self.turns):
             state.update(np.ascontiguousarray(part, dtype="<i8").tobytes())

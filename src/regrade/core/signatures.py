@@ -1,4 +1,4 @@
-"""What is kept of images so that alike ones are found without looking at them again."""
+"""Signatures of images: stored values to find duplicates without decoding the images again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from regrade.core.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Signatures:
-    """The signatures of images in order: position i of every field speaks of image i.
+    """The signatures of images in order: position i of every field belongs to image i.
 
-    ``pixel_hashes`` (n, 16) are of the decoded pixels; ``phashes`` (n, 2) are the perceptual hashes of the image and
-    of its mirror image; ``thumbnails`` (n, s, s, 3), often a memory map, are block means of the image at ``size``;
-    ``areas`` (n,) count its pixels. ``unreadable`` gives the reason for each position that has no signature.
+    ``pixel_hashes`` (n, 16) are hashes of the decoded pixels; ``phashes`` (n, 2) are the perceptual hashes of the image
+    and of its mirror image; ``thumbnails`` (n, s, s, 3), often a memory map, are block means of the image at ``size``;
+    ``areas`` (n,) are numbers of pixels. ``unreadable`` contains the reason for each position without a signature.
     """
 
     size: int
@@ -33,21 +33,21 @@ class Signatures:
     def __post_init__(self) -> None:
         rows = {len(part) for part in (self.pixel_hashes, self.phashes, self.thumbnails, self.areas)}
         if len(rows) > 1:
-            raise InputError(f"signatures must have as many rows everywhere, got {sorted(rows)}")
+            raise InputError(f"all parts of the signatures must have the same number of rows, got {sorted(rows)}")
 
     def __len__(self) -> int:
         return len(self.areas)
 
     @cached_property
     def readable(self) -> BoolArray:
-        """Shape (n,): the images that have a signature."""
-        there = np.ones(len(self), dtype=bool)
-        there[list(self.unreadable)] = False
-        return there
+        """Shape (n,): the images with a signature."""
+        readable = np.ones(len(self), dtype=bool)
+        readable[list(self.unreadable)] = False
+        return readable
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything: equal images, equal digest."""
+        """A hash of all signatures: equal for equal images."""
         state = hashlib.sha256(f"{self.size} {self.thumbnails.shape} {sorted(self.unreadable.items())}".encode())
         state.update(np.ascontiguousarray(self.pixel_hashes).data)
         state.update(np.ascontiguousarray(self.phashes, dtype="<u8").data)
@@ -57,7 +57,7 @@ class Signatures:
         return state.hexdigest()
 
     def __getitem__(self, rows: IntArray) -> Signatures:
-        """The signatures at some positions, in their order."""
+        """The signatures at the given positions, in that order."""
         return Signatures(
             self.size,
             self.pixel_hashes[rows],
@@ -69,9 +69,9 @@ class Signatures:
 
 
 def joined_signatures(parts: Sequence[Signatures]) -> Signatures:
-    """Signatures that follow one another, as one; parts of different sizes raise."""
+    """Concatenate signatures; raise if their image sizes differ."""
     if len({part.size for part in parts}) != 1:
-        raise InputError("signatures of one size, and at least one part of them, can be joined")
+        raise InputError("joining signatures requires at least one part, and equal image sizes")
     starts = np.cumsum([0, *(len(part) for part in parts[:-1])]).tolist()
     return Signatures(
         parts[0].size,

@@ -1,4 +1,4 @@
-"""Names that people would take for the same one."""
+"""Detect names that people cannot distinguish."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Iterable
 
 from regrade.core.errors import InputError
 
-_NOT_SEEN = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control and format characters, separators of lines, spaces
+_NOT_SEEN = (
+    "Cc",
+    "Cf",
+    "Zl",
+    "Zp",
+    "Zs",
+)  # Unicode categories: control and format characters, line and paragraph separators, spaces
 
 
 def comparable_name(name: str) -> str:
-    """A name as it is compared with others: without case, compatibility forms, spaces and invisible characters.
+    """A name normalized for comparison: NFKC, without case, spaces and invisible characters.
 
     >>> comparable_name("Ada Lovelace") == comparable_name("ADA lovelace" + chr(0x200B))
     True
@@ -24,9 +30,9 @@ def comparable_name(name: str) -> str:
 
 
 def check_distinct_names(kind: str, names: Iterable[str], taken: Iterable[str] = ()) -> None:
-    """Raise where a new name has nothing visible, or differs from another in nothing that people see.
+    """Raise if a new name has no visible character, or cannot be distinguished from another name.
 
-    The error names both. Names that are ``taken`` already are not new, and pass.
+    Names in ``taken`` are stored already, and are accepted.
     """
     stored = {name: comparable_name(name) for name in taken}
     name_of = {comparable: name for name, comparable in stored.items()}
@@ -40,5 +46,5 @@ def check_distinct_names(kind: str, names: Iterable[str], taken: Iterable[str] =
         if same != name:
             raise InputError(
                 f"the {kind} names {same!r} and {name!r} differ only in case, spaces or invisible "
-                "characters: use the same name, or one that can be told apart"
+                "characters: use the same name, or one that can be distinguished"
             )

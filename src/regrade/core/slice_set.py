@@ -1,4 +1,4 @@
-"""Slices that come after a test set: named subsets of its examples, and further group columns."""
+"""Slices added to a test set: named subsets of its examples, and additional group columns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from regrade.core.errors import InputError, MismatchError
 
 @dataclass(frozen=True, eq=False)
 class SliceSet:
-    """What one file says of the examples of a test set, in their order; the test set itself stays what it is.
+    """Slices and group columns from one file, in the order of the test set, which is not changed.
 
-    ``subsets`` maps a slice to whether an example is in it (n,), and ``columns`` a group column to one value an
-    example. All are called as the set is, or ``set:part``. ``chosen_hard`` says that the subsets were chosen because
-    models find them hard: that they are harder than the rest is no finding then.
+    ``subsets`` maps the name of a slice to its members (n,), and ``columns`` the name of a group column to one value
+    per example. All names are the name of the set, or ``set:part``. ``chosen_hard`` means that the subsets were chosen
+    because models fail on them, so that a low accuracy is not a finding.
     """
 
     name: str
@@ -35,7 +35,7 @@ class SliceSet:
             raise InputError(f"slice set {self.name!r} has no slices")
         for name, values in (*self.subsets.items(), *self.columns.items()):
             if name != self.name and not name.startswith(f"{self.name}:"):
-                raise InputError(f"slice {name!r} must be called {self.name}, or {self.name}: and a name of its own")
+                raise InputError(f"the name of slice {name!r} must be {self.name} or begin with {self.name}:")
             if len(values) != self.size:
                 raise MismatchError(f"slice {name!r}: {len(values)} values for {self.size} examples")
 
@@ -46,7 +46,7 @@ class SliceSet:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of what is in which slice, whatever order the slices came in."""
+        """A hash of all slices and columns, independent of their order."""
         state = hashlib.sha256(f"{self.size}\n".encode())
         for name in sorted(self.subsets):
             state.update(f"slice {name}\n".encode() + np.packbits(self.subsets[name]).tobytes())

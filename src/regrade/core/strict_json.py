@@ -1,4 +1,4 @@
-"""JSON without what `json.loads` lets pass: repeated keys, NaN, infinity and halves of surrogate pairs."""
+"""A strict JSON parser: unlike `json.loads`, it rejects repeated keys, NaN, infinity and lone surrogates."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FAULTS = {
     "Unterminated string": "a text is not closed",
     "Invalid control character": "a text contains a control character, such as a line break: write it as \\n",
     "Invalid \\": "a backslash begins no known escape: write it twice",
-    "Extra data": "there is more behind its end",
+    "Extra data": "there is more data after its end",
 }
 
 
 def parse_json(text: str) -> Any:
-    """The content of a JSON text; the message of what it raises follows the name of a file.
+    """Parse JSON; error messages are worded to follow the name of a file.
 
     >>> parse_json('{"cat": [1, 2]}')
     {'cat': [1, 2]}
@@ -43,12 +43,12 @@ def parse_json(text: str) -> Any:
 
 
 def _fault(message: str) -> str:
-    """What is wrong at a place, from the first words of the parser's message."""
+    """A description of a syntax error, by the beginning of the parser's message."""
     return next((words for start, words in _FAULTS.items() if message.startswith(start)), "it cannot be understood")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; of a repeated key only one value could be kept."""
+    """Build an object; raise if a key is repeated."""
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
@@ -58,11 +58,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise FormatError(f"holds {name}, which is not JSON: write null, or a number")
+    raise FormatError(f"contains {name}, which is not valid JSON: write null, or a number")
 
 
 def _refuse_surrogates(content: Any) -> None:
-    """Raise where an escape stands for half of a character, which no file can hold."""
+    """Raise if a string contains a lone surrogate, which cannot be encoded in UTF-8."""
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""A table of results, neutral to how it is shown: terminal, file, notebook or data frame."""
+"""Tables of results, independent of the output format: terminal, file, notebook or data frame."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Cell = str | int | float | bool | Estimate | None
-"""What a table may hold; what is undefined is none."""
+"""The type of a cell; undefined values are None."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its key in data files and its heading for people.
+    """A column: its key in data files and its heading in printed tables.
 
-    ``percent`` shows fractions as percentages (estimates always are, unless ``percent`` is
-    false); ``digits`` is how many decimals people see; numbers below ``floor`` are shown as less than it.
+    ``percent`` prints fractions and estimates as percentages; ``digits`` is the number of decimals;
+    numbers below ``floor`` are printed as "< floor".
     """
 
     key: str
@@ -37,7 +37,7 @@ class Column:
 
 
 class MappedRows(Sequence[tuple[Cell, ...]]):
-    """Rows that are made from ``items`` as they are read, for tables too long to hold; all have cells of one kind."""
+    """Rows that are computed from ``items`` on demand, for very long tables; all rows have the same cell types."""
 
     def __init__(self, items: Sequence[T], row: Callable[[T], tuple[Cell, ...]]) -> None:
         self._items = items
@@ -61,7 +61,7 @@ class MappedRows(Sequence[tuple[Cell, ...]]):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under columns, with a title and the notes a reader needs."""
+    """A table: a title, columns, rows of cells, and notes."""
 
     title: str
     columns: tuple[Column, ...]
@@ -74,20 +74,20 @@ class Table:
             raise InputError(f"every row of table {self.title!r} must have {width} cells")
 
     def texts(self) -> list[list[str]]:
-        """Every cell as people read it; what is undefined shows as a dash."""
+        """Every cell as printed text; undefined values are a dash."""
         return [[cell_text(cell, column) for cell, column in zip(row, self.columns, strict=True)] for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
-        """Every row as plain values; an estimate gives ``key``, ``key_low``, ``key_high`` and ``key_n``."""
+        """Every row as plain values; an estimate becomes ``key``, ``key_low``, ``key_high`` and ``key_n``."""
         return list(self.iter_records())
 
     def iter_records(self) -> Iterator[dict[str, Any]]:
-        """The records one by one."""
+        """Iterate over the records."""
         spread = self._estimate_columns()
         return (self._record(row, spread) for row in self.rows)
 
     def to_arrow(self) -> pyarrow.Table:
-        """The rows as an Arrow table, estimates spread as in `records`."""
+        """The rows as an Arrow table, with estimates expanded as in `records`."""
         import pyarrow
 
         rows = self.records()
@@ -103,7 +103,7 @@ class Table:
 
     @property
     def _sampled(self) -> Sequence[tuple[Cell, ...]]:
-        """The rows by which to know all: where they are made as they are read, the first."""
+        """The rows that are inspected: all of them, or only the first if rows are computed on demand."""
         return self.rows[:1] if isinstance(self.rows, MappedRows) else self.rows
 
     def _record(self, row: tuple[Cell, ...], spread: frozenset[int]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Table:
         return record
 
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns hold numbers, and are set to the right."""
+        """Which columns contain numbers, and are right-aligned."""
         places = range(len(self.columns))
         return tuple(any(isinstance(row[j], int | float | Estimate) for row in self.rows) for j in places)
 
@@ -147,7 +147,7 @@ class Table:
 
 
 class Tabular(ABC):
-    """A result that can be shown and taken along as a table; printed, it is one."""
+    """A result that can be printed and exported as a table."""
 
     def __str__(self) -> str:
         return str(self.table())
@@ -176,7 +176,7 @@ def _html_row(tag: str, texts: list[str], styles: list[str]) -> str:
 
 
 def cell_text(cell: Cell, column: Column) -> str:
-    """One cell as people read it."""
+    """The printed text of a cell."""
     digits = column.digits
     match cell:
         case None:
@@ -196,7 +196,7 @@ def cell_text(cell: Cell, column: Column) -> str:
 
 
 def _number_text(value: float, column: Column) -> str:
-    """A small number keeps its significant digits: a p-value of 1e-9 is not 0.000."""
+    """The printed text of a number; small numbers keep significant digits, such as a p-value of 1e-9."""
     digits = column.digits
     if column.floor is not None and value < column.floor:
         return f"< {column.floor:g}"

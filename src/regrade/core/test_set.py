@@ -1,4 +1,4 @@
-"""A test set: examples with stable ids, their labels and the groups they belong to."""
+"""Test sets: examples with stable ids, labels and groups."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from regrade.core.errors import InputError, MismatchError, UnknownName
 from regrade.core.slice_set import SliceSet
 
 UNLABELED = -1
-"""The label of an example that has none."""
+"""The label of an example without a label."""
 
-_BLOCK = 1024  # ids that are joined at a time
+_BLOCK = 1024  # ids that are hashed at a time
 
 
 @dataclass(frozen=True)
 class Example:
-    """One image of a test set: its id, its class id or none, and its group values."""
+    """One example of a test set: its id, its class id or None, and its group values."""
 
     id: str
     label: str | None
@@ -31,13 +31,13 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class TestSet:
-    """Examples in a fixed order: position i of every field speaks of example i.
+    """Examples in a fixed order: position i of every field belongs to example i.
 
-    ``labels`` are indices into the class space, `UNLABELED` where there is none; ``groups`` maps
-    a column such as region to one value an example. ``slice_sets`` came later and are no part of what the set is.
+    ``labels`` are indices into the class space, or `UNLABELED`; ``groups`` maps a column such as region to one
+    value per example. ``slice_sets`` were added later and are not part of the digest.
     """
 
-    __test__ = False  # the name is the field's word, not a pytest class
+    __test__ = False  # not a pytest class, in spite of its name
 
     name: str
     class_space: ClassSpace
@@ -53,27 +53,27 @@ class TestSet:
             if size != len(self.ids):
                 raise MismatchError(f"test set {self.name!r}: {len(self.ids)} ids but {size} {what}")
         if not _all_differ(self.ids):
-            raise InputError(f"test set {self.name!r}: an example id stands twice; ids must be unique")
+            raise InputError(f"test set {self.name!r}: an example id occurs twice; ids must be unique")
         if np.any((self.labels < UNLABELED) | (self.labels >= len(self.class_space))):
-            raise InputError(f"test set {self.name!r}: a label is no class of {self.class_space.name!r}")
+            raise InputError(f"test set {self.name!r}: a label is not a class of {self.class_space.name!r}")
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @cached_property
     def position_of(self) -> Mapping[str, int]:
-        """From example id to position."""
+        """The position by example id."""
         return {example: position for position, example in enumerate(self.ids)}
 
     def position(self, example: str) -> int:
-        """The position of an example by its id; one that is not there raises."""
+        """The position of an example by its id; raise if it is unknown."""
         if example not in self.position_of:
             raise UnknownName(f"image of {self.name}", example[:80], None)
         return self.position_of[example]
 
     @cached_property
     def digest(self) -> str:
-        """A hash of class ids, example ids, labels and groups: equal sets, equal results."""
+        """A hash of class ids, example ids, labels and groups."""
         state = hashlib.sha256(self.class_space.digest.encode())
         for begin in range(0, len(self), _BLOCK):
             state.update(("\n" * bool(begin) + "\n".join(self.ids[begin : begin + _BLOCK])).encode())
@@ -98,33 +98,33 @@ class TestSet:
 
     @cached_property
     def group_columns(self) -> Mapping[str, tuple[str, ...]]:
-        """All group columns, the set's own and those that came later."""
-        return {**self.groups, **{name: values for found in self.slice_sets for name, values in found.columns.items()}}
+        """All group columns, including those that were added later."""
+        return {**self.groups, **{name: values for added in self.slice_sets for name, values in added.columns.items()}}
 
     @cached_property
     def subsets(self) -> Mapping[str, BoolArray]:
-        """The named subsets that came later, each (n,)."""
-        return {name: inside for found in self.slice_sets for name, inside in found.subsets.items()}
+        """The named subsets that were added later, each (n,)."""
+        return {name: inside for added in self.slice_sets for name, inside in added.subsets.items()}
 
     @property
     def hard_slices(self) -> frozenset[str]:
-        """The named subsets that were chosen because models find them hard."""
+        """The named subsets that were chosen because models fail on them."""
         return frozenset(name for slices in self.slice_sets if slices.chosen_hard for name in slices.subsets)
 
     def slices_of(self, name: str) -> tuple[str, ...]:
-        """The slices that a name stands for: each value of a group column, each part of a slice set, or itself."""
+        """The slices of a name: the values of a group column, the parts of a slice set, or the name itself."""
         if name in self.group_columns:
             return tuple(f"{name}={value}" for value in sorted(set(self.group_columns[name])))
-        parts = next((found.names for found in self.slice_sets if found.name == name), ())
+        parts = next((added.names for added in self.slice_sets if added.name == name), ())
         if not parts or name in self.subsets:
             return (name,)
-        return tuple(each for part in parts for each in self.slices_of(part))
+        return tuple(slice_name for part in parts for slice_name in self.slices_of(part))
 
     def slice(self, name: str) -> BoolArray:
         """Shape (n,): the examples of a slice.
 
-        A slice is a named subset, ``column=value`` over a group column, or a group of the class space (a named
-        group, a class id or a concept of its hierarchy), by the example's own label.
+        A slice is a named subset, ``column=value`` of a group column, or a group of the class space (a named
+        group, a class id or a concept of its hierarchy) that contains the label of the example.
         """
         if name in self.subsets:
             return self.subsets[name]
@@ -133,13 +133,13 @@ class TestSet:
             return self._group_is(column, value)
         if (several := self.slices_of(name)) != (name,):
             what = "a group column" if name in self.group_columns else "a set of slices"
-            raise InputError(f"{name!r} is {what}: give one slice of it, such as {several[0]}")
+            raise InputError(f"{name!r} is {what}: give one of its slices, such as {several[0]}")
         try:
             chosen = self.class_space.group(name)
         except UnknownName:
-            known = [*self.group_columns, *self.subsets, *self.class_space.groups, *self.class_space.ids]
-            raise UnknownName(f"slice of {self.name}", name, known) from None
-        members = np.zeros(len(self.class_space) + 1, dtype=bool)  # the last: unlabeled (-1)
+            slices = [*self.group_columns, *self.subsets, *self.class_space.groups, *self.class_space.ids]
+            raise UnknownName(f"slice of {self.name}", name, slices) from None
+        members = np.zeros(len(self.class_space) + 1, dtype=bool)  # the last entry is for unlabeled examples (-1)
         members[chosen] = True
         return members[self.labels]
 
@@ -154,7 +154,7 @@ class TestSet:
 
 
 def _all_differ(ids: Sequence[str]) -> bool:
-    """Whether no id stands twice; texts whose hashes differ do, and a set of very many is large."""
+    """Whether all ids are different; comparing hashes first takes less memory than a set."""
     hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
     hashes.sort()
     return bool((hashes[1:] != hashes[:-1]).all()) or len(set(ids)) == len(ids)

@@ -1,10 +1,10 @@
-"""What is said of a file that is not UTF-8 text."""
+"""The error message for files that are not UTF-8 text."""
 
 from __future__ import annotations
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    r"""That a file is in another encoding, and where; it follows the name of the file.
+    r"""A message with the position of the invalid byte, worded to follow the name of the file.
 
     >>> try:
     ...     b"cat\nd\xffg".decode()

@@ -24,7 +24,7 @@ class ModelDescription:
         return ModelSpec(
             self.name,
             self.class_space.name,
-            self.preprocessing.recipe,
+            self.preprocessing.summary,
             weights_hash,
             training_data,
             self.code.hash,

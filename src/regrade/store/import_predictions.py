@@ -146,7 +146,7 @@ def manifest_of(
         source=source,
         regrade=_own_version(),
         by=predictions.by.value,
-        asked=None if predictions.asked is None else int(predictions.asked.sum()),
+        asked=None if predictions.covered is None else int(predictions.covered.sum()),
         times=predictions.times is not None,
         fingerprints=predictions.fingerprints is not None,
         queues=queues,

@@ -233,7 +233,7 @@ def _predictions(
         test_set.class_space.name,
         answered,
         by=Answerer.PERSON,
-        asked=None if is_asked.all() else is_asked,
+        covered=None if is_asked.all() else is_asked,
         times=all_times,
     )
 

@@ -174,8 +174,8 @@ def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
     }
     if predictions.scores is not None:
         columns["scores"] = _lists(predictions.scores.astype(np.float32, copy=False))
-    if predictions.asked is not None:
-        columns["asked"] = pa.array(predictions.asked)
+    if predictions.covered is not None:
+        columns["asked"] = pa.array(predictions.covered)
     return pa.table(columns)
 
 

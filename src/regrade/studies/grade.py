@@ -192,8 +192,8 @@ def grade(
     for model_predictions, scoring in predictions:
         rows += _model_rows(model_predictions, scoring, labels, masks, metrics=metrics, confidence=confidence)
         rules.add(scoring.rule)
-        if model_predictions.asked is not None:
-            subset_sizes[model_predictions.model] = int(model_predictions.asked.sum())
+        if model_predictions.covered is not None:
+            subset_sizes[model_predictions.model] = int(model_predictions.covered.sum())
     if not rows:
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"

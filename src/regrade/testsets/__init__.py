@@ -1,4 +1,4 @@
-"""Test sets with images: read in every common form, checked, and known by name."""
+"""Test sets with images: readers for common formats, checks, and a catalog of published test sets."""
 
 from regrade.testsets.attach import locations_for
 from regrade.testsets.catalog import CatalogEntry, Download, EntryKind, Files, entry, names

@@ -1,4 +1,4 @@
-"""Images as one array of pixels, as CIFAR's descendants come."""
+"""Images stored as one array of pixels in an NPY or NPZ file, such as CIFAR-10.1."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from regrade.tables import ArrayFile, ignored_names, open_arrays
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.reader import Layout, Reader, ReaderOptions, ReaderResult, check_still_there, file_stamp
 
-_IMAGES = ("images", "image", "data", "images", "x", "x_test")
+_IMAGES = ("images", "image", "data", "x", "x_test")
 _LABELS = ("labels", "label", "targets", "y", "y_test")
 _CHANNELS = (1, 3)
-_LOADING = Lock()  # so that many threads that start at once load an archive once
+_LOADING = Lock()  # an archive is loaded once, even if many threads start at the same time
 
 
 class ArrayReader(Reader):
-    """NPZ with images and labels, or NPY with its labels in a file beside it, named alike but for data or _labels."""
+    """An NPZ file with images and labels, or an NPY file with the labels in NAME_labels.npy (or data -> labels)."""
 
     name = "arrays"
 
@@ -33,13 +33,13 @@ class ArrayReader(Reader):
         """An NPY or NPZ file."""
         return path.suffix.lower() in (".npy", ".npz")
 
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
-        """One example a row of the array; its id is the row's number."""
-        wanted.refuse_columns("file of arrays")
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        """One example per row of the array; the id is the row number."""
+        options.refuse_columns("file of arrays")
         arrays = open_arrays(path)
         pixels = _pixels(arrays)
         rows = tuple(str(row) for row in range(len(pixels)))
-        labels = None if wanted.layout is Layout.FLAT else _labels(arrays, len(pixels), wanted)
+        labels = None if options.layout is Layout.FLAT else _labels(arrays, len(pixels), options)
         return ReaderResult(rows, labels, rows, notes=_notes(arrays, with_labels=labels is not None))
 
     def open(self, source: ImageSource) -> Images:
@@ -50,13 +50,13 @@ class ArrayReader(Reader):
 
 @dataclass(frozen=True)
 class ArrayImages(Images):
-    """Rows of one array of pixels."""
+    """Images that are rows of one array of pixels."""
 
     root: Path
     places: Sequence[str]
 
     def read(self, position: int) -> StoredImage:
-        """The pixels of a image."""
+        """The pixels of the image at a position."""
         row = int(self.places[position])
         with _LOADING:
             array = self._array
@@ -65,12 +65,12 @@ class ArrayImages(Images):
         return np.asarray(array[row])
 
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
-        """The stamp of the file that holds all images."""
+        """The stamp of the file that contains all images."""
         return self._stamp
 
     @cached_property
     def _stamp(self) -> FileStamp | None:
-        return file_stamp(self.root)  # before the file is read: a later change is then seen
+        return file_stamp(self.root)  # taken before the file is read, so that a later change is noticed
 
     @cached_property
     def _array(self) -> NDArray[Any]:
@@ -81,7 +81,7 @@ class ArrayImages(Images):
 
 
 def _pixels(arrays: ArrayFile) -> NDArray[Any]:
-    """Images (n, h, w) or (n, h, w, 3); channels that come first are moved last."""
+    """Images of shape (n, h, w) or (n, h, w, 3); a leading channel axis is moved to the end."""
     path = arrays.path
     name = arrays.first_of(("", *_IMAGES))
     if name is None:
@@ -90,7 +90,7 @@ def _pixels(arrays: ArrayFile) -> NDArray[Any]:
     channels_last = len(shape) == 3 or (len(shape) == 4 and shape[3] in _CHANNELS)
     channels_first = len(shape) == 4 and shape[1] in _CHANNELS and not channels_last
     if dtype != np.uint8 or 0 in shape or not (channels_first or channels_last):
-        raise FormatError(f"{path}: images must be bytes (n, height, width, 3), got {dtype} {shape}")
+        raise FormatError(f"{path}: images must be uint8 of shape (n, height, width, 3), got {dtype} {shape}")
     array = arrays.load(name)
     return np.moveaxis(array, 1, 3) if channels_first else array
 
@@ -101,28 +101,28 @@ def _notes(arrays: ArrayFile, *, with_labels: bool) -> tuple[str, ...]:
     return ignored_names((*arrays.declared, *arrays.not_arrays), used, noun="array")
 
 
-def _labels(arrays: ArrayFile, rows: int, wanted: ReaderOptions) -> IntArray:
+def _labels(arrays: ArrayFile, rows: int, options: ReaderOptions) -> IntArray:
     path = arrays.path
     if "" in arrays.declared:
-        labels = _labels_beside(path)
+        labels = _labels_in_sibling_file(path)
     else:
         name = arrays.first_of(_LABELS)
         labels = None if name is None else arrays.load(name)
     if labels is None:
-        raise FormatError(f"{path} has no labels; images without labels: --layout flat")
+        raise FormatError(f"{path} has no labels; for images without labels use --layout flat")
     if labels.shape == (rows, 1):
         labels = labels[:, 0]
     if labels.shape != (rows,) or not np.issubdtype(labels.dtype, np.integer):
-        raise FormatError(f"{path}: {rows:,} images, but labels {labels.dtype} {labels.shape}")
+        raise FormatError(f"{path}: {rows:,} images, but labels of type {labels.dtype} and shape {labels.shape}")
     values, inverse = np.unique(labels, return_inverse=True)
     names = {str(value): str(value) for value in values.tolist()}
-    classes = classes_by_name(names, wanted.space, wanted.naming, what="label", where=path)
+    classes = classes_by_name(names, options.space, options.naming, what="label", where=path)
     return np.array(list(classes.values()), dtype=np.int32)[inverse]
 
 
-def _labels_beside(path: Path) -> NDArray[Any] | None:
+def _labels_in_sibling_file(path: Path) -> NDArray[Any] | None:
     for name in (f"{path.stem}_labels.npy", path.name.replace("data", "labels")):
-        beside = path.with_name(name)
-        if beside != path and beside.is_file():
-            return open_arrays(beside).load("")
+        sibling = path.with_name(name)
+        if sibling != path and sibling.is_file():
+            return open_arrays(sibling).load("")
     return None

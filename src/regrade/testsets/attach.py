@@ -1,4 +1,4 @@
-"""Images for a test set that is known already: found by id, whatever their order."""
+"""Match images to the examples of an existing test set by id."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from regrade.testsets.image_files import image_suffixes
 from regrade.testsets.reader import ReaderResult
 
 
-def locations_for(test_set: TestSet, found: ReaderResult) -> tuple[str, ...]:
-    """The place of each example's image, by its id with or without a file's ending.
+def locations_for(test_set: TestSet, result: ReaderResult) -> tuple[str, ...]:
+    """The location of the image of each example, matched by id with or without the file extension.
 
-    Every example needs a image, images without an example are one too many, and labels must agree.
+    Raise if an example has no image, if an image belongs to no example, or if labels or groups differ.
     """
-    rows = _rows(test_set, found.ids)
-    unused = sorted(set(range(len(found.ids))).difference(rows))
+    rows = _rows(test_set, result.ids)
+    unused = sorted(set(range(len(result.ids))).difference(rows))
     if unused:
         raise MismatchError(
-            f"{len(unused):,} images belong to no example of {test_set.name}, for instance {found.ids[unused[0]]!r}"
+            f"{len(unused):,} images belong to no example of {test_set.name}, for example {result.ids[unused[0]]!r}"
         )
-    for column, values in found.groups.items():
+    for column, values in result.groups.items():
         if test_set.groups.get(column) != tuple(values[row] for row in rows):
             raise MismatchError(
-                f"test set {test_set.name} is stored without this group column {column!r}, or with other values"
+                f"test set {test_set.name} is stored without the group column {column!r}, or with other values"
             )
-    if found.labels is not None:
-        _check_labels(test_set, found.labels[rows])
-    return tuple(found.locations[row] for row in rows)
+    if result.labels is not None:
+        _check_labels(test_set, result.labels[rows])
+    return tuple(result.locations[row] for row in rows)
 
 
 def _rows(test_set: TestSet, ids: Sequence[str]) -> list[int]:
-    """The row of each example among the ids of images, by the strictest way of comparing that finds them all."""
+    """The row of each example among the image ids, by the strictest comparison that matches all of them."""
     missing: list[str] = []
     for key in _KEYS:
         row_of = {key(example): row for row, example in enumerate(ids)}
@@ -44,33 +44,33 @@ def _rows(test_set: TestSet, ids: Sequence[str]) -> list[int]:
             return rows
     if missing:
         raise MismatchError(
-            f"{len(missing):,} of the {len(test_set):,} examples of {test_set.name} have no image here, for instance "
+            f"{len(missing):,} of the {len(test_set):,} examples of {test_set.name} have no image, for example "
             f"{missing[0]!r}"
         )
-    raise MismatchError(f"several images could be meant by the same id of {test_set.name}: ids and names must agree")
+    raise MismatchError(f"several images match the same id of {test_set.name}: file names and ids must be equal")
 
 
 def _check_labels(test_set: TestSet, labels: IntArray) -> None:
     differs = np.flatnonzero((labels != test_set.labels) & test_set.labeled)
     if differs.size:
         raise MismatchError(
-            f"{len(differs):,} images lie under another class than test set {test_set.name} gives them, for "
-            f"instance {test_set.ids[differs[0]]!r}"
+            f"{len(differs):,} images have another label than in test set {test_set.name}, for example "
+            f"{test_set.ids[differs[0]]!r}"
         )
 
 
-def _whole(example: str) -> str:
+def _unchanged(example: str) -> str:
     return example
 
 
-def _without_ending(example: str) -> str:
-    stem, dot, ending = example.rpartition(".")
-    return stem if dot and f".{ending.lower()}" in image_suffixes() else example
+def _without_extension(example: str) -> str:
+    stem, dot, extension = example.rpartition(".")
+    return stem if dot and f".{extension.lower()}" in image_suffixes() else example
 
 
-def _bare(example: str) -> str:
-    """An id without the folders before it and the ending of a image behind it."""
-    return _without_ending(example.rpartition("/")[2])
+def _file_stem(example: str) -> str:
+    """An id without folders and without the extension of an image."""
+    return _without_extension(example.rpartition("/")[2])
 
 
-_KEYS: tuple[Callable[[str], str], ...] = (_whole, _without_ending, _bare)
+_KEYS: tuple[Callable[[str], str], ...] = (_unchanged, _without_extension, _file_stem)

@@ -1,4 +1,4 @@
-"""The test sets, label sets and slices of the field: what each is, how it is scored, and where it comes from."""
+"""The catalog of published test sets, label sets and slices: content, scoring rule, source and terms of use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.testsets.mapped_table import Disagreement, MappedColumns
 
 
 class EntryKind(Enum):
-    """What an entry brings."""
+    """What an entry of the catalog contains."""
 
     TEST_SET = "test set"
     LABEL_SET = "label set"
@@ -20,7 +20,7 @@ class EntryKind(Enum):
 
 
 class Files(Enum):
-    """How the official files are arranged."""
+    """The layout of the official files."""
 
     WNID_FOLDERS = "folder by wnid"
     INDEX_FOLDERS = "folder by class index"
@@ -34,55 +34,55 @@ class Files(Enum):
 
 @dataclass(frozen=True)
 class Download:
-    """A file that may be fetched directly from its official address."""
+    """A file that may be downloaded directly from its official address."""
 
     url: str
     size: int | None = None
     """Bytes."""
     checksum: str = ""
-    """``sha256:`` or ``md5:`` and the hexadecimal digits."""
+    """``sha256:`` or ``md5:``, followed by the hexadecimal digits."""
     unchecked: str = ""
     """Why there is no checksum."""
 
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """A test set, label set or set of slices of the field. What is not known is None or empty, never guessed."""
+    """A published test set, label set or set of slices. Unknown fields are None or empty."""
 
     name: str
     title: str
     kind: EntryKind
     class_space: str
-    """Its name in `regrade.classes`; empty if the set brings its own classes."""
+    """Name of the class space in `regrade.classes`; empty if the test set has its own classes."""
     examples: int | None
-    """How many are expected; None if it depends on the release."""
+    """The expected number of examples; None if it depends on the release."""
     rule: str
-    """When a prediction counts as right, in words."""
+    """The scoring rule, in words."""
     files: Files
     address: str
     """The official page."""
     terms: str
-    recipe: str
-    """The command that adds it."""
+    command: str
+    """The command that adds it to a workspace."""
     groups: tuple[str, ...] = ()
-    """The group columns it comes with; of slices, what they are by."""
+    """The group columns of a test set; for slices, their names."""
     levels: tuple[Level, ...] = ()
-    """The folders above its class folders, outermost first, and the groups that their names give."""
+    """The levels of folders above the class folders, outermost first; their names are group values."""
     columns: MappedColumns | None = None
-    """The columns of a released table whose rows list the ImageNet classes that count as right."""
+    """The columns of a released table whose rows list the accepted ImageNet classes."""
     license: str = ""
     downloads: tuple[Download, ...] = ()
-    """Only where the terms allow it and the address is official."""
+    """Only official addresses, and only if the terms allow a direct download."""
     applies_exif: bool = False
-    """Whether a camera's note on how it was held is followed; the field's pipelines pass over it."""
+    """Whether images are rotated by their EXIF orientation; the usual ImageNet pipelines ignore it."""
     border: int = 0
-    """Pixels to cut off on each side."""
+    """Pixels to crop on each side."""
     note: str = ""
-    """What else to know before using it."""
+    """What users should know before using it."""
 
 
 def entry(name: str) -> CatalogEntry:
-    """Return the entry of that name; an unknown name raises and names its neighbors.
+    """Return the entry with that name; an unknown name raises an error that suggests similar names.
 
     >>> entry("imagenet-a").rule
     '200-way among the classes of ImageNet-A'
@@ -114,7 +114,7 @@ _MULTILABEL_FILE = Download(
     200_417_830,
     "sha256:d5b2b6111fc9efea16aaebd21bc5a401d16ad18285d3fd99635d8b32ebdb6287",
 )
-_MULTILABEL_RECIPE = (
+_MULTILABEL_COMMAND = (
     "regrade import labels human_accuracy_v3.0.0.json --format multilabel-v3 --test-set imagenet-val "
     "--name multilabel-v3"
 )
@@ -137,7 +137,7 @@ def _imagenet_v2(variant: str, file: str, size: int, sha256: str, title: str) ->
         terms=_OPEN,
         license="MIT",
         downloads=(Download(f"{_V2_FILES}/{file}.tar.gz", size, f"sha256:{sha256}"),),
-        recipe=f"regrade testsets add imagenetv2-{variant} {file}-format-val/",
+        command=f"regrade testsets add imagenetv2-{variant} {file}-format-val/",
         note=_V2_NOTE,
     )
 
@@ -154,7 +154,7 @@ def _cifar_101(version: str, examples: int, data: Download, labels: Download, no
         address=_CIFAR_101,
         terms=_TINY_TERMS,
         downloads=(data, labels),
-        recipe=f"regrade testsets add cifar-10.1-{version} cifar10.1_{version}_data.npy",
+        command=f"regrade testsets add cifar-10.1-{version} cifar10.1_{version}_data.npy",
         note=note,
     )
 
@@ -178,7 +178,7 @@ _TEST_SETS = (
         files=Files.WNID_FOLDERS,
         address="https://image-net.org/download-images",
         terms=_IMAGENET_TERMS,
-        recipe="regrade testsets add imagenet-val ILSVRC2012_val/",
+        command="regrade testsets add imagenet-val ILSVRC2012_val/",
         note="The official tar (md5 29b22e2961454d5413ddabcf34fc5622) is flat: sort it into folders by wnid first.",
     ),
     _imagenet_v2(
@@ -220,7 +220,7 @@ _TEST_SETS = (
                 "sha256:3bb3632277e6ba6392ea64c02ddbf4dd2266c9caffd6bc09c9656d28f012589e",
             ),
         ),
-        recipe="regrade testsets add imagenet-a imagenet-a/",
+        command="regrade testsets add imagenet-a imagenet-a/",
         note="Compare with accuracy on the same 200 classes of imagenet-val.",
     ),
     CatalogEntry(
@@ -241,7 +241,7 @@ _TEST_SETS = (
                 "sha256:18c6bf493b39a0d975d48e587437f562caab9c52ae6327dcfa9dd8eb54aa1b52",
             ),
         ),
-        recipe="regrade testsets add imagenet-r imagenet-r/",
+        command="regrade testsets add imagenet-r imagenet-r/",
         note="Compare with accuracy on the same 200 classes of imagenet-val.",
     ),
     CatalogEntry(
@@ -255,7 +255,7 @@ _TEST_SETS = (
         address="https://github.com/HaohanWang/ImageNet-Sketch",
         terms=f"{_OPEN}, by way of Google Drive, Kaggle or Hugging Face",
         license="MIT (the repository)",
-        recipe="regrade testsets add imagenet-sketch sketch/",
+        command="regrade testsets add imagenet-sketch sketch/",
         note="Its page says 50,000 images, 50 a class; the released archive holds 50,889.",
     ),
     CatalogEntry(
@@ -277,7 +277,7 @@ _TEST_SETS = (
             Download(f"{_ZENODO_C}/weather.tar", 12_797_438_995, "md5:33ffea4db4d93fe4a428c40a6ce0c25d"),
             Download(f"{_ZENODO_C}/digital.tar", 7_757_510_705, "md5:89157860d7b10d5797849337ca2e5c03"),
         ),
-        recipe="regrade testsets add imagenet-c imagenet-c/",
+        command="regrade testsets add imagenet-c imagenet-c/",
         note="Any part of it will do, unpacked with or without the folders noise, blur, weather and digital. Published "
         "figures use these JPEGs, cut to 224 pixels and given to the model without a resize. regrade testsets corrupt "
         "makes the same corruptions from imagenet-val as images are read: close, not equal, and its frost is drawn, "
@@ -295,10 +295,10 @@ _TEST_SETS = (
         terms="free to use with attribution; never for tuning a model; online only with its red border",
         license="CC BY 4.0 with two further clauses",
         border=2,
-        recipe="regrade testsets add objectnet objectnet-1.0/",
+        command="regrade testsets add objectnet objectnet-1.0/",
         note="The archive asks for a password that its page gives; unpacked it has images/ and mappings/, and both are "
-        "needed. Its page speaks of 50,000 images, the archive holds 50,273. The terms speak of 1 pixel of red "
-        "border; the authors' own loader cuts 2, and so does this.",
+        "needed. Its page says 50,000 images, the archive contains 50,273. The terms require 1 pixel of red "
+        "border; the authors' own loader crops 2, and so does regrade.",
     ),
     CatalogEntry(
         name="cifar-10",
@@ -317,7 +317,7 @@ _TEST_SETS = (
                 "sha256:c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
             ),
         ),
-        recipe="regrade testsets add cifar-10 cifar-10-batches-bin/test_batch.bin",
+        command="regrade testsets add cifar-10 cifar-10-batches-bin/test_batch.bin",
     ),
     _cifar_101(
         "v4",
@@ -358,7 +358,7 @@ _TEST_SETS = (
                 "sha256:e4fd6462bd5141ed293acd52ea570952f65d1bfd4ec9b068f87742f75a7a632e",
             ),
         ),
-        recipe="regrade testsets add cifar-10.2 cifar102_test.npz",
+        command="regrade testsets add cifar-10.2 cifar102_test.npz",
     ),
     CatalogEntry(
         name="dollarstreet",
@@ -372,9 +372,9 @@ _TEST_SETS = (
         columns=MappedColumns("id", "topics", "imagenet_sysnet_id", "imageRelPath", disagreement=Disagreement.SPLIT),
         address="https://www.kaggle.com/datasets/mlcommons/the-dollar-street-dataset",
         terms="see its page; a Kaggle account",
-        recipe="regrade testsets add dollarstreet dataset_dollarstreet/images_v2_imagenet_test.csv",
+        command="regrade testsets add dollarstreet dataset_dollarstreet/images_v2_imagenet_test.csv",
         note="38,479 images in all, 4,308 in this list. Column imagenet_sysnet_id lists the ImageNet classes that "
-        "count as right; a class is a image's topics, and rows of the same topics that list other classes are "
+        "count as right; a class is an image's topics, and rows of the same topics that list other classes are "
         "classes of their own. A household must not cross splits.",
     ),
     CatalogEntry(
@@ -402,7 +402,7 @@ _TEST_SETS = (
                 "sha256:d5a9caa9526c75f37c6bab5f8b7ff68656f51efd037a0493c425cee0205e46f7",
             ),
         ),
-        recipe="regrade testsets add geode geode/metadata_test_1k_final.csv",
+        command="regrade testsets add geode geode/metadata_test_1k_final.csv",
         note="61,940 images in all; the list that maps 34 objects to ImageNet (Richards et al. 2023, "
         "github.com/facebookresearch/Geographic_Generalization, data/) has 10,333, the classes in column 1k_index. "
         "Put it beside the folder images of the unpacked archive.",
@@ -428,7 +428,7 @@ _LABEL_SETS = (
                 "sha256:d83e9bff374c631aae8439eb064c7019acc56e1b3bc3f56b8380c2a710b0220b",
             ),
         ),
-        recipe="regrade import labels real.json --format real --test-set imagenet-val --name real",
+        command="regrade import labels real.json --format real --test-set imagenet-val --name real",
         note="Entry 0 belongs to ILSVRC2012_val_00000001.",
     ),
     CatalogEntry(
@@ -443,7 +443,7 @@ _LABEL_SETS = (
         terms=_OPEN,
         license="Apache-2.0 (the repository)",
         downloads=(_MULTILABEL_FILE,),
-        recipe=_MULTILABEL_RECIPE,
+        command=_MULTILABEL_COMMAND,
         note="The file also holds ImageNetV2 images; 20,000 are of imagenet-val, 20 a class.",
     ),
 )
@@ -461,7 +461,7 @@ _SLICES = (
         terms=_OPEN,
         license="Apache-2.0 (the repository)",
         downloads=(_MULTILABEL_FILE,),
-        recipe=_MULTILABEL_RECIPE,
+        command=_MULTILABEL_COMMAND,
         note="The list imagenet_m of the multi-label file: it comes with multilabel-v3, as the slice imagenet-m. "
         "regrade grade --test-set imagenet-val --labels multilabel-v3 --rule classes --slice imagenet-m",
     ),
@@ -484,11 +484,11 @@ _SLICES = (
                 unchecked="no published checksum was found",
             ),
         ),
-        recipe="regrade import slices imagenet_x_val_multi_factor.jsonl --format imagenet-x --test-set imagenet-val "
+        command="regrade import slices imagenet_x_val_multi_factor.jsonl --format imagenet-x --test-set imagenet-val "
         "--name imagenet-x",
         note="A factor is the slice imagenet-x:pose, and imagenet-x stands for all 16. Its authors leave out 3,000 "
         "prototypical images (prototypical_paths.csv), which stay in here.",
     ),
 )
 
-_BY_NAME = {found.name: found for found in (*_TEST_SETS, *_LABEL_SETS, *_SLICES)}
+_BY_NAME = {item.name: item for item in (*_TEST_SETS, *_LABEL_SETS, *_SLICES)}

@@ -1,4 +1,4 @@
-"""Is a test set what it claims to be? Every image read, every count compared."""
+"""Check a test set: read every image and compare the counts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from regrade.core import Column, Images, ImageSource, StoredImage, Table, Tabula
 from regrade.testsets.decode import decode_gray_or_rgb
 from regrade.testsets.registry import open_images
 
-ProgressCallback = Callable[[Iterable["_Seen"], int], Iterable["_Seen"]]
-_NOTHING = bytes(32)  # stands in the hash for a image that is not there
-_AHEAD = 64  # images read ahead a thread: enough to keep them busy, few enough to keep memory flat
+ProgressCallback = Callable[[Iterable["_CheckedImage"], int], Iterable["_CheckedImage"]]
+_NO_CONTENT = bytes(32)  # the digest of an image that is missing
+_AHEAD = 64  # images read ahead per thread: enough to keep the threads busy, few enough to limit memory
 
 
 @dataclass(frozen=True, repr=False)
 class Checked(Tabular):
-    """What checking a test set found.
+    """The result of checking a test set.
 
-    ``unreadable`` gives each image that cannot be decoded with the reason; ``repeated`` the groups of examples
-    with the same content; ``digest`` is a hash over the content of all images in order.
+    ``unreadable`` lists each image that cannot be decoded, with the reason; ``repeated`` lists the groups of examples
+    with the same content; ``digest`` is a hash of the content of all images, in order.
     """
 
     test_set: str
@@ -39,16 +39,16 @@ class Checked(Tabular):
 
     @property
     def sound(self) -> bool:
-        """Whether every image can be read and the count is the expected one."""
+        """Whether every image can be read and the number of examples is the expected one."""
         return not self.unreadable and self.expected in (None, self.examples)
 
     def table(self) -> Table:
-        """One line a finding."""
+        """One row per finding."""
         expected = "" if self.expected is None else f" (expected {self.expected:,})"
         rows = [
             ("examples", f"{self.examples:,}{expected}"),
             ("classes with examples", f"{self.classes:,}"),
-            ("examples a class", f"{self.least_in_class:,} to {self.most_in_class:,}"),
+            ("examples per class", f"{self.least_in_class:,} to {self.most_in_class:,}"),
             ("unreadable images", f"{len(self.unreadable):,}"),
             ("repeated content", f"{len(self.repeated):,} groups"),
             ("image sizes", f"{_size(self.smallest)} to {_size(self.largest)}"),
@@ -56,17 +56,17 @@ class Checked(Tabular):
         ]
         rows += [(f"unreadable: {name}", reason) for name, reason in self.unreadable[:20]]
         rows += [("same content", ", ".join(group)) for group in self.repeated[:20]]
-        verdict = "sound" if self.sound else "not sound"
-        return Table(f"{self.test_set}: {verdict}", (Column("what", "what"), Column("found", "found")), tuple(rows))
+        status = "sound" if self.sound else "not sound"
+        return Table(f"{self.test_set}: {status}", (Column("what", "what"), Column("found", "found")), tuple(rows))
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What one image turned out to be."""
+class _CheckedImage:
+    """The content hash and size of one image, or why it cannot be read."""
 
     digest: bytes
     size: tuple[int, int] | None
-    trouble: str
+    error: str
 
 
 def check(
@@ -77,16 +77,16 @@ def check(
     workers: int = 2,
     watch: ProgressCallback | None = None,
 ) -> Checked:
-    """Read and decode every image of a test set; nothing is taken on trust."""
-    seen = list((watch or _unwatched)(_look_at_all(source, workers), len(test_set)))
+    """Read and decode every image of a test set, and compare the number of examples with the expected one."""
+    checked = list((watch or _no_progress)(_check_images(source, workers), len(test_set)))
     state = hashlib.sha256()
     groups: dict[bytes, list[str]] = {}
-    for example, image in zip(test_set.ids, seen, strict=True):
+    for example, image in zip(test_set.ids, checked, strict=True):
         state.update(image.digest)
-        if not image.trouble:
+        if not image.error:
             groups.setdefault(image.digest, []).append(example)
     balance = Counter(test_set.labels[test_set.labeled].tolist())
-    sizes = [image.size for image in seen if image.size]
+    sizes = [image.size for image in checked if image.size]
     return Checked(
         test_set.name,
         len(test_set),
@@ -94,7 +94,7 @@ def check(
         len(balance),
         min(balance.values(), default=0),
         max(balance.values(), default=0),
-        tuple((i, image.trouble) for i, image in zip(test_set.ids, seen, strict=True) if image.trouble),
+        tuple((i, image.error) for i, image in zip(test_set.ids, checked, strict=True) if image.error),
         tuple(tuple(group) for group in groups.values() if len(group) > 1),
         min(sizes, key=_area, default=None),
         max(sizes, key=_area, default=None),
@@ -102,35 +102,35 @@ def check(
     )
 
 
-def _look_at_all(source: ImageSource, workers: int) -> Iterator[_Seen]:
-    """Images in order, decoded by some threads, only a few of them in memory at a time."""
+def _check_images(source: ImageSource, workers: int) -> Iterator[_CheckedImage]:
+    """Check all images in order, in several threads and with few images in memory at a time."""
     images = open_images(source)
     with ThreadPoolExecutor(workers) as pool:
         step = _AHEAD * workers
         for start in range(0, len(source.locations), step):
             block = range(start, min(start + step, len(source.locations)))
-            yield from pool.map(lambda position: _look_at(images, position, source), block)
+            yield from pool.map(lambda position: _check_image(images, position, source), block)
 
 
-def _look_at(images: Images, position: int, source: ImageSource) -> _Seen:
+def _check_image(images: Images, position: int, source: ImageSource) -> _CheckedImage:
     image = None
     try:
         image = images.read(position)
         size = decode_gray_or_rgb(image, orientation=source.orientation, border=source.border).size
     except UnreadableImage as error:
-        return _Seen(_NOTHING if image is None else content_hash(image), None, str(error))
-    return _Seen(content_hash(image), size, "")
+        return _CheckedImage(_NO_CONTENT if image is None else content_hash(image), None, str(error))
+    return _CheckedImage(content_hash(image), size, "")
 
 
 def content_hash(image: StoredImage) -> bytes:
-    """A hash of a image as it is stored."""
+    """A hash of the stored content of an image."""
     if isinstance(image, bytes):
         return hashlib.sha256(image).digest()
     return hashlib.sha256(repr(image.shape).encode() + image.tobytes()).digest()
 
 
-def _unwatched(seen: Iterable[_Seen], total: int) -> Iterable[_Seen]:  # noqa: ARG001
-    return seen
+def _no_progress(images: Iterable[_CheckedImage], total: int) -> Iterable[_CheckedImage]:  # noqa: ARG001
+    return images
 
 
 def _area(size: tuple[int, int]) -> int:

@@ -1,4 +1,4 @@
-"""CIFAR-10 in its own binary form: one byte of label and 3,072 of pixels a image."""
+"""The binary format of CIFAR-10: one byte of label and 3,072 bytes of pixels per image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RECORD = 1 + 3 * _SIDE * _SIDE
 
 
 class CifarReader(Reader):
-    """The file ``test_batch.bin`` of the official binary archive, or any other of its batches."""
+    """The file ``test_batch.bin`` of the official binary archive, or another batch."""
 
     name = "cifar"
 
@@ -27,20 +27,20 @@ class CifarReader(Reader):
         """A ``.bin`` file."""
         return path.suffix.lower() == ".bin" and path.is_file()
 
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
-        """One example a record; its id is the record's number."""
-        wanted.refuse_columns("batch of CIFAR")
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        """One example per record; the id is the record number."""
+        options.refuse_columns("batch of CIFAR")
         _check_size(path)
         records = _records(path)
         rows = tuple(str(row) for row in range(len(records)))
-        if wanted.layout is Layout.FLAT:
+        if options.layout is Layout.FLAT:
             return ReaderResult(rows, None, rows)
         labels = records[:, 0].astype(np.int32)
-        if labels.max() >= len(wanted.space):
-            row = int(np.argmax(labels >= len(wanted.space)))
+        if labels.max() >= len(options.space):
+            row = int(np.argmax(labels >= len(options.space)))
             raise FormatError(
-                f"{path}: record {row} has the label {labels[row]}, which is no class of {wanted.space.name} (0 to "
-                f"{len(wanted.space) - 1})"
+                f"{path}: record {row} has the label {labels[row]}, which is not a class of {options.space.name} (0 to "
+                f"{len(options.space) - 1})"
             )
         return ReaderResult(rows, labels, rows)
 
@@ -58,22 +58,24 @@ class CifarImages(Images):
     places: Sequence[str]
 
     def read(self, position: int) -> StoredImage:
-        """The pixels of a image, the channels last."""
+        """The pixels of the image at a position, channels last."""
         try:
             record = self._all[int(self.places[position])]
         except OSError as error:
             raise UnreadableImage(f"{self.root.name}: {error.strerror or error}") from None
         except (IndexError, ValueError):
-            raise UnreadableImage(f"{self.root.name}: it is cut short, record {self.places[position]}") from None
+            raise UnreadableImage(
+                f"{self.root.name}: the file is truncated at record {self.places[position]}"
+            ) from None
         return np.ascontiguousarray(record[1:].reshape(3, _SIDE, _SIDE).transpose(1, 2, 0))
 
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
-        """The stamp of the file that holds all images."""
+        """The stamp of the file that contains all images."""
         return self._stamp
 
     @cached_property
     def _stamp(self) -> FileStamp | None:
-        return file_stamp(self.root)  # before the file is read: a later change is then seen
+        return file_stamp(self.root)  # taken before the file is read, so that a later change is noticed
 
     @cached_property
     def _all(self) -> NDArray[np.uint8]:
@@ -88,8 +90,8 @@ def _check_size(path: Path) -> None:
     size = path.stat().st_size
     if size % _RECORD:
         raise FormatError(
-            f"{path} has {size:,} bytes, and records of CIFAR-10 have {_RECORD:,} each: it was cut short, or is no "
-            "binary batch of CIFAR-10"
+            f"{path} has {size:,} bytes, but records of CIFAR-10 have {_RECORD:,} bytes each: the file is truncated, "
+            "or not a binary batch of CIFAR-10"
         )
 
 

@@ -1,4 +1,4 @@
-"""Which class a written name means: an id, an index or a display name; which of them is stated or proven."""
+"""Map folder names and labels to classes: as class ids, class indices or display names."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ _READINGS = (Layout.ID, Layout.INDEX, Layout.NAME)
 def classes_by_name(
     names: Mapping[str, str], space: ClassSpace, layout: Layout, *, what: str, where: Path
 ) -> dict[str, int]:
-    """The class index of each name; ``names`` maps what an error would show to the name itself.
+    """The class index of each name; ``names`` maps the text shown in errors to the name.
 
-    Proven is a reading that fits all names while every other one that does says the same; nothing is ever guessed
-    from the order of names. Errors say ``what`` a name is (folder, label) and ``where`` it stands.
+    With `Layout.PROVEN`, a reading is accepted if it fits all names and every other fitting reading gives the same
+    classes. Classes are never guessed from the order of names. ``what`` (folder, label) and ``where`` (the path) appear
+    in errors.
     """
-    readings = {kind: _reading(kind, space) for kind in _READINGS if layout in (kind, Layout.PROVEN)}
-    fitting = {kind: r for kind, r in readings.items() if all(name in r for name in names.values())}
+    readings = {kind: _class_by_name(kind, space) for kind in _READINGS if layout in (kind, Layout.PROVEN)}
+    fitting = {kind: reading for kind, reading in readings.items() if all(name in reading for name in names.values())}
     if not fitting:
         raise _misfit(names, readings, space, what, where)
-    found = {kind: {shown: reading[name] for shown, name in names.items()} for kind, reading in fitting.items()}
-    first, *others = found.values()
-    if any(other != first for other in others):
-        kinds = ", ".join(kind.value for kind in found)
-        raise InputError(f"the {what}s of {where} could be any of {kinds} of {space.name}: say which with --layout")
+    classes = {kind: {shown: reading[name] for shown, name in names.items()} for kind, reading in fitting.items()}
+    first, *alternatives = classes.values()
+    if any(alternative != first for alternative in alternatives):
+        kinds = " or ".join(kind.value for kind in classes)
+        raise InputError(f"the {what}s of {where} could be read as {kinds} of {space.name}: choose one with --layout")
     return first
 
 
-def _reading(kind: Layout, space: ClassSpace) -> Mapping[str, int]:
-    """What a name would mean under a layout."""
+def _class_by_name(kind: Layout, space: ClassSpace) -> Mapping[str, int]:
+    """The class index by name under a layout."""
     if kind is Layout.ID:
         return space.index_of
     if kind is Layout.INDEX:
@@ -43,9 +44,9 @@ def _reading(kind: Layout, space: ClassSpace) -> Mapping[str, int]:
 def _misfit(
     names: Mapping[str, str], readings: Mapping[Layout, Mapping[str, int]], space: ClassSpace, what: str, where: Path
 ) -> InputError:
-    """The error that shows the name which spoils the reading that fits most."""
+    """The error for a name that does not fit the best reading."""
     best = max(readings.values(), key=lambda reading: sum(name in reading for name in names.values()))
-    stranger = next(shown for shown, name in names.items() if name not in best)
+    unknown = next(shown for shown, name in names.items() if name not in best)
     kinds = " or ".join(kind.value for kind in readings)
-    lead = f"{what} {stranger!r} of {where}" if stranger else f"a image in {where} itself has no {what} and so"
-    return MismatchError(f"{lead} is no class {kinds} of {space.name}; images without labels: --layout flat")
+    lead = f"{what} {unknown!r} of {where}" if unknown else f"an image in {where} itself has no {what} and so"
+    return MismatchError(f"{lead} is not a class {kinds} of {space.name}; for images without labels use --layout flat")

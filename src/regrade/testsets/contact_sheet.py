@@ -1,4 +1,4 @@
-"""A contact sheet: a few images of a test set with their labels, to see at a glance what is in it."""
+"""Contact sheets: a grid of random images of a test set with their labels."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PAPER, _INK, _FAINT = (255, 255, 255), (30, 30, 30), (110, 110, 110)
 def contact_sheet(
     test_set: TestSet, source: ImageSource, *, rng: np.random.Generator, rows: int = 5, columns: int = 8
 ) -> Image.Image:
-    """Images drawn at random, shown whole, each above its class name and id; unreadable ones say so."""
+    """A grid of random images, each with its class name and id; unreadable images show the reason."""
     if rows < 1 or columns < 1:
-        raise InputError(f"a contact sheet has at least one row and one column, got {rows} x {columns}")
+        raise InputError(f"a contact sheet needs at least one row and one column, got {rows} x {columns}")
     chosen = np.sort(rng.choice(len(test_set), size=min(rows * columns, len(test_set)), replace=False))
     across = min(columns, len(chosen))
     down = -(-len(chosen) // across)
@@ -52,7 +52,7 @@ def _caption(sheet: Image.Image, test_set: TestSet, position: int, corner: tuple
 
 
 def _fitted(text: str) -> str:
-    """A text cut to the width of a tile, its end kept: that is where ids differ."""
+    """A text truncated at its start to the width of a tile, since ids differ at their end."""
     font = ImageFont.load_default(12)
     text = " ".join(text.split())
     if font.getlength(text) <= _TILE:

@@ -1,4 +1,4 @@
-"""Where a corrupted image comes from, as plain text: which clean image, how it is read, what is done to it."""
+"""The location of a corrupted image as text: its clean image, how that is read, and the corruption."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regrade.core import FormatError
 
 @dataclass(frozen=True)
 class CleanPlace:
-    """A clean image: its id, its place as its own reader knows it, and how it is to be read."""
+    """A clean image: its id, its location for its own reader, and how it is read."""
 
     image: str
     location: str
@@ -23,43 +23,43 @@ class CleanPlace:
     border: int
 
     def text(self) -> str:
-        """The place as JSON."""
+        """The location as JSON."""
         return json.dumps(vars(self), ensure_ascii=False)
 
     @classmethod
     def from_text(cls, text: str) -> CleanPlace:
-        """The place behind a text; any other text raises."""
+        """Parse the JSON of a location; raise if it is invalid."""
         try:
             return cls(**json.loads(text))
         except (ValueError, TypeError):
-            raise _not_a_place(text) from None
+            raise _invalid_location(text) from None
 
 
 class CorruptedPlace(NamedTuple):
-    """What is done to a clean image, which ``clean`` gives as text: there may be millions of these."""
+    """The corruption of a clean image; ``clean`` stays text, since there may be millions of these."""
 
     corruption: str
     severity: int
     clean: str
 
     def text(self) -> str:
-        """The place as a location: ``fog/3`` and the clean image."""
+        """The location as text: ``fog/3``, a space and the clean image."""
         return f"{self.corruption}/{self.severity} {self.clean}"
 
     @classmethod
     def from_text(cls, text: str) -> CorruptedPlace:
-        """The place behind a location; any other text raises."""
+        """Parse the text of a location; raise if it is invalid."""
         kind, _, clean = text.partition(" ")
         corruption, _, severity = kind.partition("/")
         if not severity.isdecimal():
-            raise _not_a_place(text)
+            raise _invalid_location(text)
         return cls(corruption, int(severity), clean)
 
     def rng(self, image: str) -> np.random.Generator:
-        """Randomness that belongs to this image alone, whatever is read before or beside it."""
+        """A random generator that depends only on the image, corruption and severity."""
         key = json.dumps([image, self.corruption, self.severity])
         return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()))
 
 
-def _not_a_place(text: str) -> FormatError:
-    return FormatError(f"{text!r} is no place of a corrupted image")
+def _invalid_location(text: str) -> FormatError:
+    return FormatError(f"{text!r} is not the location of a corrupted image")

@@ -22,7 +22,7 @@ _STORED_QUALITY = 85  # the released images were stored as JPEG of this quality
 
 
 class CorruptedReader(Reader):
-    """Opens what `corrupted` has made; the root is that of the clean images, which ``open_clean`` opens."""
+    """Opens test sets created by `corrupted`; ``open_clean`` opens the clean images, which have the same root."""
 
     name = READER
 
@@ -30,20 +30,20 @@ class CorruptedReader(Reader):
         self._open_clean = open_clean
 
     def recognizes(self, path: Path) -> bool:  # noqa: ARG002
-        """Nothing: these images are made from a test set, not found below a path."""
+        """Never: corrupted images are created from a test set, not found at a path."""
         return False
 
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:  # noqa: ARG002
-        """Nothing."""
-        raise InputError("corrupted images are made from a test set: regrade testsets corrupt")
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:  # noqa: ARG002
+        """Raise: corrupted images are created from a test set."""
+        raise InputError("corrupted images are created from a test set: use regrade testsets corrupt")
 
     def open(self, source: ImageSource) -> Images:
-        """Clean images, corrupted as they are read."""
+        """Open the clean images; they are corrupted when they are read."""
         rows: dict[str, int] = {}
-        wanted = (CorruptedPlace.from_text(text).clean for text in source.locations)
-        row_of = np.fromiter((rows.setdefault(text, len(rows)) for text in wanted), np.int64, len(source.locations))
+        texts = (CorruptedPlace.from_text(text).clean for text in source.locations)
+        row_of = np.fromiter((rows.setdefault(text, len(rows)) for text in texts), np.int64, len(source.locations))
         clean = [CleanPlace.from_text(text) for text in rows]
-        opened = ImageSource(
+        clean_source = ImageSource(
             clean[0].reader,
             source.root,
             tuple(place.location for place in clean),
@@ -51,19 +51,19 @@ class CorruptedReader(Reader):
             clean[0].border,
             source.base,
         )
-        return CorruptedImages(self._open_clean(opened), source.locations, row_of)
+        return CorruptedImages(self._open_clean(clean_source), source.locations, row_of)
 
 
 @dataclass(frozen=True, eq=False)
 class CorruptedImages(Images):
-    """Clean images, and for each position (n,) which of them it is and what is done to it."""
+    """Corrupted images: the clean images, and for each position (n,) its location and the row of its clean image."""
 
     clean: Images
     places: Sequence[str]
     rows: IntArray
 
     def read(self, position: int) -> StoredImage:
-        """The pixels of a image: cut to 224 x 224, corrupted, and stored as JPEG once, as the released ones were."""
+        """The pixels of an image: cropped to 224 x 224, corrupted and compressed as JPEG, like the released images."""
         return self.rendered(position, self.stored(position))
 
     def stored(self, position: int) -> StoredImage:

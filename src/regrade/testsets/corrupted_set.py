@@ -1,4 +1,4 @@
-"""A test set of corrupted images, made from one that has images."""
+"""Create a test set of corrupted images from a test set with images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = ("corruption", "severity", "image")
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
-    """A test set of corrupted images, and where they come from."""
+    """A test set of corrupted images, and the source of its images."""
 
     test_set: TestSet
     source: ImageSource
@@ -35,16 +35,18 @@ def corrupted(
     images: int | None = None,
     rng: np.random.Generator,
 ) -> Corrupted:
-    """Every image under every corruption and severity, or under those that are named.
+    """Create a test set with every image under every corruption and severity (default: all of both).
 
-    Labels and groups are those of the clean images; group columns ``corruption``, ``severity`` and ``image`` (the
-    clean image's id) are added. ``images`` takes a random part of the images, by ``rng``.
+    Labels and groups are those of the clean images; the group columns ``corruption``, ``severity`` and ``image`` (the
+    id of the clean image) are added. ``images`` limits the test set to a random sample of that many images.
     """
     taken = [column for column in COLUMNS if column in test_set.groups]
     if taken:
-        raise InputError(f"test set {test_set.name} has a group column {taken[0]!r} already: is it corrupted?")
+        raise InputError(
+            f"test set {test_set.name} already has a group column {taken[0]!r}: choose a test set of clean images"
+        )
     chosen = _chosen(test_set, images, rng)
-    kinds = [(c, s) for c in _asked_corruptions(corruptions) for s in _asked_severities(severities)]
+    kinds = [(c, s) for c in _selected_corruptions(corruptions) for s in _selected_severities(severities)]
     rows = [(c, s, int(position)) for c, s in kinds for position in chosen]
     groups = {
         column: tuple(values[position] for *_, position in rows) for column, values in test_set.groups.items()
@@ -73,19 +75,19 @@ def _chosen(test_set: TestSet, images: int | None, rng: np.random.Generator) -> 
     if images is None:
         return np.arange(len(test_set))
     if not 1 <= images <= len(test_set):
-        raise InputError(f"test set {test_set.name} has {len(test_set):,} images, got a choice of {images:,}")
+        raise InputError(f"a sample of test set {test_set.name} has 1 to {len(test_set):,} images, got {images:,}")
     return np.sort(rng.choice(len(test_set), size=images, replace=False))
 
 
-def _asked_corruptions(names: Sequence[str]) -> list[str]:
-    """In the order of the paper, whatever order they are named in."""
+def _selected_corruptions(names: Sequence[str]) -> list[str]:
+    """The selected corruptions in the order of the paper; all of them if none are named."""
     refuse_text(names, "corruptions")
     for name in names:
         check_corruption(name)
     return [name for name in CORRUPTIONS if name in names or not names]
 
 
-def _asked_severities(severities: Sequence[int]) -> list[int]:
+def _selected_severities(severities: Sequence[int]) -> list[int]:
     for severity in severities:
         check_severity(severity)
     return [severity for severity in SEVERITIES if severity in severities or not severities]

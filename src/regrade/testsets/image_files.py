@@ -1,4 +1,4 @@
-"""Which files are images: by their suffix, and without one by their content."""
+"""Recognize image files: by their suffix, or by their content if they have none."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _FORMATS = {
 
 @cache
 def image_suffixes() -> frozenset[str]:
-    """The suffixes of images that are read, in lower case; .avif only where Pillow can decode it."""
+    """The suffixes of supported image formats, in lower case; .avif only if Pillow can decode it."""
     return frozenset(suffix for name in _formats() for suffix in _FORMATS[name])
 
 
 def is_image(path: Path) -> bool:
-    """Whether a file without a suffix is an image, by how its content begins."""
+    """Whether a file is an image, judged by the beginning of its content."""
     try:
         with SILENCE, Image.open(path, formats=_formats()):
             return True
-    except Exception:  # what is no image shows as whatever error the parser of a format has for it
+    except Exception:  # decoders raise many kinds of errors for files that are not images
         return False
 
 
 def passed_over_images(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Notes that count files that are not images, by their suffixes."""
-    seen = list(kinds)
-    notes = skipped_files(seen, expected="images regrade reads")
-    if ".avif" in seen:
+    """Notes with the number of skipped files that are not images, by suffix."""
+    suffixes = list(kinds)
+    notes = skipped_files(suffixes, expected="images regrade reads")
+    if ".avif" in suffixes:
         return (*notes, "to read .avif files, install Pillow 11.3 or newer")
     return notes
 
 
 @cache
 def _formats() -> tuple[str, ...]:
-    # Pillow before 11.3 does not know the feature and warns of its name
+    # Pillow before 11.3 warns about the unknown feature
     has_avif = "avif" in features.get_supported_modules()
     return tuple(name for name in _FORMATS if name != "AVIF" or has_avif)

@@ -1,4 +1,4 @@
-"""Released tables whose rows list the ImageNet classes that count as right, beside a class name of their own."""
+"""Released tables whose rows have their own class name and a list of accepted ImageNet classes."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from regrade.testsets.reader import ReaderResult, missing_files
 
 
 class Disagreement(Enum):
-    """What becomes of rows with one class name that list different classes."""
+    """How to handle rows with the same class name that list different classes."""
 
     REFUSE = "refuse"
-    """The file is at fault."""
+    """Raise an error."""
     SPLIT = "split"
-    """They are classes of their own, told apart by what they list."""
+    """Treat them as separate classes, named after the listed classes."""
 
 
 @dataclass(frozen=True)
 class MappedColumns:
-    """Which columns of a released table hold what."""
+    """The columns of a released table."""
 
     id: str
     label: str
-    """The class name, or a list of them, which together are one name."""
+    """The class name, or a list of names that are joined to one name."""
     accepted: str
-    """The classes that count as right, as a list of ids or indices; an empty one leaves the row unscored."""
+    """The accepted classes, as a list of ids or indices; rows with an empty list are not scored."""
     path: str
     images: tuple[str, ...] = ("",)
-    """Folders beside the table from which paths count; the first in which a image is found is taken."""
+    """Folders next to the table that paths are relative to; the first one that contains an image is used."""
     disagreement: Disagreement = Disagreement.REFUSE
 
 
 @dataclass(frozen=True)
 class MappedTable:
-    """What a table holds: its examples, their images' places (empty if none is there), and the map of its classes."""
+    """The content of a table: its examples, with image locations unless all are missing, and its class map."""
 
-    found: ReaderResult
+    examples: ReaderResult
     class_map: ClassMap
 
 
@@ -54,13 +54,13 @@ def read_mapped_table(
 ) -> MappedTable:
     """Read a released table; its class names become the class space ``name``, mapped from ``source``.
 
-    A prediction is right if any class that its row's class lists is in the top k.
+    A prediction is correct if any accepted class of the row is in the top k.
     """
     table = read_table(path)
     for column in (columns.id, columns.label, columns.accepted, columns.path, *groups):
         if column not in table.column_names:
             raise FormatError(
-                f"{path} has no column {column!r}, which the table of {name} has: see regrade testsets catalog {name}"
+                f"{path} has no column {column!r}, which the table of {name} needs: see regrade testsets catalog {name}"
             )
     ids = texts(table, columns.id)
     check_unique(ids)
@@ -83,11 +83,11 @@ def _classes(
     source: ClassSpace,
     path: Path,
 ) -> dict[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]]:
-    """From a row's name and list to its class id and the list."""
+    """The class id and list of each pair of class name and list of accepted classes."""
     lists: dict[str, dict[tuple[int, ...], None]] = {}
     for name, entry in zip(names, accepted, strict=True):
         lists.setdefault(name, {})[entry] = None
-    found = {}
+    classes = {}
     for name, entries in lists.items():
         if len(entries) > 1 and disagreement is Disagreement.REFUSE:
             first, second = ([source.ids[index] for index in entry] for entry in list(entries)[:2])
@@ -95,49 +95,49 @@ def _classes(
                 f"{path}: rows of {name!r} list different classes, {_few(first)} and {_few(second)}; they must agree"
             )
         for entry in entries:
-            told_apart = f" ({', '.join(source.names[index] for index in entry) or 'no class'})"
-            found[name, entry] = (name + told_apart if len(entries) > 1 else name, entry)
-    return found
+            suffix = f" ({', '.join(source.names[index] for index in entry) or 'no class'})"
+            classes[name, entry] = (name + suffix if len(entries) > 1 else name, entry)
+    return classes
 
 
 def _class_name(cell: str) -> str:
-    """A class name; of several they are joined by commas."""
+    """The class name of a cell; several names are joined by commas."""
     several = _literal(cell) if cell.startswith("[") else None
     return ", ".join(map(str, several)) if isinstance(several, list) and several else cell
 
 
 def _accepted(table: pa.Table, column: str, source: ClassSpace, path: Path) -> list[tuple[int, ...]]:
-    """For each row the classes it lists, ascending and without repeats."""
-    known: dict[str, tuple[int, ...]] = {}
+    """The accepted classes of each row, ascending and without repeats."""
+    parsed: dict[str, tuple[int, ...]] = {}
     rows = []
     for row, cell in enumerate(table[column].to_pylist()):
         text = str(cell)
-        if text not in known:
+        if text not in parsed:
             try:
-                known[text] = _class_list(cell, source)
+                parsed[text] = _class_list(cell, source)
             except InputError as error:
                 raise FormatError(f"{path}: column {column!r}, row {row}: {error}") from None
-        rows.append(known[text])
+        rows.append(parsed[text])
     return rows
 
 
 def _class_list(cell: Any, source: ClassSpace) -> tuple[int, ...]:
     listed = _literal(cell) if isinstance(cell, str) else cell
     if not isinstance(listed, list):
-        raise FormatError(f"{cell!r} is no list of classes, such as [1, 2]")
-    return tuple(sorted({_class_index(each, source) for each in listed}))
+        raise FormatError(f"{cell!r} is not a list of classes, such as [1, 2]")
+    return tuple(sorted({_class_index(reference, source) for reference in listed}))
 
 
 def _class_index(reference: Any, source: ClassSpace) -> int:
     if isinstance(reference, str):
         return source.index(reference)
     if not isinstance(reference, int) or isinstance(reference, bool) or not 0 <= reference < len(source):
-        raise InputError(f"{reference!r} is no class of {source.name} (0 to {len(source) - 1}, or an id)")
+        raise InputError(f"{reference!r} is not a class of {source.name} (0 to {len(source) - 1}, or an id)")
     return reference
 
 
 def _literal(text: str) -> Any:
-    """What a list means that was written as Python writes it; none where it is no such list."""
+    """Parse a Python literal; None if the text is invalid."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -145,9 +145,9 @@ def _literal(text: str) -> Any:
 
 
 def _places(folder: Path, paths: Sequence[str], images: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Each image's place beside the table and how many are missing; no places where all are."""
-    for below in images:
-        places = tuple(f"{below}/{path}" if below else path for path in paths)
+    """The location of each image next to the table, and how many are missing; no locations if all are missing."""
+    for folder_name in images:
+        places = tuple(f"{folder_name}/{path}" if folder_name else path for path in paths)
         missing = missing_files(folder, places)
         if missing < len(places):
             return places, missing

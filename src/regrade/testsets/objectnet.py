@@ -1,4 +1,4 @@
-"""ObjectNet's own classes, and the ImageNet classes that stand for them, from the files of its release."""
+"""The classes of ObjectNet and their map to ImageNet classes, from the files of its release."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _IMAGENET = "objectnet_to_imagenet_1k.json"
 
 
 def objectnet_map(root: Path, source: ClassSpace) -> ClassMap:
-    """Read the map of a release: ``root/mappings`` holds it, beside ``root/images``.
+    """Read the class map of a release from ``root/mappings``, next to ``root/images``.
 
-    A class is called as its folder of images, and shown by its label; one that the release gives no ImageNet class
-    is left unmapped. A prediction is right if any class that stands for the label is in the top k.
+    The id of a class is its folder of images, its display name is its label. Classes without an ImageNet class are left
+    unmapped. A prediction is correct if any mapped class of the label is in the top k.
     """
     if not root.is_dir():
-        raise InputError(f"{root} is no folder: ObjectNet is added from the folder that its archive unpacks to")
+        raise InputError(f"{root} is not a folder: give the folder that ObjectNet's archive unpacks to")
     labels = _texts(root / _MAPPINGS / _LABELS)
     described = _texts(root / _MAPPINGS / _IMAGENET)
-    strangers = sorted(set(described).difference(labels.values()))
-    if strangers:
-        raise FormatError(f"{root / _MAPPINGS / _IMAGENET} maps {strangers[0]!r}, which {_LABELS} does not have")
+    unknown = sorted(set(described).difference(labels.values()))
+    if unknown:
+        raise FormatError(f"{root / _MAPPINGS / _IMAGENET} maps {unknown[0]!r}, which is not in {_LABELS}")
     folders = sorted(labels)
     space = ClassSpace("objectnet", tuple(folders), tuple(labels[folder] for folder in folders))
     sources = tuple(_classes(described.get(name, ""), source, root, name) for name in space.names)
@@ -42,9 +42,9 @@ def _classes(descriptions: str, source: ClassSpace, root: Path, name: str) -> tu
 def _texts(path: Path) -> dict[str, str]:
     if not path.is_file():
         raise InputError(
-            f"{path} is missing: ObjectNet's release has it beside its images; give the folder that holds both"
+            f"{path} is missing: give the folder of ObjectNet's release that contains both images/ and mappings/"
         )
     content = read_json(path)
     if not (isinstance(content, dict) and content and all(isinstance(text, str) for text in content.values())):
-        raise FormatError(f"{path}: a JSON object from text to text is wanted")
+        raise FormatError(f"{path}: expected a JSON object that maps strings to strings")
     return content

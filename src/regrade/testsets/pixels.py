@@ -1,4 +1,4 @@
-"""From the bytes of a image to an array of its pixels; of plain JPEGs sooner, where simplejpeg is installed."""
+"""Decode stored images to arrays of pixels; plain JPEGs are decoded faster if simplejpeg is installed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from PIL import Image
 from regrade.core import Orientation, StoredImage
 from regrade.testsets.decode import SILENCE, decode_gray_or_rgb, pixels_of, turn_of
 
-_JPEG = b"\xff\xd8\xff"  # what every JPEG begins with
+_JPEG = b"\xff\xd8\xff"  # the first bytes of every JPEG
 
 
 def decode_pixels(
     image: StoredImage, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
 ) -> NDArray[np.uint8]:
-    """Shape (height, width, 3), or (height, width) of a gray image: the pixels of what `decode_gray_or_rgb` gives.
+    """The pixels of `decode_gray_or_rgb`, of shape (height, width, 3), or (height, width) for gray images.
 
-    They are the same ones whoever decodes.
+    The result is the same with and without simplejpeg.
     """
     plain = _plain_jpeg(image, orientation) if isinstance(image, bytes) and not border else None
     return plain if plain is not None else _by_pillow(image, orientation, border)
@@ -32,7 +32,7 @@ def _by_pillow(image: StoredImage, orientation: Orientation, border: int) -> NDA
 
 
 def _plain_jpeg(data: bytes, orientation: Orientation) -> NDArray[np.uint8] | None:
-    """The pixels of a JPEG in colors, upright and whole; None is for Pillow to see to."""
+    """The pixels of an undamaged RGB JPEG that needs no rotation; None if Pillow has to decode it."""
     decoder = _decoder()
     if decoder is None or not data.startswith(_JPEG):
         return None
@@ -42,7 +42,7 @@ def _plain_jpeg(data: bytes, orientation: Orientation) -> NDArray[np.uint8] | No
             plain = image.format == "JPEG" and image.mode == "RGB"
             turned = plain and orientation is Orientation.UPRIGHT and turn_of(image) is not None
         return decoder(data) if plain and not turned else None
-    except Exception:  # also damage that Pillow reads with a shrug; where it does not, it says why
+    except Exception:  # damaged: Pillow decodes it or gives the reason why not
         return None
 
 
@@ -50,6 +50,6 @@ def _plain_jpeg(data: bytes, orientation: Orientation) -> NDArray[np.uint8] | No
 def _decoder() -> Callable[[bytes], NDArray[np.uint8]] | None:
     try:
         from simplejpeg import decode_jpeg
-    except Exception:  # not there, or a build that does not fit its neighbors
+    except Exception:  # not installed, or incompatible with the installed NumPy
         return None
     return lambda data: decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=True)

@@ -1,4 +1,4 @@
-"""Whether the images of a test set are still where they were registered."""
+"""Check whether the images of a test set still exist."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from regrade.core import Images, ImageSource, InputError, UnreadableImage
 from regrade.testsets.registry import open_images
 
-_SAMPLE = 5  # images that are looked for
+_SAMPLE = 5  # number of images that are tried
 
 
 def images_are_missing(source: ImageSource) -> bool:
-    """Whether none of a few images, spread over the test set, can be read: the disk is not mounted, or they moved."""
+    """Whether none of a few images can be read: the disk is not mounted, or the images were moved."""
     if not source.path.exists():
         return True
     positions = np.unique(np.linspace(0, len(source.locations) - 1, _SAMPLE).astype(int))

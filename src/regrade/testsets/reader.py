@@ -1,4 +1,4 @@
-"""What a reader of test sets is: it finds the examples below a path, and opens their images."""
+"""The interface of readers: they find the examples at a path, and open their images."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from regrade.testsets.levels import Level
 
 
 class Layout(Enum):
-    """What the names of class folders are."""
+    """How the names of class folders are read."""
 
     PROVEN = "proven"
-    """Whichever of the others is the only one that fits every folder."""
+    """The only one of the other layouts that fits every folder."""
     ID = "id"
     """Class ids, such as wnids."""
     INDEX = "index"
@@ -34,9 +34,9 @@ class Layout(Enum):
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """What a reader is told: the class space, the layout of folders, the columns of tables.
+    """Options of a reader: the class space, the layout of folders, the columns of tables.
 
-    ``levels`` are folders above the class folders that give groups; in a folder, columns of groups name them too.
+    ``levels`` are folders above the class folders that become groups; for image folders, the group columns name them.
     """
 
     space: ClassSpace
@@ -46,39 +46,39 @@ class ReaderOptions:
 
     @property
     def naming(self) -> Layout:
-        """What the names of classes are; a statement on whole numbers holds where the layout is not stated."""
+        """How class names are read: by the layout, or by the option for integers if the layout is not given."""
         stated = {Reading.IDS: Layout.ID, Reading.INDICES: Layout.INDEX}
         return stated.get(self.columns.reading, self.layout) if self.layout is Layout.PROVEN else self.layout
 
     @property
     def group_levels(self) -> tuple[Level, ...]:
-        """The levels of folders that give groups: those that columns of groups name, or else those known beforehand."""
+        """The levels of folders that become groups: those named by the group columns, otherwise ``levels``."""
         names = self.columns.groups
-        known = {level.name: level for level in self.levels}
-        return tuple(known.get(name, Level(name)) for name in names or known)
+        by_name = {level.name: level for level in self.levels}
+        return tuple(by_name.get(name, Level(name)) for name in names or by_name)
 
     def refuse_columns(self, form: str, *, besides: Sequence[str] = ()) -> None:
-        """Raise where columns are named for a form that has none ``besides`` some, rather than pass over them."""
+        """Raise if columns are named for a format without columns, except for those in ``besides``."""
         columns = (self.columns.id, self.columns.label, *self.columns.groups)
         named = [column for column in columns if column and column not in besides]
         if named:
-            raise InputError(f"a {form} has no columns, so none can be called {named[0]!r}: use a manifest for that")
+            raise InputError(f"a {form} has no columns, so {named[0]!r} cannot be read: use a table of paths instead")
 
     def refuse_flat(self, table: pa.Table, path: Path) -> None:
-        """Raise where images are said to have no labels and a table gives them some, rather than pass over it."""
+        """Raise if the layout is flat, meaning images without labels, and a table has labels."""
         column = self.columns.label_in(table) if self.layout is Layout.FLAT else None
         if column is not None:
             raise InputError(
-                f"{path} has labels in column {column!r}, and --layout flat means images without labels: "
-                "leave out the one or the other"
+                f"{path} has labels in column {column!r}, but --layout flat means images without labels: "
+                "remove one of them"
             )
 
 
 @dataclass(frozen=True)
 class ReaderResult:
-    """What a reader found: ids, labels (n,) as class indices or none, groups, and each image's place.
+    """The result of a reader: ids, labels (n,) as class indices or None, groups, and the location of each image.
 
-    ``missing`` counts the images that are listed and are not there, and ``notes`` say what else was passed over.
+    ``missing`` is the number of listed images that do not exist; ``notes`` describe what was skipped.
     """
 
     ids: tuple[str, ...]
@@ -90,37 +90,37 @@ class ReaderResult:
 
 
 class Reader(ABC):
-    """One form in which images come. Third parties add theirs to the entry-point group ``regrade.readers``."""
+    """A reader of one image format. Third parties add their own in the entry-point group ``regrade.readers``."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def recognizes(self, path: Path) -> bool:
-        """Whether a file or folder looks like this form."""
+        """Whether a file or folder looks like this format."""
 
     @abstractmethod
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
-        """The examples below a path, in a stable order; anything amiss raises in one line."""
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        """The examples at a path, in a stable order; raise an error of one line if anything is wrong."""
 
     @abstractmethod
     def open(self, source: ImageSource) -> Images:
-        """The images of a source that this reader has found before."""
+        """Open the images of a source that was created from the result of `find`."""
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise where a name is not valid text, which some disks allow and no table can hold."""
+    """Raise if a name is not valid UTF-8, which file systems allow but tables cannot store."""
     for name in names:
         if not _is_text(name):
             raise InputError(f"the name {name!a} is not valid UTF-8: rename it first")
 
 
 def missing_files(folder: Path, places: Iterable[str]) -> int:
-    """How many of the files that are listed by their paths are not there."""
+    """The number of listed files that do not exist."""
     return sum(not is_file(folder, place) for place in places)
 
 
 def is_file(folder: Path, place: str) -> bool:
-    """Whether a path leads to a file; one that no file can have does not."""
+    """Whether a path is an existing file; False for invalid paths."""
     try:
         return (folder / place).is_file()
     except (OSError, ValueError):
@@ -128,22 +128,22 @@ def is_file(folder: Path, place: str) -> bool:
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """The stamp of a file; None where it cannot be looked at.
+    """The size and modification time of a file; None if they cannot be read.
 
-    The time of change is the later of those of its content and of its entry: the former can be set back.
+    The time is the later of mtime and ctime, since mtime can be set back.
     """
     try:
         status = path.stat()
-    except (OSError, ValueError):  # not there, or a path that no file can have
+    except (OSError, ValueError):  # missing, or an invalid path
         return None
     return FileStamp(status.st_size, max(status.st_mtime_ns, status.st_ctime_ns))
 
 
 def check_still_there(path: Path) -> None:
-    """Raise where the images of a test set have moved away as a whole."""
+    """Raise if the folder or file with the images does not exist any more."""
     if not path.exists():
         raise ImageSourceError(
-            f"the images were at {path}, which is gone: bring it back, or register their new place with "
+            f"the images were at {path}, which does not exist any more: restore it, or register their new path with "
             "regrade testsets add NAME PATH"
         )
 

@@ -1,4 +1,4 @@
-"""The readers there are, looked up by name or by what they recognize."""
+"""The registry of readers: look them up by name, or by the path that they recognize."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from regrade.testsets.tar import TarReader
 from regrade.testsets.third_party import load_reader
 
 ENTRY_POINTS = "regrade.readers"
-"""The entry-point group in which third parties offer readers of their own."""
+"""The entry-point group for readers of third parties."""
 
 _IN_ORDER: tuple[Reader, ...] = (
     ArrayReader(), CifarReader(), ParquetReader(), ManifestReader(), TarReader(), FolderReader()
@@ -27,43 +27,43 @@ _ARCHIVES = (".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 
 
 def readers() -> dict[str, Reader]:
-    """All readers of files and folders by name, third parties' first: they may recognize what built-in ones do not."""
+    """All readers by name; those of third parties come first, so that they can take precedence."""
     offered: dict[str, Reader] = {}
     for point in entry_points(group=ENTRY_POINTS):
         reader = load_reader(point)
         if reader.name in (*_BUILT_IN, CORRUPTED, *offered):
             raise InputError(
-                f"the reader of entry point {point.name!r} ({ENTRY_POINTS}) calls itself {reader.name!r}, a name that "
-                "is taken: uninstall it"
+                f"the reader of entry point {point.name!r} ({ENTRY_POINTS}) has the name {reader.name!r}, which is "
+                "already taken: uninstall it"
             )
         offered[reader.name] = reader
     return offered | _BUILT_IN
 
 
 def reader_named(name: str) -> Reader:
-    """A reader by name."""
+    """Return a reader by name."""
     if name == CORRUPTED:
         return CorruptedReader(open_images)
     if name in _BUILT_IN:
-        return _BUILT_IN[name]  # whatever third parties bring
-    known = readers()
-    if name not in known:
-        raise UnknownName("reader", name, known)
-    return known[name]
+        return _BUILT_IN[name]  # without loading readers of third parties
+    available = readers()
+    if name not in available:
+        raise UnknownName("reader", name, available)
+    return available[name]
 
 
 def reader_for(path: Path) -> Reader:
-    """The first reader that recognizes a path."""
+    """Return the first reader that recognizes a path."""
     if not path.exists():
         raise InputError(f"there is no file or folder {path}")
-    known = readers()
-    for reader in known.values():
+    available = readers()
+    for reader in available.values():
         if reader.recognizes(path):
             return reader
     unpack = ": unpack it first" if path.suffix.lower() in _ARCHIVES else ""
-    raise InputError(f"{path} is in no form that a reader knows ({', '.join(known)}){unpack}")
+    raise InputError(f"no reader recognizes {path} ({', '.join(available)}){unpack}")
 
 
 def open_images(source: ImageSource) -> Images:
-    """The images of a source."""
+    """Open the images of a source with its reader."""
     return reader_named(source.reader).open(source)

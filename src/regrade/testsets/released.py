@@ -1,4 +1,4 @@
-"""Sets of the catalog that bring classes of their own, found in the form in which they are released."""
+"""Read test sets of the catalog that have their own classes, in the format of their release."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from regrade.testsets.table import ManifestReader
 
 @dataclass(frozen=True)
 class Released:
-    """What a release holds: its examples, the reader of its images (none if they are not here), and its class map."""
+    """The content of a release: its examples, the reader of its images (None if missing), and its class map."""
 
-    found: ReaderResult
+    examples: ReaderResult
     reader: str | None
     class_map: ClassMap
 
 
 def brings_classes(listed: CatalogEntry) -> bool:
-    """Whether a set of the catalog comes with classes of its own and a map onto those of the models."""
+    """Whether a test set of the catalog has its own classes and a map to the classes that models predict."""
     return listed.columns is not None or listed.files is Files.MAPPED_FOLDERS
 
 
@@ -37,14 +37,19 @@ def find_released(
     layout: Layout = Layout.PROVEN,
     columns: Columns | None = None,
 ) -> Released:
-    """Find the examples of such a set, its classes mapped from ``source``; ``columns`` may add group columns."""
-    stated = columns or Columns()
+    """Read the examples and the class map of such a test set; ``columns`` may add group columns.
+
+    ``source`` is the class space that models predict.
+    """
+    named = columns or Columns()
     if listed.columns is None:
         class_map = objectnet_map(path, source)
-        found = FolderReader().find(path, ReaderOptions(class_map.target, layout, stated))
-        return Released(found, FolderReader.name, class_map)
-    if stated.id or stated.label or layout is not Layout.PROVEN:
-        raise InputError(f"what the columns of {listed.name} are is known: leave out all but --group")
-    groups = tuple(dict.fromkeys((*listed.groups, *stated.groups)))
+        examples = FolderReader().find(path, ReaderOptions(class_map.target, layout, named))
+        return Released(examples, FolderReader.name, class_map)
+    if named.id or named.label or layout is not Layout.PROVEN:
+        raise InputError(
+            f"the columns of {listed.name} are known from the catalog: omit all column options but --group"
+        )
+    groups = tuple(dict.fromkeys((*listed.groups, *named.groups)))
     table = read_mapped_table(path, listed.name, listed.columns, groups, source)
-    return Released(table.found, ManifestReader.name if table.found.locations else None, table.class_map)
+    return Released(table.examples, ManifestReader.name if table.examples.locations else None, table.class_map)

@@ -1,4 +1,4 @@
-"""Pillow's warnings, muted while images are decoded in any number of threads."""
+"""Mute the warnings of Pillow while images are decoded in several threads."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import TracebackType
 
 
 class MutedWarnings:
-    """A context in which Pillow does not warn; the first thread to enter mutes it, the last to leave unmutes it.
+    """A context manager that mutes Pillow: the first thread to enter mutes it, the last one to exit unmutes it.
 
-    The filters of warnings belong to the whole process: a context a thread would restore those of another.
+    Warning filters are shared by all threads: one `warnings.catch_warnings` per thread would restore wrong filters.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class MutedWarnings:
             if not self._inside:
                 self._filters = warnings.catch_warnings()
                 self._filters.__enter__()
-            if not warnings.filters or warnings.filters[0] is not self._own:  # other code may have put one in front
+            if not warnings.filters or warnings.filters[0] is not self._own:  # other code may have added a filter
                 warnings.filterwarnings("ignore", module=r"PIL\.")
                 self._own = warnings.filters[0]
             self._inside += 1

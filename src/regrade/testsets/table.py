@@ -1,4 +1,4 @@
-"""Images listed in a table: paths, or the encoded images themselves, with labels and groups."""
+"""Images listed in a table with labels and groups: as paths, or as encoded images in Parquet files."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from regrade.testsets.reader import (
 
 STATED_PATHS = ("path", "file_name")
 PATH_COLUMNS = (*STATED_PATHS, "file", "filename", "image")
-IMAGE_COLUMNS = ("image", "img", "image", "bytes", "jpeg", "png")
+IMAGE_COLUMNS = ("image", "img", "bytes", "jpeg", "png")
 
 
 class ManifestReader(Reader):
-    """A CSV, TSV, JSON lines or Parquet table with a path an example, relative to the table, and its label."""
+    """A CSV, TSV, JSON lines or Parquet table with the path of each image, relative to the table, and its label."""
 
     name = "manifest"
 
     def recognizes(self, path: Path) -> bool:
-        """A table that names images: by a column called path or file_name, or one whose first entry is a file."""
+        """A table with a column path or file_name, or another path column whose first entry is an existing file."""
         if path.suffix.lower() not in TABLE_SUFFIXES or _holds_images(path):
             return False
         table = read_table(path)
@@ -44,49 +44,49 @@ class ManifestReader(Reader):
             return False
         return places.casefold() in STATED_PATHS or is_file(path.parent, str(table[places][0].as_py()))
 
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
-        """One example a row; its id is the id column, or the path. Images that are all missing raise."""
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        """One example per row; the id is the id column, or the path. Raise if all images are missing."""
         table = read_table(path)
         places = _path_column(table)
         if places is None:
-            raise FormatError(f"{path}: there is no column with paths: call it path")
-        wanted.refuse_flat(table, path)
-        examples = read_examples(table, wanted.space, wanted.columns)
+            raise FormatError(f"{path} has no column of paths: name it path")
+        options.refuse_flat(table, path)
+        examples = read_examples(table, options.space, options.columns)
         locations = texts(table, places)
         missing = missing_files(path.parent, locations)
         if missing == len(locations):
             raise InputError(
-                f"none of the {missing:,} images that {path} lists is there, {locations[0]!r} for instance: paths "
-                f"count from the table's folder; without images, call the column image instead of {places}"
+                f"none of the {missing:,} images listed in {path} exists, for example {locations[0]!r}: paths are "
+                f"relative to the table; for a table without images, name the column image instead of {places}"
             )
-        notes = wanted.columns.ignored_in(table, places)
+        notes = options.columns.ignored_in(table, places)
         return ReaderResult(examples.ids, examples.labels, locations, examples.groups, missing, notes)
 
     def open(self, source: ImageSource) -> Images:
-        """Images by their paths beside the table."""
+        """Open images by their paths relative to the table."""
         folder = source.path.parent
         check_still_there(folder)
         return FileImages(folder, source.locations)
 
 
 class ParquetReader(Reader):
-    """Parquet files with the encoded images inside, as Hugging Face writes them (image.bytes), and labels."""
+    """Parquet files with encoded images, in the format of Hugging Face (image.bytes), and labels."""
 
     name = "parquet"
 
     def recognizes(self, path: Path) -> bool:
-        """A Parquet file with a column of images, or a folder of such files and no other images."""
+        """A Parquet file with a column of images, or a folder of such files without other images."""
         files = _files(path)
         if not files or not _holds_images(files[0]):
             return False
         return path.is_file() or next(image_places(path), None) is None
 
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
-        """One example a row; its id is the id column, the image's own path, or file and row."""
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        """One example per row; the id is the id column, the path stored with the image, or file and row."""
         parts = [part for part in map(_part, _files(path)) if part.places]
         if not parts:
-            raise FormatError(f"{path} holds no rows")
-        columns = wanted.columns
+            raise FormatError(f"{path} has no rows")
+        columns = options.columns
         tables = [part.table for part in parts]
         if not columns.id and columns.usual_id_in(tables[0]) is None:
             columns = Columns("example", columns.label, columns.groups, columns.reading)
@@ -94,21 +94,21 @@ class ParquetReader(Reader):
                 table.append_column("example", pa.array(ids)) for table, ids in zip(tables, _ids(parts), strict=True)
             ]
         table = _joined(tables, path)
-        wanted.refuse_flat(table, path)
-        examples = read_examples(table, wanted.space, columns)
+        options.refuse_flat(table, path)
+        examples = read_examples(table, options.space, columns)
         locations = tuple(place for part in parts for place in part.places)
         notes = columns.ignored_in(table)
         return ReaderResult(examples.ids, examples.labels, locations, examples.groups, notes=notes)
 
     def open(self, source: ImageSource) -> Images:
-        """Images by file and row."""
+        """Open images by file and row."""
         check_still_there(source.path)
         return ParquetImages(source.path, source.locations)
 
 
 @dataclass(frozen=True)
 class ParquetImages(Images):
-    """Images inside Parquet files, read a row group at a time; the last group stays in memory."""
+    """Images inside Parquet files, read one row group at a time; the last group stays in memory."""
 
     root: Path
     places: Sequence[str]
@@ -120,24 +120,24 @@ class ParquetImages(Images):
         return ParquetImages, (self.root, self.places)
 
     def read(self, position: int) -> StoredImage:
-        """The bytes of a image."""
+        """The encoded image at a position."""
         name, group, row = self.places[position].rsplit(":", 2)
         folder = self.root if self.root.is_dir() else self.root.parent
         column = self._last.column(folder / name, int(group))  # type: ignore[attr-defined]
         cell = column[int(row)].as_py() if int(row) < len(column) else None
         data = cell.get("bytes") if isinstance(cell, dict) else cell
         if not isinstance(data, bytes):
-            raise UnreadableImage(f"row {row} of group {group} of {name} holds no image")
+            raise UnreadableImage(f"row {row} of group {group} of {name} contains no image")
         return data
 
     def stamp(self, position: int) -> FileStamp | None:
-        """The stamp of the Parquet file that holds an image."""
+        """The stamp of the Parquet file that contains an image."""
         folder = self.root if self.root.is_dir() else self.root.parent
         return file_stamp(folder / self.places[position].rsplit(":", 2)[0])
 
 
 class _LastGroup:
-    """The images of the row group that was asked for last."""
+    """A cache of the images of the last row group that was read."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -147,7 +147,7 @@ class _LastGroup:
     def column(self, path: Path, group: int) -> Any:
         with self._lock:
             if self._key != (path, group):
-                self._key, self._column = None, None  # the old group goes before the new one comes
+                self._key, self._column = None, None  # free the old group before the new one is read
                 self._column = _read_group(path, group)
                 self._key = (path, group)
             return self._column
@@ -158,7 +158,7 @@ def _read_group(path: Path, group: int) -> Any:
         with pq.ParquetFile(path) as file:
             name = image_column(file.schema_arrow)
             if name is None or group >= file.num_row_groups:
-                raise UnreadableImage(f"{path.name} was changed: there is no row group {group} of images")
+                raise UnreadableImage(f"{path.name} has changed: it has no row group {group} of images")
             return file.read_row_group(group, columns=[name]).column(0).combine_chunks()
     except (OSError, pa.ArrowException, UnicodeError) as error:
         raise UnreadableImage(f"{path.name}: {why_unreadable(error, 'Parquet')}") from None
@@ -170,9 +170,9 @@ def _path_column(table: pa.Table) -> str | None:
 
 
 def image_column(schema: pa.Schema) -> str | None:
-    """The column of a table that holds encoded images: one with a usual name, or the only one in the usual form.
+    """The column of encoded images: one with a usual name, or the only struct column with bytes.
 
-    A name that two columns have is none of them.
+    A name that occurs twice is ignored.
     """
     places = {name: place for name in IMAGE_COLUMNS if (place := schema.get_field_index(name)) >= 0}
     usual = next((name for name, place in places.items() if _may_hold(schema.field(place).type)), None)
@@ -203,7 +203,7 @@ def _files(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One file: all its columns but the images, the place of each row, and the paths that come with the images."""
+    """One file: all columns but the images, the location of each row, and the paths stored with the images."""
 
     table: pa.Table
     places: tuple[str, ...]
@@ -216,8 +216,8 @@ def _part(file: Path) -> _Part:
         with pq.ParquetFile(file) as parquet:
             names = parquet.schema_arrow.names
             if len(set(names)) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise FormatError(f"{file} has the column {twice!r} twice")
+                repeated = next(name for name in names if names.count(name) > 1)
+                raise FormatError(f"{file} has the column {repeated!r} twice")
             images = image_column(parquet.schema_arrow)
             if images is None:
                 raise FormatError(f"{file} has no column of images")
@@ -236,7 +236,7 @@ def _places(name: str, parquet: pq.ParquetFile) -> list[str]:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """A table whose categories, as pandas writes them, are the values themselves."""
+    """Replace dictionary columns, such as pandas categories, by their values."""
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
@@ -251,18 +251,18 @@ def _joined(tables: Sequence[pa.Table], path: Path) -> pa.Table:
 
 
 def _difference(tables: Sequence[pa.Table]) -> str:
-    """How the first file that differs from the first of all does."""
+    """The first difference between the columns of the first file and of another one."""
     first = tables[0].schema
     number, schema = next((i, table.schema) for i, table in enumerate(tables, start=1) if table.schema != first)
     for name in dict.fromkeys((*first.names, *schema.names)):
-        holds = [f"{each.field(name).type}" if name in each.names else "nothing" for each in (first, schema)]
-        if holds[0] != holds[1]:
-            return f"{name!r} holds {holds[0]} in the first and {holds[1]} in file {number}"
-    return f"they are in another order in file {number}"
+        types = [f"{columns.field(name).type}" if name in columns.names else "missing" for columns in (first, schema)]
+        if types[0] != types[1]:
+            return f"{name!r} is {types[0]} in the first and {types[1]} in file {number}"
+    return f"their order differs in file {number}"
 
 
 def _ids(parts: Sequence[_Part]) -> list[tuple[str, ...]]:
-    """The paths that come with the images, where each of them all has one of its own; else their places."""
+    """The paths stored with the images if every image has a unique path, otherwise their locations."""
     paths = [path for part in parts for path in part.paths]
     own = all(paths) and len(set(paths)) == len(paths)
     return [tuple(path or "" for path in part.paths) if own else part.places for part in parts]

@@ -1,4 +1,4 @@
-"""Images in tar shards, in the layout of WebDataset."""
+"""Images in tar shards, in the WebDataset format."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ from regrade.testsets.reader import (
 
 _LABELS = ("cls", "label", "txt")
 _JSON_LABELS = ("label", "wnid", "class", "target")
-_LONGEST = 1 << 24  # bytes of what lies beside a image: more is no label
+_LONGEST = 1 << 24  # maximum size in bytes of a file with a label
 
 
 class TarReader(Reader):
-    """One or more tar files: for each key a image and, beside it, ``.cls``, ``.txt`` or ``.json`` with its class."""
+    """One or more tar files: for each key an image, and a file ``.cls``, ``.txt`` or ``.json`` with its class."""
 
     name = "tar"
 
     def recognizes(self, path: Path) -> bool:
-        """A tar file, or a folder with tar files and no images."""
+        """A tar file, or a folder with tar files and without images."""
         if path.is_dir():
             return bool(_shards(path)) and next(image_places(path), None) is None
         return path.suffix.lower() == ".tar"
 
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
-        """All samples in the order of the shards; their ids are the keys, their places shard, offset and size."""
-        if wanted.columns.id:
-            raise InputError("in tar shards the ids are the names of the files: leave out --id-column")
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        """All samples in the order of the shards; ids are the keys, locations are shard, offset and size."""
+        if options.columns.id:
+            raise InputError("in tar shards the ids are the file names: omit --id-column")
         shards = [_read_shard(shard) for shard in _shards(path)]
         samples = [sample for shard in shards for sample in _samples(shard)]
         if not samples:
-            raise InputError(f"there is no image in {path}")
+            raise InputError(f"{path} contains no images")
         check_names(sample.key for sample in samples)
         return ReaderResult(
             tuple(sample.key for sample in samples),
-            None if wanted.layout is Layout.FLAT else _labels(samples, wanted, path),
+            None if options.layout is Layout.FLAT else _labels(samples, options, path),
             tuple(f"{sample.shard.name}:{sample.offset}:{sample.size}" for sample in samples),
-            {column: tuple(_fact(sample, column) for sample in samples) for column in wanted.columns.groups},
+            {column: tuple(_json_field(sample, column) for sample in samples) for column in options.columns.groups},
             notes=passed_over_images(kind for shard in shards for kind in _passed_over(shard)),
         )
 
     def open(self, source: ImageSource) -> Images:
-        """Images by their offset within a shard."""
+        """Open images by their offset within a shard."""
         check_still_there(source.path)
         return TarImages(source.path, source.locations)
 
@@ -74,7 +74,7 @@ class TarImages(Images):
     places: Sequence[str]
 
     def read(self, position: int) -> StoredImage:
-        """The bytes of a image."""
+        """The encoded image at a position."""
         name, offset, size = self.places[position].rsplit(":", 2)
         folder = self.root if self.root.is_dir() else self.root.parent
         try:
@@ -84,27 +84,27 @@ class TarImages(Images):
         except OSError as error:
             raise UnreadableImage(f"{name}: {error.strerror or error}") from None
         if len(data) < int(size):
-            raise UnreadableImage(f"{name} ends within the image")
+            raise UnreadableImage(f"{name} is truncated within the image")
         return data
 
     def stamp(self, position: int) -> FileStamp | None:
-        """The stamp of the shard that holds an image."""
+        """The stamp of the shard that contains an image."""
         folder = self.root if self.root.is_dir() else self.root.parent
         return file_stamp(folder / self.places[position].rsplit(":", 2)[0])
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """One key of a shard: where its image is, and what else is said of it."""
+    """One key of a shard: the location of its image, its label and its JSON fields."""
 
     shard: Path
     key: str
     offset: int
     size: int
     label: str | None
-    """What a file beside the image says."""
-    facts: dict[str, Any]
-    """What the .json says."""
+    """The label in a file ``.cls``, ``.label`` or ``.txt``."""
+    fields: dict[str, Any]
+    """The fields of the file ``.json``."""
 
 
 def _shards(path: Path) -> list[Path]:
@@ -115,22 +115,22 @@ def _shards(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Shard:
-    """What a shard holds: for each key the place of its image and the text of what lies beside it; and all else."""
+    """The content of a shard: for each key the location of its image and the text of its label and JSON files."""
 
     path: Path
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
     other_kinds: list[str] = field(default_factory=list)
-    """The kinds of members that are neither: their endings, or links."""
+    """The kinds of all other members: their extensions, or links."""
 
 
 def _samples(shard: _Shard) -> Iterator[_Sample]:
     for key, parts in shard.parts.items():
         if "image" in parts:
             offset, size = parts["image"]
-            yield _Sample(shard.path, key, offset, size, _label_beside(parts), _facts(parts, shard.path, key))
+            yield _Sample(shard.path, key, offset, size, _label_beside(parts), _json_fields(parts, shard.path, key))
         elif "dotted" in parts:
             raise FormatError(
-                f"{shard.path}: {parts['dotted']}: a sample's name ends at its first dot: expected KEY.jpg"
+                f"{shard.path}: {parts['dotted']}: the key of a sample ends at the first dot: expected KEY.jpg"
             )
         elif "cls" in parts:
             raise FormatError(f"{shard.path}: {key} has a class but no image")
@@ -138,14 +138,14 @@ def _samples(shard: _Shard) -> Iterator[_Sample]:
 
 def _passed_over(shard: _Shard) -> list[str]:
     """The kinds of members that belong to no image."""
-    alone = (parts for parts in shard.parts.values() if "image" not in parts)
-    return [*shard.other_kinds, *(f".{ending}" for parts in alone for ending in parts)]
+    without_image = (parts for parts in shard.parts.values() if "image" not in parts)
+    return [*shard.other_kinds, *(f".{extension}" for parts in without_image for extension in parts)]
 
 
 def _read_shard(path: Path) -> _Shard:
     shard = _Shard(path)
     try:
-        with tarfile.open(path, "r:") as archive:  # offsets into a compressed file would lead astray
+        with tarfile.open(path, "r:") as archive:  # offsets are valid for uncompressed files only
             for member in archive:
                 if member.isfile():
                     _take(archive, member, shard)
@@ -159,29 +159,29 @@ def _read_shard(path: Path) -> _Shard:
 
 
 def _take(archive: tarfile.TarFile, member: tarfile.TarInfo, shard: _Shard) -> None:
-    key, ending = _split(member.name.removeprefix("./"))
+    key, extension = _split(member.name.removeprefix("./"))
     if key.rpartition("/")[2] == "":
         return  # a hidden file
     if member.issparse():
-        raise FormatError(f"{member.name} is stored with holes: pack the shard without --sparse")
+        raise FormatError(f"{member.name} is a sparse file: create the shard without --sparse")
     parts = shard.parts.setdefault(key, {})
-    if f".{ending}" in image_suffixes():
+    if f".{extension}" in image_suffixes():
         if "image" in parts:
             raise FormatError(f"there are two images of {key}")
         parts["image"] = (member.offset_data, member.size)
-    elif ending in (*_LABELS, "json"):
-        if ending in parts:
-            raise FormatError(f"{member.name} is there twice")
-        parts[ending] = _text_of(archive, member)
-    elif f".{ending.rpartition('.')[2]}" in image_suffixes() and "image" not in parts:
+    elif extension in (*_LABELS, "json"):
+        if extension in parts:
+            raise FormatError(f"the shard contains {member.name} twice")
+        parts[extension] = _text_of(archive, member)
+    elif f".{extension.rpartition('.')[2]}" in image_suffixes() and "image" not in parts:
         parts["dotted"] = member.name
     else:
-        shard.other_kinds.append(f".{ending}" if ending else "")
+        shard.other_kinds.append(f".{extension}" if extension else "")
 
 
 def _text_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
     if member.size > _LONGEST:
-        raise FormatError(f"{member.name} has {member.size:,} bytes, which is no label")
+        raise FormatError(f"{member.name} has {member.size:,} bytes, too many for a label")
     file = archive.extractfile(member)
     try:
         return file.read().decode("utf-8-sig") if file else ""
@@ -190,46 +190,47 @@ def _text_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """The key of a member is its path up to the first dot of the file's name."""
+    """The key and the extension of a member; the key is the path up to the first dot of the file name."""
     folder, slash, file = name.rpartition("/")
-    stem, _, ending = file.partition(".")
-    return folder + slash + stem, ending.lower()
+    stem, _, extension = file.partition(".")
+    return folder + slash + stem, extension.lower()
 
 
 def _label_beside(parts: dict[str, Any]) -> str | None:
     return next((parts[name].strip() for name in _LABELS if name in parts), None)
 
 
-def _facts(parts: dict[str, Any], shard: Path, key: str) -> dict[str, Any]:
+def _json_fields(parts: dict[str, Any], shard: Path, key: str) -> dict[str, Any]:
     try:
-        facts = parse_json(parts.get("json", "{}"))
+        fields = parse_json(parts.get("json", "{}"))
     except FormatError as error:
         raise FormatError(f"{shard}: {key}.json {error}") from None
-    if not isinstance(facts, dict):
-        raise FormatError(f"{shard}: {key}.json holds {type(facts).__name__}, an object is wanted")
-    return facts
+    if not isinstance(fields, dict):
+        raise FormatError(f"{shard}: {key}.json contains {type(fields).__name__}, expected an object")
+    return fields
 
 
-def _labels(samples: Sequence[_Sample], wanted: ReaderOptions, path: Path) -> IntArray:
-    column = wanted.columns.label
-    labels = [_fact(sample, column) if column else _usual_label(sample) for sample in samples]
+def _labels(samples: Sequence[_Sample], options: ReaderOptions, path: Path) -> IntArray:
+    column = options.columns.label
+    labels = [_json_field(sample, column) if column else _usual_label(sample) for sample in samples]
     classes = classes_by_name(
-        dict(zip(labels, labels, strict=True)), wanted.space, wanted.naming, what="label", where=path
+        dict(zip(labels, labels, strict=True)), options.space, options.naming, what="label", where=path
     )
     return np.array([classes[label] for label in labels], dtype=np.int32)
 
 
 def _usual_label(sample: _Sample) -> str:
-    facts = (sample.facts[name] for name in _JSON_LABELS if sample.facts.get(name) is not None)
-    label = sample.label if sample.label is not None else next(facts, None)
+    fields = (sample.fields[name] for name in _JSON_LABELS if sample.fields.get(name) is not None)
+    label = sample.label if sample.label is not None else next(fields, None)
     if label is None:
         raise FormatError(
-            f"{sample.shard}: {sample.key} has no .cls, .txt or .json with its class; or say --layout flat"
+            f"{sample.shard}: {sample.key} has no .cls, .txt or .json with its class; for images without labels use "
+            "--layout flat"
         )
     return str(label)
 
 
-def _fact(sample: _Sample, column: str) -> str:
-    if sample.facts.get(column) is None:
+def _json_field(sample: _Sample, column: str) -> str:
+    if sample.fields.get(column) is None:
         raise FormatError(f"{sample.shard}: {sample.key} has no .json with a value for {column!r}")
-    return str(sample.facts[column])
+    return str(sample.fields[column])

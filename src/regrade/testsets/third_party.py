@@ -1,4 +1,4 @@
-"""Readers of third parties: loaded from entry points, and named wherever they fail."""
+"""Load readers of third parties from entry points, and name the entry point in their errors."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from regrade.testsets.reader import Reader, ReaderOptions, ReaderResult
 
 
 def load_reader(point: EntryPoint) -> Reader:
-    """The reader behind an entry point; whatever is wrong with it raises in one line that names the entry point."""
-    with _blaming(point.name):
+    """Load the reader of an entry point; every failure raises an error that names the entry point."""
+    with _naming_entry_point(point.name):
         reader = point.load()()
         if not isinstance(reader, Reader) or not isinstance(getattr(reader, "name", None), str):
-            raise TypeError("it is no regrade.testsets.Reader with a name")
+            raise TypeError("it is not a regrade.testsets.Reader with a name")
     return _Guarded(reader, point.name)
 
 
 class _Guarded(Reader):
-    """A reader whose failures are told in one line."""
+    """A reader of a third party; its failures raise errors of one line."""
 
     def __init__(self, reader: Reader, point: str) -> None:
         self.name = reader.name  # type: ignore[misc]
@@ -33,21 +33,21 @@ class _Guarded(Reader):
         self._point = point
 
     def recognizes(self, path: Path) -> bool:
-        with _blaming(self._point):
+        with _naming_entry_point(self._point):
             return bool(self._reader.recognizes(path))
 
-    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
-        with _blaming(self._point):
-            return _sound(self._reader.find(path, wanted))
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        with _naming_entry_point(self._point):
+            return _validated(self._reader.find(path, options))
 
     def open(self, source: ImageSource) -> Images:
-        with _blaming(self._point):
+        with _naming_entry_point(self._point):
             return _GuardedImages(self._reader.open(source), self._point)
 
 
 @dataclass(frozen=True)
 class _GuardedImages(Images):
-    """Images of which each that cannot be read says so, whatever its reader raised."""
+    """Images of a third-party reader; every failure to read one raises `UnreadableImage`."""
 
     images: Images
     point: str
@@ -61,7 +61,7 @@ class _GuardedImages(Images):
             raise UnreadableImage(f"reader {self.point}: {type(error).__name__}: {first_line(error)}") from None
         if isinstance(image, bytes | np.ndarray):
             return image
-        raise UnreadableImage(f"reader {self.point} gave {type(image).__name__}, not bytes or an array")
+        raise UnreadableImage(f"reader {self.point} returned {type(image).__name__}, expected bytes or an array")
 
     def stamp(self, position: int) -> FileStamp | None:
         try:
@@ -70,23 +70,24 @@ class _GuardedImages(Images):
             return None
 
 
-def _sound(found: ReaderResult) -> ReaderResult:
-    """What was found, if its parts are of one length."""
-    labels = None if found.labels is None else np.asarray(found.labels, dtype=np.int32)
-    parts = [found.locations, *found.groups.values(), *([] if labels is None else [labels])]
-    if any(len(part) != len(found.ids) for part in parts):
-        raise ValueError(f"{len(found.ids)} ids, but {', '.join(str(len(part)) for part in parts)} of the rest")
-    return replace(found, ids=tuple(found.ids), labels=labels, locations=tuple(found.locations))
+def _validated(result: ReaderResult) -> ReaderResult:
+    """The result with tuples and an integer array; raise if its parts differ in length."""
+    labels = None if result.labels is None else np.asarray(result.labels, dtype=np.int32)
+    parts = [result.locations, *result.groups.values(), *([] if labels is None else [labels])]
+    if any(len(part) != len(result.ids) for part in parts):
+        lengths = ", ".join(str(len(part)) for part in parts)
+        raise ValueError(f"{len(result.ids)} ids, but locations, groups and labels of length {lengths}")
+    return replace(result, ids=tuple(result.ids), labels=labels, locations=tuple(result.locations))
 
 
 @contextmanager
-def _blaming(point: str) -> Iterator[None]:
+def _naming_entry_point(point: str) -> Iterator[None]:
     try:
         yield
     except (RegradeError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # a third party's code may raise anything
+    except BaseException as error:  # code of third parties may raise anything
         raise InputError(
-            f"the reader of entry point {point!r} (regrade.readers) fails: {type(error).__name__}: "
+            f"the reader of entry point {point!r} (regrade.readers) failed: {type(error).__name__}: "
             f"{first_line(error)}; repair or uninstall it"
         ) from None

@@ -105,6 +105,6 @@ def _predictions(answers: dict[int, PersonsAnswer], name: str, test_set: TestSet
         test_set.class_space.name,
         classes,
         by=Answerer.PERSON,
-        asked=None if was_asked.all() else was_asked,
+        covered=None if was_asked.all() else was_asked,
         times=AnswerTimes(start, end) if np.isfinite(end).any() else None,
     )

@@ -109,7 +109,7 @@ def add_test_set(
     """
     listed = listed_in_catalog(name)
     if listed is not None and listed.kind is not EntryKind.TEST_SET:
-        raise InputError(f"{name} is not a test set (in the catalog: {listed.kind.value}): {listed.recipe}")
+        raise InputError(f"{name} is not a test set (in the catalog: {listed.kind.value}): {listed.command}")
     columns = columns or Columns()
     existing = store.test_set(name) if store.has_test_set(name) else None
     if listed is not None and stated is None and brings_classes(listed):
@@ -178,7 +178,7 @@ def _scan_released(path: Path, existing: TestSet | None, released: Released) -> 
             f"test set {existing.name} is stored with other classes ({existing.class_space.name}) than {path} has: add "
             "it in another workspace, or under another name with --classes and --map"
         )
-    return _Scan(space, released.found, released.reader, released.class_map)
+    return _Scan(space, released.examples, released.reader, released.class_map)
 
 
 def _scan(path: Path, options: ReaderOptions) -> _Scan:

@@ -1,4 +1,4 @@
-"""Blur, each kind against a slow restatement."""
+"""Blur corruptions, compared with slow reference implementations."""
 
 import math
 
@@ -15,18 +15,18 @@ IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
 
 
 @pytest.mark.parametrize(("severity", "radius"), [(1, 3), (2, 4), (3, 6)])
-def test_a_point_out_of_focus_is_a_disc(severity, radius):
+def test_defocus_turns_a_point_into_a_disc(severity, radius):
     point = np.zeros((65, 65, 3), dtype=np.uint8)
     point[32, 32] = 255
     got = defocus_blur(point, severity, RNG)[..., 0]
     down, right = np.nonzero(got)
     reach = np.hypot(down - 32, right - 32)
-    assert radius - 1 < reach.max() < radius + 1.5  # a soft edge is half a pixel wider
+    assert radius - 1 < reach.max() < radius + 1.5  # the smoothed edge is half a pixel wider
     inside = got[np.hypot(*(np.indices(got.shape) - 32)) < radius - 1.5]
     assert inside.min() == inside.max() == int(255 / (np.hypot(*(np.indices(got.shape) - 32)) <= radius).sum())
 
 
-def test_defocus_is_that_of_a_plain_filter():
+def test_defocus_equals_a_plain_filter():
     places = np.arange(-8, 9)
     disc = (places[:, None] ** 2 + places**2 <= 9).astype(float)
     slow = ndimage.correlate(IMAGE.astype(float), disc[..., None] / disc.sum(), mode="mirror")
@@ -34,7 +34,7 @@ def test_defocus_is_that_of_a_plain_filter():
 
 
 def slow_origins(shape: tuple[int, int], reach: int, offsets: np.ndarray) -> np.ndarray:
-    """Every pixel of the interior in turn, the last one first, becomes a copy of a near one."""
+    """Reference: every inner pixel in turn, the last one first, becomes a copy of a neighbor."""
     source = np.arange(shape[0] * shape[1]).reshape(shape)
     for y in range(shape[0] - reach, reach, -1):
         for x in range(shape[1] - reach, reach, -1):
@@ -56,11 +56,11 @@ def test_long_chains_of_copies_are_followed_to_their_end():
     offsets = np.zeros((2, 36, 36), dtype=int)
     offsets[1] = -1
     offsets[1, :, ::2] = 0
-    offsets[0] = 1  # every pixel copies one of the row below, which has copied already
+    offsets[0] = 1  # every pixel copies a pixel of the row below, which was replaced before
     np.testing.assert_array_equal(origins((40, 40), 2, offsets), slow_origins((40, 40), 2, offsets))
 
 
-def test_glass_keeps_colors_near_where_they_were():
+def test_glass_moves_colors_by_few_pixels():
     got = glass_blur(np.full((30, 30, 3), 77, dtype=np.uint8), 5, np.random.default_rng(0))
     assert got.min() >= 75 and got.max() <= 77
     halves = np.zeros((60, 60, 3), dtype=np.uint8)
@@ -73,12 +73,12 @@ def test_motion_sideways_by_hand():
     row = np.array([[0, 0, 0, 1, 0, 0, 0]], dtype=np.float32)
     weights = [1, math.exp(-1 / 2), math.exp(-4 / 2)]
     got = motion_blurred(row, radius=1, sigma=1, angle=0)[0]
-    expected = np.array([0, *reversed(weights), 0, 0, 0]) / sum(weights)  # each pixel sees those to its right
+    expected = np.array([0, *reversed(weights), 0, 0, 0]) / sum(weights)  # the mean is over pixels to the right
     assert got == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("angle", [-45, -20.3, 0, 12, 45, -90, -135])
-def test_motion_is_that_of_a_plain_loop(angle):
+def test_motion_equals_a_plain_loop(angle):
     values = IMAGE[:20, :16].astype(np.float32)
     got = motion_blurred(values, radius=5, sigma=3, angle=angle)
     weights = [math.exp(-(i**2) / 18) for i in range(11)]
@@ -103,7 +103,7 @@ def test_motion_goes_sideways_at_most_45_degrees():
 
 @pytest.mark.parametrize("side", [45, 46])
 @pytest.mark.parametrize("factor", [1.01, 1.1, 1.3, 2, 2.5, 4.5])
-def test_zoom_is_that_of_scipy(factor, side):
+def test_zoom_equals_scipy(factor, side):
     values = IMAGE[:side, :side].astype(np.float32)
     kept = math.ceil(side / factor)
     start = (side - kept) // 2
@@ -112,7 +112,7 @@ def test_zoom_is_that_of_scipy(factor, side):
     np.testing.assert_allclose(zoomed(values, factor), slow[trim : trim + side, trim : trim + side], atol=1e-3)
 
 
-def test_no_zoom_changes_nothing():
+def test_zoom_by_one_changes_nothing():
     np.testing.assert_array_equal(zoomed(IMAGE.astype(np.float32), 1), IMAGE)
 
 

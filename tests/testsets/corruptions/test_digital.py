@@ -26,13 +26,13 @@ def test_pixelate_by_hand():
 
 
 @pytest.mark.parametrize(("severity", "blocks"), [(1, 28), (3, 19), (5, 12)])
-def test_pixelate_leaves_so_many_pixels(severity, blocks):
+def test_pixelate_number_of_distinct_pixels(severity, blocks):
     wide = np.arange(48, dtype=np.uint8)[None, :, None].repeat(10, 0).repeat(3, 2) * 5
     assert len(np.unique(pixelate(wide, severity, RNG)[0, :, 0])) == blocks
 
 
 @pytest.mark.parametrize(("severity", "quality"), [(1, 25), (2, 18), (3, 15), (4, 10), (5, 7)])
-def test_jpeg_is_pillow_s(severity, quality):
+def test_jpeg_equals_pillow(severity, quality):
     file = io.BytesIO()
     Image.fromarray(IMAGE).save(file, "JPEG", quality=quality)
     np.testing.assert_array_equal(jpeg_compression(IMAGE, severity, RNG), np.asarray(Image.open(file)))

@@ -14,11 +14,11 @@ IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
 class TestBrightness:
     def test_by_hand(self):
         colors = np.array([[[100, 50, 0], [0, 0, 0], [255, 10, 10], [240, 120, 60]]], dtype=np.uint8)
-        # the largest channel grows by 25.5, the others in proportion; black turns gray, and nothing passes 255
+        # the largest channel grows by 25.5, the others in proportion; black becomes gray, and values are clipped at 255
         expected = [[[125, 62, 0], [25, 25, 25], [255, 10, 10], [255, 127, 63]]]
         assert brightness(colors, 1, RNG).tolist() == expected
 
-    def test_hue_and_saturation_stay(self):
+    def test_keeps_hue_and_saturation(self):
         import colorsys
 
         for color in IMAGE.reshape(-1, 3)[:200].astype(float) / 255:
@@ -36,12 +36,12 @@ class TestFog:
         expected = [[[66, 66, 66], [137, 102, 66]]]
         assert fog(halves, 1, RNG).tolist() == expected
 
-    def test_clouds_fill_their_range(self):
+    def test_plasma_fills_its_range(self):
         for side in (2, 8, 256):
             heights = plasma(side, 2, np.random.default_rng(side))
             assert heights.shape == (side, side) and heights.min() == 0 and heights.max() == 1
 
-    def test_a_slower_decay_is_rougher(self):
+    def test_slower_decay_is_rougher(self):
         def steps(decay: float) -> float:
             return float(
                 np.mean([np.abs(np.diff(plasma(128, decay, np.random.default_rng(s)))).mean() for s in range(6)])
@@ -49,16 +49,16 @@ class TestFog:
 
         assert steps(1.4) > 1.5 * steps(1.7) and steps(1.7) > 1.2 * steps(3)
 
-    def test_clouds_without_steps_are_the_means_of_their_neighbors(self):
-        """Only the coarsest points are random if reach falls at once: the rest lies between its neighbors."""
+    def test_plasma_without_noise_is_the_mean_of_neighbors(self):
+        """With a fast decay only the coarsest points are random; all others are between their neighbors."""
         heights = plasma(64, 1e6, np.random.default_rng(3))
         around = sum(np.roll(heights, shift, axis) for shift in (1, -1) for axis in (0, 1)) / 4
         corners = np.zeros_like(heights, dtype=bool)
-        corners[::32, ::32] = True  # those set first
+        corners[::32, ::32] = True  # the points that are set first
         assert np.abs(heights - around)[~corners].max() < 0.05
         assert heights[32, 0] != heights[0, 32] != heights[32, 32]
 
-    def test_clouds_go_on_beyond_their_edges(self):
+    def test_plasma_is_periodic(self):
         heights = plasma(128, 1.7, np.random.default_rng(0))
         inner = np.abs(np.diff(heights, axis=0)).mean()
         assert np.abs(heights[0] - heights[-1]).mean() < 2 * inner
@@ -76,7 +76,7 @@ class TestSnow:
         # gray is 0.299 * 100 + 0.587 * 200 + 0.114 * 50 = 153, pale 1.5 * 153 + 127.5 = 357: 0.8 x + 0.2 * 357
         assert snow(color, 1, np.random.default_rng(0)).tolist() == [[[151, 231, 111]]]
 
-    def test_flakes_are_the_same_upside_down(self):
+    def test_flakes_are_symmetric_under_rotation(self):
         black = np.zeros((64, 64, 3), dtype=np.uint8)
         got = snow(black, 3, np.random.default_rng(0))
         np.testing.assert_array_equal(got, got[::-1, ::-1])
@@ -89,7 +89,7 @@ class TestFrost:
         color = np.array([[[0, 100, 255]]], dtype=np.uint8)
         assert frost(color, 2, RNG).tolist() == [[[91, 171, 255]]]  # 0.8 x + 0.6 * 153
 
-    def test_panes_look_like_those_of_the_photographs(self):
+    def test_panes_have_the_statistics_of_photographs(self):
         panes = [frosted_pane((224, 224), np.random.default_rng(seed)) for seed in range(8)]
         for pane in panes:
             assert pane.shape == (224, 224, 3) and pane.min() >= 0 and pane.max() <= 1
@@ -99,8 +99,8 @@ class TestFrost:
         levels = [pane.mean() for pane in panes]
         assert min(levels) > 0.4 and max(levels) < 0.85 and np.ptp(levels) > 0.1
 
-    def test_crystals_are_as_fine_as_those_of_the_photographs(self):
-        """There the finest detail has a spread of 6 to 17 gray levels, 10 in the mean, and clouds about as much."""
+    def test_crystals_have_the_scale_of_photographs(self):
+        """In photographs, the finest detail has a std of 6 to 17 gray levels (mean 10), and clouds about as much."""
         panes = [255 * frosted_pane((224, 224), np.random.default_rng(seed)).mean(axis=2) for seed in range(12)]
         fine = [(pane - ndimage.gaussian_filter(pane, 1)).std() for pane in panes]
         coarse = [ndimage.gaussian_filter(pane, 32).std() for pane in panes]

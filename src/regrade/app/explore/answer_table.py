@@ -97,7 +97,7 @@ class AnswerTable:
             row.class_space.name,
             self.classes[place, :, : min(row.k, KEPT)],
             by=Answerer.PERSON if row.is_person else Answerer.MODEL,
-            asked=row.asked,
+            covered=row.asked,
         )
 
     def scored(self, store: Store, places: Sequence[int]) -> Iterator[tuple[Predictions, Scoring]]:
@@ -144,7 +144,7 @@ def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTa
         rows.append(
             AnswerRow(
                 name, space, scoring, predictions.k, predictions.score_kind, predictions.features is not None,
-                predictions.asked,
+                predictions.covered,
             )
         )  # fmt: skip
     m = len(rows)

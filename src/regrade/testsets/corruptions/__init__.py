@@ -18,23 +18,23 @@ SEVERITIES = (1, 2, 3, 4, 5)
 
 
 def corrupt(pixels: Pixels, corruption: str, severity: int, rng: np.random.Generator) -> Pixels:
-    """A image (h, w, 3) under a corruption of ImageNet-C; an unknown name or severity raises."""
+    """Apply a corruption of ImageNet-C to an image (h, w, 3); raise if the corruption or severity is unknown."""
     from regrade.testsets.corruptions.functions import FUNCTIONS
 
     check_corruption(corruption)
     check_severity(severity)
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size:
-        raise InputError(f"a image must be bytes (height, width, 3), got {pixels.dtype} {pixels.shape}")
+        raise InputError(f"an image must be uint8 of shape (height, width, 3), got {pixels.dtype} {pixels.shape}")
     return FUNCTIONS[corruption](pixels, severity, rng)
 
 
 def check_corruption(name: str) -> None:
-    """Raise where no corruption has this name, with its neighbors."""
+    """Raise if no corruption has this name; the error suggests similar names."""
     if name not in CORRUPTIONS:
         raise UnknownName("corruption", name, CORRUPTIONS)
 
 
 def check_severity(severity: int) -> None:
-    """Raise where a severity is none of the five."""
+    """Raise if a severity is not in `SEVERITIES`."""
     if severity not in SEVERITIES:
-        raise InputError(f"a severity is one of {', '.join(map(str, SEVERITIES))}, got {severity}")
+        raise InputError(f"the severity must be one of {', '.join(map(str, SEVERITIES))}, got {severity}")

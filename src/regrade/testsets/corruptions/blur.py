@@ -1,4 +1,4 @@
-"""Blur: out of focus, through frosted glass, of a moving camera, of one that nears its object."""
+"""Blur corruptions: defocus, frosted glass, motion and zoom."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from regrade.testsets.corruptions.motion import motion_blurred
 from regrade.testsets.corruptions.pixels import Pixels, as_bytes, as_unit
 from regrade.testsets.corruptions.zoom import zoomed
 
-_DISCS = ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5))  # radius, and how soft its edge is
-_GLASS = ((0.7, 1, 2), (0.9, 2, 1), (1.0, 2, 3), (1.1, 3, 2), (1.5, 4, 2))  # sigma, reach, rounds
+_DISCS = ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5))  # radius of the disc, sigma of its edge
+_GLASS = ((0.7, 1, 2), (0.9, 2, 1), (1.0, 2, 3), (1.1, 3, 2), (1.5, 4, 2))  # sigma, maximum displacement, iterations
 _MOTIONS = ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15))  # radius, sigma
-_ZOOMS = ((12, 0.01), (16, 0.01), (11, 0.02), (13, 0.02), (11, 0.03))  # how many, and how far apart
+_ZOOMS = ((12, 0.01), (16, 0.01), (11, 0.02), (13, 0.02), (11, 0.03))  # number of zoom factors, and their step
 _SMALL_DISC = 8
 
 
 def defocus_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """Every point becomes a disc."""
+    """Convolve with a disc."""
     return as_bytes(_filtered(as_unit(pixels), _disc(*_DISCS[severity - 1])))
 
 
 def glass_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """Pixels take the place of near ones, between two slight blurs."""
+    """Replace pixels by random neighbors, between two Gaussian blurs."""
     sigma, reach, rounds = _GLASS[severity - 1]
     moved = as_bytes(_softened(as_unit(pixels), sigma))
     height, width = pixels.shape[:2]
@@ -35,13 +35,13 @@ def glass_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixel
 
 
 def motion_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """The camera moves sideways, at up to 45 degrees up or down."""
+    """Motion blur at a random angle of up to 45 degrees."""
     radius, sigma = _MOTIONS[severity - 1]
     return as_bytes(motion_blurred(as_unit(pixels), radius=radius, sigma=sigma, angle=rng.uniform(-45, 45)))
 
 
 def zoom_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """The mean of the image and of ever nearer views of it."""
+    """The mean of the image and of several zoomed versions of it."""
     count, step = _ZOOMS[severity - 1]
     sharp = as_unit(pixels)
     views = sum(zoomed(sharp, 1 + step * number) for number in range(count))
@@ -49,7 +49,7 @@ def zoom_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels
 
 
 def origins(shape: tuple[int, int], reach: int, offsets: IntArray) -> IntArray:
-    """Shape (h * w,): from which pixel each takes its colors when all copy a near one, the last pixel first.
+    """Shape (h * w,): the source pixel of each pixel if all copy a neighbor in turn, the last pixel first.
 
     ``offsets`` (2, ...) say how far down and right each pixel of the interior looks. One that looks at a pixel which
     has copied already gets what that one has: such chains are followed two links at a time.
@@ -74,7 +74,7 @@ def _softened(values: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
 
 
 def _disc(radius: int, softness: float) -> FloatArray:
-    """A disc of weights, its edge softened by a few taps of a normal curve.
+    """A disc-shaped kernel with an edge smoothed by a small Gaussian kernel.
 
     The square around it is mirrored meanwhile, so that the weights of a disc which touches it sum to a little more
     than 1: the released images were made so.
@@ -90,7 +90,7 @@ def _disc(radius: int, softness: float) -> FloatArray:
 
 
 def _filtered(values: NDArray[np.float32], kernel: FloatArray) -> NDArray[np.float32]:
-    """A image folded with a kernel, mirrored at its edges."""
+    """Convolve an image with a kernel, with mirrored borders."""
     reach = len(kernel) // 2
     padded = np.pad(values, [(reach, reach), (reach, reach), (0, 0)], mode="reflect")
     size = [fft.next_fast_len(length, real=True) for length in padded.shape[:2]]

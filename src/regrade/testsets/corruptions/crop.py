@@ -1,4 +1,4 @@
-"""The part of a image that ImageNet-C corrupts."""
+"""The center crop that ImageNet-C uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHORT_SIDE, _SIDE = 256, 224
 
 
 def center(image: Image.Image) -> Pixels:
-    """The central 224 x 224 pixels once the shorter side is 256, bilinear, as the released images were cut."""
+    """Resize the shorter side to 256 (bilinear) and crop the central 224 x 224 pixels, as in ImageNet-C."""
     shortest = min(image.size)
     width, height = (_SHORT_SIDE * length // shortest for length in image.size)
     left, top = round((width - _SIDE) / 2), round((height - _SIDE) / 2)

@@ -1,4 +1,4 @@
-"""What storing does to a image: little contrast, coarse pixels, strong compression."""
+"""Digital corruptions: low contrast, pixelation and JPEG compression."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _QUALITIES = (25, 18, 15, 10, 7)
 
 
 def contrast(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """Values drawn towards the mean of their channel."""
+    """Scale values towards the mean of their channel."""
     values = as_unit(pixels)
     means = values.mean(axis=(0, 1))
     return as_bytes(means + _CONTRASTS[severity - 1] * (values - means))
 
 
 def pixelate(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """The image at a smaller size, blown up again."""
+    """Downscale the image and enlarge it again."""
     height, width = pixels.shape[:2]
     size = [max(int(length * _SIZES[severity - 1]), 1) for length in (width, height)]
     small = Image.fromarray(pixels).resize((size[0], size[1]), Image.Resampling.BOX)
@@ -28,5 +28,5 @@ def pixelate(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
 
 
 def jpeg_compression(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """The image stored as JPEG of poor quality."""
+    """Compress the image as a JPEG of low quality."""
     return through_jpeg(pixels, _QUALITIES[severity - 1])

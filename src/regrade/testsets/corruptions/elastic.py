@@ -1,4 +1,4 @@
-"""A image on rubber: pulled as a whole, then stretched and squeezed from place to place."""
+"""Elastic transform: a random affine map, then a smooth random displacement of pixels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import fft, ndimage
 from regrade.core.arrays import FloatArray
 from regrade.testsets.corruptions.pixels import Pixels, as_bytes, as_unit
 
-# how far pixels move and over what distance that changes, and how far the three points of the pull move; in pixels
+# amplitude and smoothness of the displacement, and range of the three points of the affine map; in pixels
 _RUBBER = ((488, 170.8, 24.4), (488, 19.52, 48.8), (12.2, 2.44, 4.88), (17.08, 2.44, 4.88), (29.28, 2.44, 4.88))
 _TRUNCATED = 3  # standard deviations
 
@@ -26,7 +26,7 @@ def elastic_transform(pixels: Pixels, severity: int, rng: np.random.Generator) -
 
 
 def smoothed(values: FloatArray, sigma: float) -> FloatArray:
-    """Shape (h, w) under a normal curve, reflected at the edges; the time it takes does not depend on its width.
+    """Gaussian filter of an array (h, w) with reflected borders; its run time does not depend on sigma.
 
     Such a filter only scales the terms of a cosine transform.
     """
@@ -37,7 +37,7 @@ def smoothed(values: FloatArray, sigma: float) -> FloatArray:
 
 
 def _response(sigma: float, length: int) -> FloatArray:
-    """Shape (length,): by what a normal curve, cut off, scales each term."""
+    """Shape (length,): the factor by which a truncated Gaussian scales each frequency."""
     taps = np.arange(1, int(_TRUNCATED * sigma + 0.5) + 1)
     weights = np.exp(-(taps**2) / (2 * sigma**2))
     waves = np.cos(np.pi * np.outer(np.arange(length), taps) / length)
@@ -45,12 +45,12 @@ def _response(sigma: float, length: int) -> FloatArray:
 
 
 def _pulled(grid: FloatArray, pull: float, rng: np.random.Generator) -> FloatArray:
-    """Where each pixel comes from when three points around the center are moved at random."""
+    """The source coordinates of each pixel under the affine map that moves three points at random."""
     center = np.array(grid.shape[1:]) // 2
     arm = max(min(grid.shape[1:]) // 3, 1)
     points = center + arm * np.array([[1, 1], [1, -1], [-1, -1]])
     moved = np.column_stack([points + rng.uniform(-pull, pull, points.shape), np.ones(3)])
-    back = np.linalg.solve(moved, points).T  # from where they are to where they were
+    back = np.linalg.solve(moved, points).T  # from moved points back to the original ones
     return np.tensordot(back[:, :2], grid, axes=1) + back[:, 2, None, None]
 
 

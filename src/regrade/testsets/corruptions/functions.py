@@ -1,4 +1,4 @@
-"""The corruptions by name."""
+"""The functions of all corruptions, by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regrade.testsets.corruptions import blur, digital, elastic, noise, weather
 from regrade.testsets.corruptions.pixels import Pixels
 
 Corruption = Callable[[Pixels, int, np.random.Generator], Pixels]
-"""From a image (h, w, 3), a severity and a source of randomness to the corrupted image, of the same shape."""
+"""A function of an image (h, w, 3), a severity and a random generator that returns the corrupted image."""
 
 FUNCTIONS: Mapping[str, Corruption] = MappingProxyType({
     "gaussian_noise": noise.gaussian_noise,

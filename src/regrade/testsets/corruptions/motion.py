@@ -1,4 +1,4 @@
-"""A image smeared in one direction, as ImageMagick's motion blur does it."""
+"""Motion blur in one direction, as in ImageMagick."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def motion_blurred(values: NDArray[np.float32], *, radius: int, sigma: float, angle: float) -> NDArray[np.float32]:
-    """Each pixel of (h, w) or (h, w, 3) as the weighted mean of those on a ray that leaves it at an angle in degrees.
+    """Replace each pixel of (h, w) or (h, w, 3) by a weighted mean along a ray at an angle in degrees.
 
     The ray goes from pixel to pixel for 2 radius + 1 steps; weights are one half of a normal curve. Beyond the edges
     the outermost pixels go on.

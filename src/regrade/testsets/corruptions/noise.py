@@ -1,4 +1,4 @@
-"""Noise: of the sensor's electronics, of too few photons, of broken pixels."""
+"""Noise corruptions: Gaussian noise, shot noise and impulse noise."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _BROKEN = (0.03, 0.06, 0.09, 0.17, 0.27)
 
 
 def gaussian_noise(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """Normal noise on every value."""
+    """Add Gaussian noise to every value."""
     noise = rng.standard_normal(pixels.shape, dtype=np.float32)
     return as_bytes(as_unit(pixels) + _SPREADS[severity - 1] * noise)
 
 
 def shot_noise(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """Each value counted in photons, of which white has a few."""
+    """Poisson noise: every value is a number of photons, few even for white."""
     white = _PHOTONS[severity - 1]
     return as_bytes(rng.poisson(as_unit(pixels) * white) / white)
 
 
 def impulse_noise(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """A share of all values replaced by black or white."""
+    """Replace a fraction of all values by black or white."""
     drawn = rng.random(pixels.shape, dtype=np.float32)
     share = _BROKEN[severity - 1]
     return np.where(drawn < share / 2, np.uint8(0), np.where(drawn < share, np.uint8(255), pixels))

@@ -1,4 +1,4 @@
-"""Clouds without a scale: a random height map by midpoint displacement."""
+"""Plasma fractal: a random height map by midpoint displacement, used for fog."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from regrade.core.arrays import FloatArray
 
 
 def plasma(side: int, decay: float, rng: np.random.Generator) -> FloatArray:
-    """Heights (side, side) from 0 to 1 on a torus; ``side`` is a power of two of at least 2.
+    """Heights (side, side) in 0 to 1 on a torus; ``side`` is a power of two of at least 2.
 
     At each halving of the grid new points are the mean of their four neighbors and a random step, uniform with a
     reach that falls by ``decay`` squared.

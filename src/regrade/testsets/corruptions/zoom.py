@@ -1,4 +1,4 @@
-"""A image seen from nearer, at its own size."""
+"""Zoom into the center of an image."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def zoomed(values: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
-    """The center of (h, w) or (h, w, 3), enlarged by a factor of at least 1 with linear interpolation."""
+    """Enlarge the center of (h, w) or (h, w, 3) by a factor of at least 1, with linear interpolation."""
     return _stretched(_stretched(values, factor, axis=0), factor, axis=1)
 
 
