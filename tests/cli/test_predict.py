@@ -237,7 +237,7 @@ class TestTrouble:
         run_well(*predict(workspace))
         again = predict(workspace)
         other = (*again[: again.index("--mean")], "--mean", "0,0,0", "--std", "1,1,1")
-        assert_one_line(run(*other), "another recipe", "remove ")
+        assert_one_line(run(*other), "another preprocessing", "remove ")
 
 
 class TestOwnCode:

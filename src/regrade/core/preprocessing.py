@@ -1,4 +1,4 @@
-"""From a image to a model's input: the recipe, which is part of every result."""
+"""From an image to a model's input: the preprocessing, which is part of every result."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from regrade.core.errors import InputError
 
 
 class Interpolation(Enum):
-    """How pixels in between are found when a image is resized; always with anti-aliasing."""
+    """The interpolation used when an image is resized, always with anti-aliasing."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
     BICUBIC = "bicubic"
 
 
-class Framing(Enum):
-    """Which part of a image the model sees."""
+class CropMode(Enum):
+    """In which order an image is resized and cropped."""
 
     RESIZE_THEN_CROP = "resize the shorter side, then crop the center"
     CROP_THEN_RESIZE = "crop the central square, then resize it"
@@ -26,16 +26,16 @@ class Framing(Enum):
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How a image becomes a model's input of ``size`` x ``size`` pixels.
+    """How an image becomes a model's input of ``size`` x ``size`` pixels.
 
-    ``short_side`` is what the shorter side is resized to before the center is cropped; cropping first, the square is
-    size / short_side of the shorter side. ``mean`` and ``std`` are on the scale of 0 to 1, one value a channel; one
-    channel means gray.
+    ``short_side`` is the length of the shorter side after resizing, before the center is cropped. With
+    `CropMode.CROP_THEN_RESIZE` the cropped square is size / short_side of the shorter side. ``mean`` and ``std`` are on
+    the scale from 0 to 1, one value per channel; a single channel means grayscale.
     """
 
     size: int
     short_side: int
-    framing: Framing = Framing.RESIZE_THEN_CROP
+    crop_mode: CropMode = CropMode.RESIZE_THEN_CROP
     interpolation: Interpolation = Interpolation.BILINEAR
     mean: tuple[float, ...] = (0.485, 0.456, 0.406)
     std: tuple[float, ...] = (0.229, 0.224, 0.225)
@@ -44,24 +44,24 @@ class Preprocessing:
         if not 1 <= self.size <= self.short_side:
             raise InputError(f"a crop of {self.size} does not fit into a shorter side of {self.short_side}")
         if len(self.mean) != len(self.std) or len(self.mean) not in (1, 3):
-            raise InputError("mean and std need one value a channel: one for gray, three for color")
+            raise InputError("mean and std need one value per channel: one for grayscale, three for color")
         if min(self.std) <= 0:
             raise InputError("std must be above 0")
 
     @property
     def channels(self) -> int:
-        """1 for gray, 3 for color."""
+        """1 for grayscale, 3 for color."""
         return len(self.mean)
 
     @property
-    def recipe(self) -> str:
-        """The recipe in one line, as manifests record it."""
+    def summary(self) -> str:
+        """The preprocessing in one line, as manifests record it."""
         numbers = "/".join(f"{m:.4g}" for m in self.mean), "/".join(f"{s:.4g}" for s in self.std)
         return (
-            f"{self.framing.value}: {self.short_side} to {self.size}, {self.interpolation.value}, "
+            f"{self.crop_mode.value}: {self.short_side} to {self.size}, {self.interpolation.value}, "
             f"mean {numbers[0]}, std {numbers[1]}"
         )
 
 
 IMAGENET = Preprocessing(224, 256)
-"""The usual recipe of ImageNet models: shorter side 256, center 224, bilinear."""
+"""The usual preprocessing of ImageNet models: shorter side 256, center crop 224, bilinear."""

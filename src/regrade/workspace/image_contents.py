@@ -11,7 +11,8 @@ import numpy as np
 from regrade.core import FormatError, ImageSource, RegradeError, TestSet
 from regrade.ledger import Ledger, Queue
 from regrade.ledger.item_images import images_without_content, keep_contents
-from regrade.neighbors import pixel_hash, unwatched
+from regrade.neighbors import no_progress as unwatched
+from regrade.neighbors import pixel_hash
 from regrade.predict import default_workers
 from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of

@@ -28,14 +28,16 @@ from regrade.core.arrays import FloatArray
 from regrade.neighbors import (
     NEIGHBORS,
     SIZE,
-    Collection,
+    ImageCollection,
     NeighborEngine,
-    default_cut,
+    default_threshold,
     exact_pairs,
     feature_pairs,
     image_pairs,
     phash_pairs,
-    unwatched,
+)
+from regrade.neighbors import (
+    no_progress as unwatched,
 )
 from regrade.report import Look, pairs_page, to_csv
 from regrade.store import Store, write_file
@@ -89,7 +91,7 @@ def search_for(
         raise InputError("features are those of a model: name it with --model")
     if most < 1:
         raise InputError(f"a image lists at least one twin, got {most}")
-    every = {one: cuts.get(one, default_cut(one, size=size)) for one in wanted}
+    every = {one: cuts.get(one, default_threshold(one, size=size)) for one in wanted}
     return SearchOptions(every, most, size, member(NeighborEngine, engine), model)
 
 
@@ -99,7 +101,7 @@ class ImageSet:
 
     examples: TestSet
     source: ImageSource | None = None
-    collection: Collection | None = None
+    collection: ImageCollection | None = None
     features: FloatArray | None = field(default=None, repr=False)
 
     @property
@@ -192,7 +194,7 @@ def _pairs(
     seen: dict[Distance, NearPairs] = {}
     if looked_at:
         own, other = _collection(first), None if second is None else _collection(second)
-        found = image_pairs(own, other, cuts=looked_at, k=search.most, engine=search.engine, watch=watch)
+        found = image_pairs(own, other, thresholds=looked_at, k=search.most, engine=search.engine, progress=watch)
         seen = {one.distance: one for one in found}
     for distance, cut in search.cuts.items():
         yield seen[distance] if distance in seen else _by_records(distance, cut, first, second, search)
@@ -206,15 +208,15 @@ def _by_records(
         if first.features is None or (second is not None and features is None):
             raise InputError(f"there are no features of {search.model}")
         return feature_pairs(
-            first.features, features, cut=cut, k=search.most, engine=search.engine, note=f"of {search.model}"
+            first.features, features, threshold=cut, k=search.most, engine=search.engine, note=f"of {search.model}"
         )
     own, other = _signatures(first), None if second is None else _signatures(second)
     if distance is Distance.EXACT:
         return exact_pairs(own, other, k=search.most)
-    return phash_pairs(own, other, cut=cut, k=search.most, engine=search.engine)
+    return phash_pairs(own, other, threshold=cut, k=search.most, engine=search.engine)
 
 
-def _collection(side: ImageSet) -> Collection:
+def _collection(side: ImageSet) -> ImageCollection:
     if side.collection is None:
         raise InputError(f"{side.examples.name} has no images")
     return side.collection

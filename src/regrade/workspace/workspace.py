@@ -23,7 +23,15 @@ from regrade.core import (
 from regrade.core.arguments import member, refuse_text
 from regrade.executors import RayCluster
 from regrade.metrics import MultilabelRule
-from regrade.models import LITE_FIGURES, Device, Precision, Resizer, Settings, fastest_resizer, read_figures
+from regrade.models import (
+    LITE_PUBLISHED,
+    Device,
+    Precision,
+    Resizer,
+    Settings,
+    fastest_resizer,
+    read_published_accuracies,
+)
 from regrade.predict import (
     EngineOptions,
     Keep,
@@ -33,9 +41,11 @@ from regrade.predict import (
     check_published,
     default_workers,
     predict_all,
-    unwatched,
 )
 from regrade.predict import ProgressCallback as WatchRun
+from regrade.predict import (
+    no_progress as unwatched,
+)
 from regrade.store import (
     AddedVerdicts,
     CheckpointWriter,
@@ -433,7 +443,7 @@ class Workspace(Studies, Judgments, Plans):
             retry_unreadable=retry_unreadable,
         )
         named = [NamedModel(name, settings) for name in models]
-        return predict_all(self.store, named, targets, how, cluster=cluster, watch=watch)
+        return predict_all(self.store, named, targets, how, cluster=cluster, progress=watch)
 
     # Results
 
@@ -546,9 +556,9 @@ class Workspace(Studies, Judgments, Plans):
 
         Names of the CSV are taken with ``prefix`` before them, empty for names as they are.
         """
-        figures = [LITE_FIGURES]
+        figures = [LITE_PUBLISHED]
         if published is not None:
-            figures.append(read_figures(published, test_set=test_set, prefix=prefix))
+            figures.append(read_published_accuracies(published, test_set=test_set, prefix=prefix))
         return check_published(self.grade(test_set, watch=watch), figures)
 
     def report(
