@@ -9,8 +9,7 @@ import pytest
 from regrade.classes import digits, imagenet_1k
 from regrade.core import CropMode, InputError, Interpolation, UnknownName
 from regrade.models import Settings, load_model
-from regrade.models.open_clip_model import open_clip_preprocessing
-from regrade.models.prompts import TEMPLATES, class_words
+from regrade.models.open_clip_model import TEMPLATES, class_words, open_clip_preprocessing
 
 TINY = {
     "embed_dim": 16,

@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from regrade.core import CropMode, InputError, Interpolation, Preprocessing, UnknownName
+from regrade.core import ClassSpace, CropMode, InputError, Interpolation, Preprocessing, UnknownName
 from regrade.models.description import describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.prompts import TEMPLATES, class_words
 from regrade.models.torch_modules import zero_shot_module
 from regrade.models.torch_runtime import TorchModel
 
 _CROP_MODES = {"shortest": CropMode.RESIZE_THEN_CROP, "squash": CropMode.STRETCH}
 _SCHEMES = ("hf-hub:", "local-dir:")
+
+TEMPLATES = (
+    "a photo of a {}.",
+    "a photograph showing a {}.",
+    "a close view of a {}.",
+    "a {} seen from far away.",
+    "a blurry picture of a {}.",
+    "a bright picture of a {}.",
+    "a dark picture of a {}.",
+    "a picture of many {}.",
+    "a drawing of a {}.",
+    "a {} in its usual surroundings.",
+)
+"""Prompt templates; a class is the mean of the embeddings of its prompts (Radford et al. 2021, section 3.1.4).
+
+The wording is part of a model's weights: any change of it changes the predictions.
+"""
 
 
 def load_open_clip(place: str, settings: Settings) -> Model:
@@ -53,6 +69,15 @@ def open_clip_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessi
     bilinear = config.get("interpolation") == "bilinear"
     interpolation = Interpolation.BILINEAR if bilinear else Interpolation.BICUBIC
     return Preprocessing(height, height, crop_mode, interpolation, tuple(config["mean"]), tuple(config["std"]))
+
+
+def class_words(space: ClassSpace) -> tuple[str, ...]:
+    """One readable name per class: its display name or, if that is the id, its first lemma."""
+    words = (
+        lemmas[0] if name == class_id else name
+        for class_id, name, lemmas in zip(space.ids, space.names, space.lemmas, strict=True)
+    )
+    return tuple(word.replace("_", " ") for word in words)
 
 
 def _parts(place: str, name: str) -> tuple[str, str]:

@@ -2,15 +2,13 @@
 
 from regrade.neighbors.collection import ImageCollection
 from regrade.neighbors.engines import NeighborEngine
+from regrade.neighbors.hashes import perceptual_hashes, pixel_hash
 from regrade.neighbors.image_search import PHASH_CANDIDATE_BITS, image_pairs, no_progress
 from regrade.neighbors.nearest import Metric, Nearest, nearest
-from regrade.neighbors.perceptual_hash import perceptual_hashes
-from regrade.neighbors.pixel_hash import pixel_hash
 from regrade.neighbors.scaling import SIZE, block_means, scaled
-from regrade.neighbors.search import NEIGHBORS, exact_pairs, feature_pairs, phash_pairs
+from regrade.neighbors.search import NEIGHBORS, default_threshold, exact_pairs, feature_pairs, phash_pairs
 from regrade.neighbors.signatures import THUMBNAIL, Decoded, compute_signatures
 from regrade.neighbors.ssim import WINDOW, WindowMoments, dssim, squared_difference, window_moments
-from regrade.neighbors.thresholds import default_threshold
 
 __all__ = [
     "NEIGHBORS",

@@ -15,9 +15,8 @@ from regrade.neighbors.collection import ImageCollection
 from regrade.neighbors.engines import NeighborEngine
 from regrade.neighbors.merging import Edges, edges_of, merged
 from regrade.neighbors.nearest import nearest
-from regrade.neighbors.search import NEIGHBORS, crowded_rows, near_pairs, phash_pairs
+from regrade.neighbors.search import NEIGHBORS, crowded_rows, default_threshold, near_pairs, phash_pairs
 from regrade.neighbors.ssim import WindowMoments, dssim, squared_difference
-from regrade.neighbors.thresholds import default_threshold
 
 PHASH_CANDIDATE_BITS = 18.0
 """Pairs whose perceptual hashes differ in at most this many bits are candidates for DSSIM."""

@@ -9,13 +9,27 @@ import numpy as np
 from regrade.core import Distance, MismatchError, NearPairs, Signatures
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.neighbors.engines import NeighborEngine
+from regrade.neighbors.hashes import HASH_BYTES, hash_bits
 from regrade.neighbors.merging import Edges, edges_of, merged
 from regrade.neighbors.nearest import Metric, Nearest, Rows, nearest
-from regrade.neighbors.perceptual_hash import hash_bits
-from regrade.neighbors.pixel_hash import HASH_BYTES
+from regrade.neighbors.scaling import SIZE
 
 NEIGHBORS = 10
 """Maximal number of neighbors per image (Vasudevan et al. 2022)."""
+
+_THRESHOLDS = {  # at the default size; measured in docs/neighbors.md
+    Distance.EXACT: 0.0,
+    Distance.PIXELS: 6e7,
+    Distance.DSSIM: 0.2,
+    Distance.PHASH: 8.0,
+    Distance.FEATURES: 0.1,
+}
+
+
+def default_threshold(distance: Distance, *, size: int = SIZE) -> float:
+    """The default threshold of a distance; that of pixels is proportional to their number at the common ``size``."""
+    threshold = _THRESHOLDS[distance]
+    return threshold * (size / SIZE) ** 2 if distance is Distance.PIXELS else threshold
 
 
 def exact_pairs(first: Signatures, second: Signatures | None = None, *, k: int = NEIGHBORS) -> NearPairs:

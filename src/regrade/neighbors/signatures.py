@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import InputError, Signatures, UnreadableImage
-from regrade.neighbors.perceptual_hash import perceptual_hashes
-from regrade.neighbors.pixel_hash import HASH_BYTES, pixel_hash
+from regrade.neighbors.hashes import HASH_BYTES, perceptual_hashes, pixel_hash
 from regrade.neighbors.scaling import GRAY_SIDE, SIZE, block_means, check_size, scaled
 
 THUMBNAIL = 16

@@ -1,14 +1,30 @@
-"""Perceptual hash: signs of low-frequency DCT coefficients, robust to compression, scaling and brightness changes."""
+"""Hashes of images: of the decoded pixels for exact duplicates, and a perceptual hash for near duplicates.
+
+The pixel hash does not depend on the file name or on lossless compression. The perceptual hash consists of signs of
+low-frequency DCT coefficients and is robust to compression, scaling and brightness changes.
+"""
 
 from __future__ import annotations
+
+import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core.arrays import FloatArray
 
+HASH_BYTES = 16
+"""Length of a hash: two different images have the same hash with probability 2 ** -128."""
+
 _FREQUENCIES = 8  # along either side: 64 bits
 _LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue (ITU-R BT.601)
+
+
+def pixel_hash(pixels: NDArray[np.uint8]) -> bytes:
+    """Hash an image's size and its pixels (height, width, 3)."""
+    state = hashlib.blake2b(f"{pixels.shape[0]} {pixels.shape[1]}\n".encode(), digest_size=HASH_BYTES)
+    state.update(np.ascontiguousarray(pixels).data)
+    return state.digest()
 
 
 def perceptual_hashes(means: FloatArray) -> NDArray[np.uint64]:

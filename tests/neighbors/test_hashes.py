@@ -6,7 +6,7 @@ from planted import brighter, photographs, reencoded, resized, textures
 from scipy import fft
 
 from regrade.neighbors import block_means, perceptual_hashes, scaled
-from regrade.neighbors.perceptual_hash import hash_bits
+from regrade.neighbors.hashes import hash_bits
 
 
 def hashes(pixels):
