@@ -155,7 +155,7 @@ class TestPieces:
         np.testing.assert_allclose(model.scores(batch[:2]), expected(batch[:2]), atol=1e-5)
         assert seen == [1, 1]
 
-    def test_a_fixed_batch_is_a_piece(self, recorded, batch):
+    def test_fixed_batch_size_is_the_size_of_pieces(self, recorded, batch):
         model, seen = recorded(2, shape=(3, 3, 8, 8))
         np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
         assert seen == [3, 3, 3]

@@ -62,7 +62,7 @@ def code(tmp_path, settings):
         ("try:\n    import helper\nexcept ImportError:\n    pass", ""),
     ],
 )
-def test_own_code_covers_a_module_beside_the_file(written, code, imports, body, monkeypatch):
+def test_own_code_covers_a_module_next_to_the_file(written, code, imports, body, monkeypatch):
     folder = written(helper="side = 1\n", mine=FUNCTION.format(imports=imports, body=body))
     if body:
         monkeypatch.syspath_prepend(folder)  # an import within a function happens later
@@ -111,7 +111,7 @@ def test_own_code_is_the_same_whatever_was_loaded_before(written, code, settings
     assert code() == alone
 
 
-def test_own_code_of_an_object_covers_where_its_class_comes_from(written, code):
+def test_own_code_of_an_object_covers_the_module_of_its_class(written, code):
     shapes = "class Model:\n    def __call__(self, batch):\n        return batch.reshape(len(batch), -1)[:, :10]\n"
     written(shapes=shapes, mine="from shapes import Model\nf = Model()\n")
     before = code()
@@ -202,9 +202,9 @@ class TestTorch:
 
 
 class TestFresh:
-    """A file gets the modules beside it as they are now."""
+    """A file imports the modules next to it as they are on disk."""
 
-    def test_model_gets_the_module_beside_its_own_file(self, tmp_path, settings, batch):
+    def test_model_gets_the_module_next_to_its_own_file(self, tmp_path, settings, batch):
         scores = []
         for name, factor in (("a", 2), ("b", 3)):
             (tmp_path / name).mkdir()

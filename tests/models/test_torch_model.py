@@ -151,7 +151,7 @@ def test_out_of_memory_asks_for_a_smaller_batch(load, settings, batch):
 
 
 @pytest.mark.parametrize("precision", [Precision.BF16, Precision.FP16])
-def test_lower_precision_is_near_and_recorded(load, settings, batch, precision):
+def test_lower_precision_is_close_and_recorded(load, settings, batch, precision):
     low = load("alone", replace(settings, precision=precision))
     full = load("alone", settings).scores(batch)
     scores = low.scores(batch)
@@ -169,7 +169,7 @@ def test_threads_are_set(load, settings, batch, torch):
         torch.set_num_threads(before)
 
 
-def test_a_device_that_is_not_there_is_one_line(load, settings, torch):
+def test_load_torch_reports_a_missing_device(load, settings, torch):
     if torch.cuda.is_available():
         model = load("alone", replace(settings, device=Device.CUDA))
         assert " cuda fp32" in model.runtime

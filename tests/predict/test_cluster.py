@@ -58,7 +58,7 @@ scores.scores_and_features = lambda batch: (scores(batch), batch.reshape(len(bat
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A workspace with images, one of them damaged, and a model beside it."""
+    """A workspace with images, one of them damaged, and a model in the same folder."""
     if importlib.util.find_spec("ray") is None:
         skip("ray is not installed: pip install 'regrade[ray]'")
     folder = tmp_path_factory.mktemp("cluster")

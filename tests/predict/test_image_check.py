@@ -53,14 +53,14 @@ def exchange_in_disguise(path):
 
 
 class TestStored:
-    def test_predict_refuses_an_image_of_the_same_size_and_time(self, store):
+    def test_predict_rejects_a_changed_image_of_the_same_size_and_time(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         exchange_in_disguise(path_of(store, 7))
         with pytest.raises(AlreadyStored, match="1 image of noise changed after toy was run"):
             predict(store, Toy(), test_set, SMALL)
 
-    def test_predict_refuses_changed_images(self, store):
+    def test_predict_rejects_changed_images(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         for position in (7, 30):
@@ -73,7 +73,7 @@ class TestStored:
         assert test_set.ids[7] in message and "remove " in message and "/noise/toy" in message
         assert model.batches == []
 
-    def test_predict_accepts_files_written_anew_with_the_same_content(self, store):
+    def test_predict_accepts_rewritten_files_with_the_same_content(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         for position in range(40):
@@ -124,7 +124,7 @@ class StampedAndCounted(Counted):
 
 
 class TestResume:
-    def test_predict_refuses_changed_images_of_an_earlier_run(self, store):
+    def test_predict_rejects_changed_images_of_an_earlier_run(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="plug"):
             predict(store, failing(6), test_set, SMALL)
@@ -141,7 +141,7 @@ class TestResume:
         shutil.rmtree(store.root / ".partial" / "noise" / "toy")
         assert predict(store, Toy(), test_set, SMALL).resumed == 0
 
-    def test_predict_goes_on_with_files_written_anew(self, store):
+    def test_predict_resumes_with_rewritten_files(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="plug"):
             predict(store, failing(6), test_set, SMALL)

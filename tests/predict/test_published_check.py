@@ -26,7 +26,7 @@ def test_check_published_warns_about_a_distant_accuracy():
     assert [row[0] for row in check.table().rows] == ["good", "off"]
 
 
-def test_check_published_ignores_elsewhere_test_sets():
+def test_check_published_ignores_other_test_sets():
     elsewhere = PublishedAccuracies("imagenet-a", "a card", {"good": (0.75,)})
     with pytest.raises(InputError, match="--published"):
         check_published(grade(good=0.75), [elsewhere])
