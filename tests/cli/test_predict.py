@@ -185,7 +185,7 @@ class TestTrouble:
     def test_a_model_that_says_nothing_of_itself(self, workspace):
         model = f"python:{workspace.parent / 'toy.py'}:scores"
         assert_one_line(run("predict", model, "-t", "noise", "-w", workspace), "--classes")
-        assert_one_line(run("predict", model, "-t", "noise", "-w", workspace, "--classes", "cifar-10"), "input")
+        assert_one_line(run("predict", model, "-t", "noise", "-w", workspace, "--classes", "cifar-10"), "--size")
 
     def test_unknown_names(self, workspace):
         assert_one_line(run(*predict(workspace, test_set="nosie")), "unknown test set 'nosie'", "noise")

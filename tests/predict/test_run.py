@@ -21,7 +21,7 @@ from benchmarks.kills import run_killed
 from regrade.core import AlreadyStored, ClassSpace, FormatError, InputError, ModelError, StoreError
 from regrade.models import Resizer
 from regrade.predict import EngineOptions, engine, predict
-from regrade.store import Store
+from regrade.store import Store, checked_json, read_checked_json
 from regrade.workspace import Workspace
 
 SMALL = EngineOptions(batch=4, part_size=8, keep_scores=True)
@@ -65,6 +65,17 @@ def test_predict_again_computes_nothing(store):
     again = predict(store, model, test_set, SMALL)
     assert again.already and again.resumed == 40 and again.rate is None and again.runtime == RUNTIME
     assert model.batches == [] and snapshot(store.root) == before
+
+
+def test_predict_reuses_predictions_whose_crop_mode_was_spelled_differently(store):
+    test_set = store.test_set("noise")
+    predict(store, Toy(), test_set, SMALL)
+    path = store.prediction_folder("noise", "toy") / "manifest.json"
+    content = read_checked_json(path)
+    mode, _, values = content["model"]["preprocessing"].partition(":")
+    content["model"]["preprocessing"] = f"{mode.replace('center', 'middle')}:{values}"
+    path.write_bytes(checked_json(content))
+    assert predict(store, Toy(), test_set, SMALL).already
 
 
 @pytest.mark.parametrize(

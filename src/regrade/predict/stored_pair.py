@@ -34,7 +34,7 @@ def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: 
         "another version of the test set": manifest.test_set_digest != test_set.digest,
         "other weights": manifest.model.weights_hash != model.spec.weights_hash,
         "other code": _both_differ(manifest.model.code_hash, model.spec.code_hash),
-        "another preprocessing": manifest.model.preprocessing != model.spec.preprocessing,
+        "another preprocessing": not _same_preprocessing(manifest.model.preprocessing, model.spec.preprocessing),
         "other classes": manifest.class_space_digest != model.class_space.digest,
         "only the best classes": options.keep_scores and not manifest.full_scores,
         "no features": options.keep_features and not manifest.features and len(manifest.unreadable) < manifest.examples,
@@ -55,6 +55,15 @@ def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: 
 def _both_differ(first: str, second: str) -> bool:
     """Whether two hashes exist and differ: older predictions have no hash of the code."""
     return bool(first and second and first != second)
+
+
+def _same_preprocessing(first: str, second: str) -> bool:
+    """Whether two summaries of a preprocessing agree.
+
+    Earlier versions spelled the crop mode differently, but its first three words are the same and identify it.
+    """
+    (first_mode, _, first_values), (second_mode, _, second_values) = first.partition(":"), second.partition(":")
+    return first_mode.split()[:3] == second_mode.split()[:3] and first_values == second_values
 
 
 def _check_images(store: Store, test_set: TestSet, manifest: Manifest, options: EngineOptions) -> None:
