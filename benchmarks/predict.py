@@ -16,7 +16,7 @@ from PIL import Image, ImageFilter
 import regrade
 from benchmarks.measure import command
 from benchmarks.result import Result, verify
-from regrade.models import Settings, as_onnx, load_model, preprocess
+from regrade.models import Settings, export_to_onnx, load_model, preprocess
 from regrade.testsets import decode
 
 MODEL = "lite:efficientnet_lite0"
@@ -104,7 +104,7 @@ def plain_loop(files: list[Path]) -> tuple[np.ndarray, float]:
 def bare_model() -> float:
     """Seconds per image of the same exported model with inputs already in memory."""
     batch = np.random.default_rng(0).normal(size=(BATCH, 3, 224, 224)).astype(np.float32)
-    model = as_onnx(load_model(MODEL, Settings()), batch).model
+    model = export_to_onnx(load_model(MODEL, Settings()), batch).model
     if model is None:
         raise SystemExit("the model cannot be exported: no bare model to compare with")
     model.scores(batch)

@@ -1,4 +1,4 @@
-"""Small images and small models, to predict with."""
+"""Small images and small models for the tests of predictions."""
 
 import threading
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from regrade.core import Images, ModelSpec, Preprocessing, ScoreKind
 from regrade.models import Model
 from regrade.store import Store
 
-RECIPE = Preprocessing(8, 8, mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
+PREPROCESSING = Preprocessing(8, 8, mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
 CIFAR = class_space("cifar-10")
 
 
 def noise(folder: Path, count: int) -> Path:
-    """Images of noise, a folder a class of CIFAR-10 by its index."""
+    """Images of noise, one folder per class of CIFAR-10, named by its index."""
     rng = np.random.default_rng(7)
     for number in range(count):
         path = folder / str(number % 10) / f"x{number:03d}.png"
@@ -46,7 +46,7 @@ def colors(batch: np.ndarray) -> np.ndarray:
 
 
 class Toy(Model):
-    """A model that is a function, and another one where it has features; it counts its batches."""
+    """A model made of a function for scores and, optionally, one for features; it records its batch sizes."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class Toy(Model):
         *,
         name="toy",
         weights="1",
-        recipe=RECIPE,
+        preprocessing=PREPROCESSING,
         space=CIFAR,
     ) -> None:
-        self.spec = ModelSpec(name, space.name, recipe.summary, weights)
+        self.spec = ModelSpec(name, space.name, preprocessing.summary, weights)
         self.class_space = space
-        self.preprocessing = recipe
+        self.preprocessing = preprocessing
         self.score_kind = ScoreKind.LOGITS
         self.runtime = "toy"
         self.function = function
@@ -78,7 +78,7 @@ class Toy(Model):
 
 
 def failing(after: int, function=linear, features=None) -> Toy:
-    """A model that fails once it has answered so many batches."""
+    """A model that fails after a number of batches."""
 
     def scores(batch):
         if len(model.batches) > after:
@@ -90,7 +90,7 @@ def failing(after: int, function=linear, features=None) -> Toy:
 
 
 class Counted(Images):
-    """Images that count how many were read, and wake up who waits for that."""
+    """Images that count how many were read, and notify those who wait for it."""
 
     def __init__(self, images) -> None:
         self.images = images

@@ -185,7 +185,7 @@ class TestErrors:
     def test_model_without_classes_or_preprocessing(self, workspace):
         model = f"python:{workspace.parent / 'toy.py'}:scores"
         assert_one_line(run("predict", model, "-t", "noise", "-w", workspace), "--classes")
-        assert_one_line(run("predict", model, "-t", "noise", "-w", workspace, "--classes", "cifar-10"), "input")
+        assert_one_line(run("predict", model, "-t", "noise", "-w", workspace, "--classes", "cifar-10"), "--size")
 
     def test_unknown_names(self, workspace):
         assert_one_line(run(*predict(workspace, test_set="nosie")), "unknown test set 'nosie'", "noise")

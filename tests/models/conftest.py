@@ -1,4 +1,4 @@
-"""Photographs, small networks and libraries that the tests of models share."""
+"""Photographs, small networks and libraries for the tests of models."""
 
 import importlib
 import importlib.util
@@ -17,7 +17,7 @@ from regrade.core import Preprocessing
 from regrade.models import Settings, preprocess
 
 SMALL = Preprocessing(8, 8, mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
-KEPT = []  # a torch library is gone when its object is
+LIBRARIES = []  # a torch library exists as long as its object
 
 
 @dataclass(frozen=True)
@@ -25,17 +25,17 @@ class Photographs:
     images: list[Image.Image]
     labels: np.ndarray
 
-    def batch(self, recipe):
-        return np.stack([preprocess(image, recipe) for image in self.images])
+    def batch(self, preprocessing):
+        return np.stack([preprocess(image, preprocessing) for image in self.images])
 
 
 @pytest.fixture(scope="session")
 def photographs() -> Photographs:
     """The 20 ImageNet photographs that foolbox ships; the class index ends each file's name."""
-    found = importlib.util.find_spec("foolbox")
-    if found is None:
+    spec = importlib.util.find_spec("foolbox")
+    if spec is None:
         skip("foolbox, which ships 20 ImageNet photographs, is not installed")
-    files = sorted(Path(next(iter(found.submodule_search_locations)), "data").glob("imagenet_*.jpg"))
+    files = sorted(Path(next(iter(spec.submodule_search_locations)), "data").glob("imagenet_*.jpg"))
     assert len(files) == 20
     labels = np.array([int(file.stem.rpartition("_")[2]) for file in files])
     return Photographs([Image.open(file).convert("RGB") for file in files], labels)
@@ -55,7 +55,7 @@ def batch() -> np.ndarray:
 
 @pytest.fixture
 def user_module(tmp_path, monkeypatch):
-    """Write a user's file of Python; it is named by its path."""
+    """Write a user's Python file and return its path."""
 
     def written(text: str, name: str = "mine.py") -> Path:
         path = tmp_path / name
@@ -72,7 +72,7 @@ def user_module(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def library():
-    """Import an optional library, or skip with one line; torchvision's operators are defined where they are missing."""
+    """Import an optional library, or skip the test; missing operators of torchvision are declared."""
     return imported
 
 
@@ -90,7 +90,7 @@ def imported(name: str):
 
 
 def import_torchvision():
-    """A CUDA build lacks two operators beside a CPU build of torch: they are declared, never called."""
+    """Import torchvision; next to a CPU build of torch, a CUDA build lacks two operators, which are declared here."""
     try:
         importlib.import_module("torchvision")
     except RuntimeError:
@@ -98,7 +98,7 @@ def import_torchvision():
 
         for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
             del sys.modules[name]
-        KEPT.append(torch.library.Library("torchvision", "DEF"))
+        LIBRARIES.append(torch.library.Library("torchvision", "DEF"))
         for operator in ("nms", "qnms"):
-            KEPT[-1].define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            LIBRARIES[-1].define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         importlib.import_module("torchvision")

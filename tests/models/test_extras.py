@@ -1,4 +1,4 @@
-"""The bare install has no optional dependency: each is known to one file, torch to three, and missed in one line."""
+"""Optional dependencies: each is imported in one file, torch in three; a missing one is reported in one line."""
 
 import ast
 import subprocess
@@ -32,7 +32,7 @@ def imports(path):
             yield node.module.partition(".")[0]
 
 
-def test_each_optional_dependency_has_its_file():
+def test_optional_dependencies_are_each_imported_in_one_file():
     users = defaultdict(set)
     for path in Path(regrade.models.__file__).parent.glob("*.py"):
         for name in imports(path):
@@ -42,7 +42,7 @@ def test_each_optional_dependency_has_its_file():
     assert users == {name: {file} for name, file in OPTIONAL.items() if name != "torch"}
 
 
-def test_importing_models_loads_none_of_them():
+def test_importing_models_imports_no_optional_dependency():
     code = "import sys, regrade.models; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not set(OPTIONAL) & set(loaded)
@@ -61,21 +61,21 @@ def test_importing_models_loads_none_of_them():
         ("torch:mine:model", "torch", "torch"),
     ],
 )
-def test_a_missing_extra_is_one_line_with_the_command(name, module, extra, monkeypatch, settings):
+def test_load_model_names_the_missing_extra(name, module, extra, monkeypatch, settings):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra) as raised:
         load_model(name, settings)
     assert str(raised.value) == f"{name} needs an optional part: pip install 'regrade[{extra}]'"
 
 
-def test_a_missing_onnxruntime_is_one_line(monkeypatch, settings, tmp_path):
+def test_load_model_names_the_extra_of_onnxruntime(monkeypatch, settings, tmp_path):
     (tmp_path / "m.onnx").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtra, match=r"pip install 'regrade\[onnx\]'"):
         load_model(f"onnx:{tmp_path / 'm.onnx'}", settings)
 
 
-def test_a_library_that_is_installed_but_broken_says_so():
+def test_needs_reports_a_broken_library():
     with pytest.raises(InputError, match=r"installed but cannot be imported \(RuntimeError: operator nms") as raised:  # noqa: SIM117
         with needs("timm", "timm:resnet50"):
             raise RuntimeError("operator nms does not exist\nand a long story")

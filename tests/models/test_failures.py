@@ -1,4 +1,4 @@
-"""Other people's code is contained: whatever it raises or changes, our own code goes on as before."""
+"""Other people's code is contained: whatever it raises or changes does not affect our own code."""
 
 import inspect
 import os
@@ -13,11 +13,11 @@ import pytest
 from regrade.core import InputError
 from regrade.models import OutOfMemory
 from regrade.models.failures import Uncaught, contained, loading, running
-from regrade.models.interrupts import is_control_c, noticing_control_c
+from regrade.models.interrupts import is_control_c, tracking_control_c
 
 
 class Strange(BaseException):
-    """As exotic libraries have them."""
+    """An error that is not an Exception."""
 
 
 @pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit(), Strange("odd"), SystemExit()])
@@ -33,7 +33,7 @@ def test_contained_leaves_exceptions_as_they_are(error):
     assert caught.value is error
 
 
-def test_loading_and_running_name_what_ended_the_program():
+def test_loading_and_running_report_errors_that_would_end_the_program():
     with pytest.raises(InputError, match=r"^m cannot be loaded: SystemExit: 0$"), loading("m cannot be loaded"):
         raise SystemExit(0)
     with pytest.raises(InputError, match=r"^m failed on a batch of shape \(2,\): Strange: odd$"), running("m", (2,)):
@@ -75,18 +75,18 @@ def test_contained_ends_a_process_that_was_forked_inside(ending, code):
 
 
 class TestControlC:
-    def test_interrupt_counts_as_control_c_where_none_is_noticed(self):
+    def test_interrupt_counts_as_control_c_if_untracked(self):
         with pytest.raises(KeyboardInterrupt), contained():
             raise KeyboardInterrupt
 
     def test_interrupt_without_a_signal_is_the_models_own(self):
-        with noticing_control_c(), pytest.raises(Uncaught, match="KeyboardInterrupt"), contained():
+        with tracking_control_c(), pytest.raises(Uncaught, match="KeyboardInterrupt"), contained():
             raise KeyboardInterrupt
 
     def test_signal_is_control_c(self):
         import signal
 
-        with noticing_control_c(), pytest.raises(KeyboardInterrupt), contained():
+        with tracking_control_c(), pytest.raises(KeyboardInterrupt), contained():
             signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -98,7 +98,7 @@ class TestControlC:
         assert seen == [False]
 
 
-def test_contained_restores_the_mode_of_new_files():
+def test_contained_restores_the_umask():
     before = os.umask(0o022)
     try:
         with contained():

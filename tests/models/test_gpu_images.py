@@ -1,4 +1,4 @@
-"""JPEGs on the GPU: which go there, and that they come out as elsewhere. Without a GPU, Pillow stands in for it."""
+"""JPEGs on the GPU: which of them it decodes, and equal results. Without a GPU, Pillow replaces it."""
 
 import io
 
@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from regrade.core import Framing, Interpolation, Preprocessing
-from regrade.models import framed, framed_jpegs, gpu_images, is_for_gpu
+from regrade.core import CropMode, Interpolation, Preprocessing
+from regrade.models import crop_and_resize, decode_and_crop_jpegs, gpu_can_decode, gpu_images
 
-RECIPE = Preprocessing(32, 36)
-TURNED = 6  # as a camera that was held upright notes it
+PREPROCESSING = Preprocessing(32, 36)
+ROTATED = 6  # EXIF orientation of a camera held upright
 
 
 @pytest.fixture(autouse=True)
-def asked(library, monkeypatch):
-    """How many images were decoded at a time."""
+def batch_sizes(library, monkeypatch):
+    """Number of images of each call of the decoder."""
     torch = library("torch")
-    real, counts = gpu_images.jpegs_on_gpu, []
+    real, counts = gpu_images.decode_jpegs_on_gpu, []
 
     def on_cpu(data):
         return torch.from_numpy(np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).copy()).permute(2, 0, 1)
@@ -29,7 +29,7 @@ def asked(library, monkeypatch):
             raise RuntimeError("nvjpeg: not supported")
         return real(files) if torch.cuda.is_available() else [on_cpu(data) for data in files]
 
-    monkeypatch.setattr(gpu_images, "jpegs_on_gpu", decode)
+    monkeypatch.setattr(gpu_images, "decode_jpegs_on_gpu", decode)
     return counts
 
 
@@ -44,31 +44,31 @@ def encoded(image, form="JPEG", **options) -> bytes:
     return buffer.getvalue()
 
 
-def made(data, recipe=RECIPE, *, border=0):
-    (given,) = framed_jpegs([data], recipe, border=border)
-    return None if given is None else given.cpu().numpy()
+def decoded(data, preprocessing=PREPROCESSING, *, border=0):
+    (image,) = decode_and_crop_jpegs([data], preprocessing, border=border)
+    return None if image is None else image.cpu().numpy()
 
 
 WHOLE = encoded(ramp())
 
 
-def noted(note) -> bytes:
+def with_orientation(orientation) -> bytes:
     exif = Image.Exif()
-    exif[0x0112] = note
+    exif[0x0112] = orientation
     return encoded(ramp(), exif=exif)
 
 
-class TestWhich:
+class TestGpuCanDecode:
     @pytest.mark.parametrize("mode", ["RGB", "L"])
-    def test_whole_jpegs(self, mode):
+    def test_gpu_can_decode_complete_jpegs(self, mode):
         data = encoded(ramp(mode=mode))
-        assert is_for_gpu(data, RECIPE, upright=True)
-        assert is_for_gpu(data + bytes(100), RECIPE, upright=True), "zeros at the end do not matter"
+        assert gpu_can_decode(data, PREPROCESSING, upright=True)
+        assert gpu_can_decode(data + bytes(100), PREPROCESSING, upright=True), "zeros at the end do not matter"
 
-    def test_none_that_is_to_be_turned(self):
-        assert not is_for_gpu(noted(TURNED), RECIPE, upright=True)
-        assert is_for_gpu(noted(TURNED), RECIPE, upright=False)
-        assert is_for_gpu(noted(1), RECIPE, upright=True)
+    def test_gpu_can_decode_rejects_exif_orientation(self):
+        assert not gpu_can_decode(with_orientation(ROTATED), PREPROCESSING, upright=True)
+        assert gpu_can_decode(with_orientation(ROTATED), PREPROCESSING, upright=False)
+        assert gpu_can_decode(with_orientation(1), PREPROCESSING, upright=True)
 
     @pytest.mark.parametrize(
         "data",
@@ -80,65 +80,65 @@ class TestWhich:
             b"",
             b"\xff\xd8 no image \xff\xd9",
         ],
-        ids=["png", "cmyk", "cut", "beginning", "empty", "text"],
+        ids=["png", "cmyk", "truncated", "header", "empty", "text"],
     )
-    def test_nothing_else(self, data):
-        assert not is_for_gpu(data, RECIPE, upright=True)
+    def test_gpu_can_decode_rejects_other_files(self, data):
+        assert not gpu_can_decode(data, PREPROCESSING, upright=True)
 
     @pytest.mark.parametrize(
-        "recipe",
+        "preprocessing",
         [Preprocessing(32, 36, mean=(0.5,), std=(0.5,)), Preprocessing(32, 36, interpolation=Interpolation.NEAREST)],
         ids=["gray", "nearest"],
     )
-    def test_not_for_every_recipe(self, recipe):
-        assert not is_for_gpu(WHOLE, recipe, upright=True)
+    def test_gpu_can_decode_rejects_unsupported_preprocessing(self, preprocessing):
+        assert not gpu_can_decode(WHOLE, preprocessing, upright=True)
 
 
-@pytest.mark.parametrize("framing", Framing)
+@pytest.mark.parametrize("crop_mode", CropMode)
 @pytest.mark.parametrize("interpolation", [Interpolation.BILINEAR, Interpolation.BICUBIC])
 @pytest.mark.parametrize("size", [(90, 60), (60, 90), (20, 300), (36, 36)])
-def test_as_elsewhere_within_a_few_gray_levels(framing, interpolation, size, library):
-    recipe = Preprocessing(32, 36, framing, interpolation)
+def test_gpu_crop_matches_cpu_within_a_few_gray_levels(crop_mode, interpolation, size, library):
+    preprocessing = Preprocessing(32, 36, crop_mode, interpolation)
     data = encoded(ramp(*size), quality=95)
-    given, usual = made(data, recipe), framed(Image.open(io.BytesIO(data)), recipe)
-    assert (given.shape, given.dtype) == ((32, 32, 3), np.uint8)
-    # a GPU's decoder also finds the colors between the few that a JPEG stores in another way
-    assert np.abs(given.astype(int) - usual).max() <= (12 if library("torch").cuda.is_available() else 3)
+    on_gpu, on_cpu = decoded(data, preprocessing), crop_and_resize(Image.open(io.BytesIO(data)), preprocessing)
+    assert (on_gpu.shape, on_gpu.dtype) == ((32, 32, 3), np.uint8)
+    # a GPU's decoder also interpolates the chroma channels differently
+    assert np.abs(on_gpu.astype(int) - on_cpu).max() <= (12 if library("torch").cuda.is_available() else 3)
 
 
-def test_a_border_is_cut_off_first():
+def test_gpu_crop_removes_the_border_first():
     image = Image.new("RGB", (80, 64), (255, 0, 0))
     image.paste((0, 0, 255), (8, 8, 72, 56))
-    inner = made(encoded(image, quality=100, subsampling=0), border=10)
+    inner = decoded(encoded(image, quality=100, subsampling=0), border=10)
     assert np.abs(inner.astype(int) - [0, 0, 255]).max() <= 4
-    assert made(WHOLE, border=29) is not None
-    assert made(WHOLE, border=30) is None and made(WHOLE, border=31) is None
+    assert decoded(WHOLE, border=29) is not None
+    assert decoded(WHOLE, border=30) is None and decoded(WHOLE, border=31) is None
 
 
-def test_a_gray_jpeg_is_gray_in_color():
-    given = made(encoded(ramp(mode="L")))
-    np.testing.assert_array_equal(given[..., 0], given[..., 2])
+def test_gpu_crop_of_a_grayscale_jpeg_has_equal_channels():
+    image = decoded(encoded(ramp(mode="L")))
+    np.testing.assert_array_equal(image[..., 0], image[..., 2])
 
 
-def test_a_very_long_one_would_fill_the_memory():
+def test_gpu_crop_skips_images_that_would_fill_the_memory():
     data = encoded(Image.new("RGB", (3000, 2)))
-    assert made(data, Preprocessing(224, 256)) is None
-    assert made(data, Preprocessing(32, 32)) is not None
+    assert decoded(data, Preprocessing(224, 256)) is None
+    assert decoded(data, Preprocessing(32, 32)) is not None
 
 
-def test_many_are_decoded_at_once_and_keep_their_order(asked):
+def test_jpegs_are_decoded_in_one_call_in_order(batch_sizes):
     files = [encoded(Image.new("RGB", (40, 40), (20 * level, 0, 0)), quality=95) for level in range(10)]
-    found = framed_jpegs(files, RECIPE, border=0)
-    assert asked == [10]
-    assert [round(float(one[..., 0].float().mean()) / 20) for one in found] == list(range(10))
+    images = decode_and_crop_jpegs(files, PREPROCESSING, border=0)
+    assert batch_sizes == [10]
+    assert [round(float(image[..., 0].float().mean()) / 20) for image in images] == list(range(10))
 
 
-def test_one_that_the_gpu_cannot_decode_leaves_the_others(asked):
+def test_undecodable_jpeg_does_not_affect_the_others(batch_sizes):
     broken = WHOLE[:20] + b"unknown" + WHOLE[20:]
-    found = framed_jpegs([WHOLE, broken, WHOLE], RECIPE, border=0)
-    assert [one is None for one in found] == [False, True, False]
-    assert asked == [3, 1, 1, 1]
+    images = decode_and_crop_jpegs([WHOLE, broken, WHOLE], PREPROCESSING, border=0)
+    assert [image is None for image in images] == [False, True, False]
+    assert batch_sizes == [3, 1, 1, 1]
 
 
-def test_none_at_all(asked):
-    assert framed_jpegs([], RECIPE, border=0) == [] and asked == []
+def test_empty_list_of_jpegs(batch_sizes):
+    assert decode_and_crop_jpegs([], PREPROCESSING, border=0) == [] and batch_sizes == []

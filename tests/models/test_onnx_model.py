@@ -8,14 +8,14 @@ import pytest
 
 from regrade.core import InputError, MismatchError, Preprocessing, ScoreKind
 from regrade.models import Device, Precision, Settings, load_model, onnx_model
-from regrade.models.onnx_model import cores_apart
+from regrade.models.onnx_model import parallel_cores
 
 WEIGHTS = np.random.default_rng(0).standard_normal((192, 10), dtype=np.float32) / 14
 
 
 @pytest.fixture
 def write(tmp_path, library):
-    """Write a graph: flatten, multiply with WEIGHTS, and what else is asked for."""
+    """Write a graph: flatten, multiply with WEIGHTS, and the requested extras."""
     onnx = library("onnx")
     library("onnxruntime")
     from onnx import TensorProto, helper, numpy_helper
@@ -52,7 +52,7 @@ def expected(batch):
     return batch.reshape(len(batch), -1) @ WEIGHTS
 
 
-def test_scores_are_those_of_the_graph(write, settings, batch):
+def test_onnx_scores_are_those_of_the_graph(write, settings, batch):
     path = write()
     model = load_model(f"onnx:{path}", settings)
     np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
@@ -63,17 +63,17 @@ def test_scores_are_those_of_the_graph(write, settings, batch):
 
 
 @pytest.mark.parametrize("fixed", [1, 2, 3, 7, 16])
-def test_a_fixed_batch_gives_the_same(write, settings, batch, fixed):
+def test_onnx_fixed_batch_size_gives_the_same_scores(write, settings, batch, fixed):
     model = load_model(f"onnx:{write((fixed, 3, 8, 8))}", settings)
     np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
     assert model.scores(batch[:0]).shape == (0, 10)
 
 
-def test_probabilities_are_proven(write, settings):
+def test_onnx_score_kind_detects_probabilities(write, settings):
     assert load_model(f"onnx:{write(softmax=True)}", settings).score_kind is ScoreKind.PROBABILITIES
 
 
-def test_half_precision_inputs_are_cast(write, settings, batch):
+def test_onnx_casts_half_precision_inputs(write, settings, batch):
     from onnx import TensorProto
 
     model = load_model(f"onnx:{write(kind=TensorProto.FLOAT16)}", settings)
@@ -81,7 +81,7 @@ def test_half_precision_inputs_are_cast(write, settings, batch):
 
 
 class TestFeatures:
-    def test_a_second_output_of_that_name(self, write, settings, batch):
+    def test_features_are_the_output_of_that_name(self, write, settings, batch):
         model = load_model(f"onnx:{write(more='features')}", settings)
         scores, features = model.scores_and_features(batch)
         np.testing.assert_array_equal(features, batch.reshape(7, -1))
@@ -89,35 +89,35 @@ class TestFeatures:
         np.testing.assert_allclose(features @ WEIGHTS, scores, atol=1e-5)
 
     @pytest.mark.parametrize("fixed", [1, 2, 3, 7, 16])
-    def test_what_fills_up_a_fixed_batch_is_cut_off_here_too(self, write, settings, batch, fixed):
+    def test_features_drop_the_padding_of_a_fixed_batch(self, write, settings, batch, fixed):
         model = load_model(f"onnx:{write((fixed, 3, 8, 8), more='features')}", settings)
         scores, features = model.scores_and_features(batch)
         np.testing.assert_array_equal(features, batch.reshape(7, -1))
         np.testing.assert_allclose(scores, expected(batch), atol=1e-5)
 
-    def test_half_precision_stays_what_it_is(self, write, settings, batch):
+    def test_features_keep_half_precision(self, write, settings, batch):
         features = load_model(f"onnx:{write(kind=10, more='features')}", settings).scores_and_features(batch)[1]
         np.testing.assert_array_equal(features, batch.reshape(7, -1).astype(np.float16))
         assert features.dtype == np.float16
 
-    def test_a_graph_without_says_so(self, write, settings, batch):
+    def test_features_raise_if_the_graph_has_none(self, write, settings, batch):
         model = load_model(f"onnx:{write()}", settings)
         with pytest.raises(InputError, match=r"^onnx:.* has no output called 'features': leave out --keep features$"):
             model.scores_and_features(batch)
 
-    def test_a_second_output_of_another_name_is_refused(self, write, settings):
+    def test_load_rejects_a_second_output_of_another_name(self, write, settings):
         with pytest.raises(InputError, match=r"has 2 outputs \(y, embedding\), expected one"):
             load_model(f"onnx:{write(more='embedding')}", settings)
 
 
-def test_threads_change_nothing(write, settings, batch):
+def test_onnx_scores_do_not_depend_on_threads(write, settings, batch):
     path = write()
-    one, two = (load_model(f"onnx:{path}", replace(settings, threads=n)) for n in (1, 2))
-    np.testing.assert_array_equal(one.scores(batch), two.scores(batch))
+    single, double = (load_model(f"onnx:{path}", replace(settings, threads=n)) for n in (1, 2))
+    np.testing.assert_array_equal(single.scores(batch), double.scores(batch))
 
 
-class Watched:
-    """A session that notes how many rows each run has."""
+class RecordingSession:
+    """A session that records the number of rows of each run."""
 
     def __init__(self, session):
         self._session, self.rows = session, []
@@ -129,72 +129,72 @@ class Watched:
 
 class TestPieces:
     @pytest.fixture
-    def watched(self, write, settings):
+    def recorded(self, write, settings):
         def loaded(threads, **graph):
             model = load_model(f"onnx:{write(**graph)}", replace(settings, threads=threads))
-            model._session = Watched(model._session)
+            model._session = RecordingSession(model._session)
             return model, model._session.rows
 
         return loaded
 
     @pytest.mark.parametrize("threads, rows", [(1, [7]), (2, [3, 4]), (3, [1, 3, 3]), (4, [1, 2, 2, 2]), (5, [7])])
-    def test_few_cores_take_pieces_and_many_every_layer(self, watched, batch, threads, rows):
-        model, seen = watched(threads, more="features")
+    def test_batch_is_split_only_among_few_cores(self, recorded, batch, threads, rows):
+        model, seen = recorded(threads, more="features")
         np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
         assert sorted(seen) == rows
         np.testing.assert_array_equal(model.scores_and_features(batch)[1], batch.reshape(7, -1))
 
-    def test_pieces_are_small(self, watched, batch):
-        model, seen = watched(2)
+    def test_pieces_are_small(self, recorded, batch):
+        model, seen = recorded(2)
         many = np.concatenate([batch] * 3)
         np.testing.assert_allclose(model.scores(many), expected(many), atol=1e-5)
         assert sorted(seen) == [1, 4, 4, 4, 4, 4]
 
-    def test_no_piece_is_empty(self, watched, batch):
-        model, seen = watched(4)
+    def test_no_piece_is_empty(self, recorded, batch):
+        model, seen = recorded(4)
         np.testing.assert_allclose(model.scores(batch[:2]), expected(batch[:2]), atol=1e-5)
         assert seen == [1, 1]
 
-    def test_a_fixed_batch_is_a_piece(self, watched, batch):
-        model, seen = watched(2, shape=(3, 3, 8, 8))
+    def test_fixed_batch_size_is_the_size_of_pieces(self, recorded, batch):
+        model, seen = recorded(2, shape=(3, 3, 8, 8))
         np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
         assert seen == [3, 3, 3]
 
-    def test_onnxruntime_itself_has_one_thread_then(self, write, settings):
+    def test_onnxruntime_has_one_thread_per_piece(self, write, settings):
         path = write()
         for threads, own in ((1, 1), (2, 1), (5, 5)):
             model = load_model(f"onnx:{path}", replace(settings, threads=threads))
             assert model._session.get_session_options().intra_op_num_threads == own
 
-    def test_one_that_fails_is_told_in_one_line(self, watched, batch):
-        model, _ = watched(2, shape=("n", 3, "h", "w"))
+    def test_failing_piece_is_reported_in_one_line(self, recorded, batch):
+        model, _ = recorded(2, shape=("n", 3, "h", "w"))
         with pytest.raises(InputError, match=r"^onnx:.* failed on a batch of shape \(7, 3, 8, 4\)") as raised:
             model.scores(batch[..., :4])
         assert "\n" not in str(raised.value)
 
-    def test_cores_are_those_that_this_process_may_use(self, settings, monkeypatch):
+    def test_parallel_cores_are_those_this_process_may_use(self, settings, monkeypatch):
         monkeypatch.setattr(onnx_model, "usable_cores", lambda: 3)
-        assert cores_apart(settings) == 3
-        assert cores_apart(replace(settings, device=Device.CUDA)) == 1
+        assert parallel_cores(settings) == 3
+        assert parallel_cores(replace(settings, device=Device.CUDA)) == 1
         monkeypatch.setattr(onnx_model, "usable_cores", lambda: 16)
-        assert cores_apart(settings) == 1
+        assert parallel_cores(settings) == 1
 
 
-def test_the_hash_covers_weights_in_a_second_file(write, settings):
+def test_onnx_hash_covers_weights_in_a_second_file(write, settings):
     path = write()
     alone = load_model(f"onnx:{path}", settings).spec.weights_hash
     path.with_name("linear.onnx.data").write_bytes(b"weights")
     assert load_model(f"onnx:{path}", settings).spec.weights_hash != alone
 
 
-def test_a_torch_export_gives_the_scores_of_torch(tmp_path, settings, batch, user_module, library):
+def test_onnx_export_of_torch_gives_the_same_scores(tmp_path, settings, batch, user_module, library):
     library("torch")
     library("onnxruntime")
     text = "from torch import nn\ndef f():\n    return nn.Sequential(nn.Flatten(), nn.Linear(192, 10))\n"
     model = load_model(f"torch:{user_module(text)}:f", settings)
     model.export(tmp_path / "m.onnx")
-    twin = load_model(f"onnx:{tmp_path / 'm.onnx'}", settings)
-    np.testing.assert_allclose(twin.scores(batch), model.scores(batch), atol=1e-5)
+    exported = load_model(f"onnx:{tmp_path / 'm.onnx'}", settings)
+    np.testing.assert_allclose(exported.scores(batch), model.scores(batch), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -212,19 +212,19 @@ def test_a_torch_export_gives_the_scores_of_torch(tmp_path, settings, batch, use
         ({"kind": 11}, InputError, r"takes tensor\(double\), expected 32-bit floats|cannot be loaded by onnxruntime"),
     ],
 )
-def test_another_graph_is_refused_in_one_line(write, settings, graph, kind, what):
+def test_load_onnx_rejects_unsupported_graphs(write, settings, graph, kind, what):
     with pytest.raises(kind, match=what):
         load_model(f"onnx:{write(**graph)}", settings)
 
 
-def test_another_number_of_classes_is_refused(write, settings):
+def test_load_onnx_rejects_another_number_of_classes(write, settings):
     from regrade.classes import imagenet_1k
 
-    with pytest.raises(MismatchError, match="gives 10 scores a image, but imagenet-1k has 1000 classes"):
+    with pytest.raises(MismatchError, match="gives 10 scores per image, but imagenet-1k has 1000 classes"):
         load_model(f"onnx:{write()}", replace(settings, class_space=imagenet_1k()))
 
 
-def test_classes_and_recipe_must_be_stated(write, settings):
+def test_load_onnx_requires_classes_and_preprocessing(write, settings):
     path = write()
     with pytest.raises(InputError, match="give --classes"):
         load_model(f"onnx:{path}", Settings(preprocessing=settings.preprocessing))
@@ -232,14 +232,14 @@ def test_classes_and_recipe_must_be_stated(write, settings):
         load_model(f"onnx:{path}", Settings(class_space=settings.class_space))
 
 
-def test_a_free_size_meets_its_limit_in_the_graph(write, settings):
+def test_load_onnx_reports_an_input_size_the_graph_rejects(write, settings):
     path = write(("n", 3, "h", "w"))
     assert load_model(f"onnx:{path}", settings).scores(np.zeros((1, 3, 8, 8), np.float32)).shape == (1, 10)
     with pytest.raises(InputError, match=r"failed on a batch of shape \(2, 3, 9, 9\)"):
         load_model(f"onnx:{path}", replace(settings, preprocessing=Preprocessing(9, 9)))
 
 
-def test_what_is_no_onnx_file_is_one_line(tmp_path, settings, library):
+def test_load_onnx_rejects_other_files(tmp_path, settings, library):
     library("onnxruntime")
     path = tmp_path / "m.onnx"
     with pytest.raises(InputError, match=r"there is no file .*m\.onnx"):
@@ -250,11 +250,11 @@ def test_what_is_no_onnx_file_is_one_line(tmp_path, settings, library):
     assert "\n" not in str(raised.value)
 
 
-def test_what_onnxruntime_cannot_do_is_one_line(write, settings):
+def test_load_onnx_rejects_unsupported_settings(write, settings):
     path = write()
     with pytest.raises(InputError, match="computes in the precision it was exported in: leave out --precision"):
         load_model(f"onnx:{path}", replace(settings, precision=Precision.BF16))
-    with pytest.raises(InputError, match="is no torch module that could be compiled: leave out --compile"):
+    with pytest.raises(InputError, match="is not a torch module and cannot be compiled: leave out --compile"):
         load_model(f"onnx:{path}", replace(settings, compile=True))
     with pytest.raises(InputError, match="not on mps"):
         load_model(f"onnx:{path}", replace(settings, device=Device.MPS))
@@ -266,7 +266,7 @@ def test_what_onnxruntime_cannot_do_is_one_line(write, settings):
 
 
 @pytest.mark.parametrize("location", ["tensors.bin", "other/w.bin", "x" * 200])
-def test_hash_covers_weights_in_files_of_any_name(write, settings, library, location):
+def test_onnx_hash_covers_weights_in_files_of_any_name(write, settings, library, location):
     onnx = library("onnx")
     from onnx.external_data_helper import set_external_data
 

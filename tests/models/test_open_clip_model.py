@@ -1,4 +1,4 @@
-"""A zero-shot model scores classes by sentences; here a tiny one with random weights, saved to a file."""
+"""A zero-shot model scores classes by prompts; a tiny one with random weights, saved to a file."""
 
 import json
 from dataclasses import replace
@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from regrade.classes import digits, imagenet_1k
-from regrade.core import Framing, InputError, Interpolation, UnknownName
+from regrade.core import CropMode, InputError, Interpolation, UnknownName
 from regrade.models import Settings, load_model
-from regrade.models.open_clip_model import open_clip_preprocessing
-from regrade.models.prompts import TEMPLATES, class_words
+from regrade.models.open_clip_model import TEMPLATES, class_words, open_clip_preprocessing
 
 TINY = {
     "embed_dim": 16,
@@ -43,7 +42,7 @@ def model(weights):
     return load_model(f"open_clip:Tiny-Regrade/{weights}", Settings(class_space=digits()))
 
 
-def test_scores_are_scaled_cosines_to_the_mean_sentence(model, open_clip, weights, library):
+def test_open_clip_scores_are_scaled_cosines_to_the_mean_prompt(model, open_clip, weights, library):
     torch = library("torch")
     clip = open_clip.create_model("Tiny-Regrade", pretrained=str(weights)).eval()
     tokenizer = open_clip.get_tokenizer("Tiny-Regrade")
@@ -60,7 +59,7 @@ def test_scores_are_scaled_cosines_to_the_mean_sentence(model, open_clip, weight
     np.testing.assert_allclose(model.scores(batch), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_features_are_the_image_embedding(model, open_clip, weights, library):
+def test_open_clip_features_are_the_image_embedding(model, open_clip, weights, library):
     torch = library("torch")
     clip = open_clip.create_model("Tiny-Regrade", pretrained=str(weights)).eval()
     batch = np.random.default_rng(0).standard_normal((3, 3, 32, 32), dtype=np.float32)
@@ -73,43 +72,47 @@ def test_features_are_the_image_embedding(model, open_clip, weights, library):
     np.testing.assert_array_equal(scores, model.scores(batch))
 
 
-def test_the_model_says_what_it_is(model):
+def test_open_clip_metadata(model):
     assert model.class_space == digits()
     assert (model.preprocessing.size, model.preprocessing.interpolation) == (32, Interpolation.BICUBIC)
 
 
-def test_the_hash_follows_the_classes(model, weights):
-    other = replace(digits(), names=tuple(f"the {digit}" for digit in "0123456789"))
-    again = load_model(f"open_clip:Tiny-Regrade/{weights}", Settings(class_space=other))
+def test_open_clip_hash_depends_on_the_classes(model, weights):
+    renamed = replace(digits(), names=tuple(f"the {digit}" for digit in "0123456789"))
+    again = load_model(f"open_clip:Tiny-Regrade/{weights}", Settings(class_space=renamed))
     assert again.spec.weights_hash != model.spec.weights_hash
 
 
-def test_classes_must_be_stated(weights):
-    with pytest.raises(InputError, match="answers for any classes: say which with --classes"):
+def test_load_open_clip_requires_classes(weights):
+    with pytest.raises(InputError, match="can predict any classes: name them with --classes"):
         load_model(f"open_clip:Tiny-Regrade/{weights}", Settings())
 
 
 @pytest.mark.usefixtures("open_clip")
-def test_names_and_weights_that_are_not_there_are_one_line(settings):
+def test_load_open_clip_reports_unknown_names_and_weights(settings):
     with pytest.raises(UnknownName, match="unknown open_clip model 'Tiny-Regrad'; did you mean Tiny-Regrade"):
         load_model("open_clip:Tiny-Regrad/openai", settings)
-    with pytest.raises(InputError, match="names no weights: give open_clip:NAME/WEIGHTS"):
+    with pytest.raises(InputError, match="names no weights: write open_clip:NAME/WEIGHTS"):
         load_model("open_clip:Tiny-Regrade", settings)
     with pytest.raises(InputError, match="open_clip:Tiny-Regrade/no-such-tag cannot be loaded: ") as raised:
         load_model("open_clip:Tiny-Regrade/no-such-tag", settings)
     assert "\n" not in str(raised.value)
 
 
-def test_the_recipe_by_hand():
-    recipe = open_clip_preprocessing(CONFIG, "m")
-    assert (recipe.size, recipe.short_side, recipe.framing) == (224, 224, Framing.RESIZE_THEN_CROP)
-    assert open_clip_preprocessing(CONFIG | {"resize_mode": "squash"}, "m").framing is Framing.STRETCH
+def test_open_clip_preprocessing_by_hand():
+    preprocessing = open_clip_preprocessing(CONFIG, "m")
+    assert (preprocessing.size, preprocessing.short_side, preprocessing.crop_mode) == (
+        224,
+        224,
+        CropMode.RESIZE_THEN_CROP,
+    )
+    assert open_clip_preprocessing(CONFIG | {"resize_mode": "squash"}, "m").crop_mode is CropMode.STRETCH
     assert open_clip_preprocessing(CONFIG | {"interpolation": "bilinear"}, "m").interpolation is Interpolation.BILINEAR
     with pytest.raises(InputError, match="give --size"):
         open_clip_preprocessing(CONFIG | {"resize_mode": "longest"}, "m")
 
 
-def test_class_words_are_for_people():
+def test_class_words_are_readable_names():
     words = class_words(imagenet_1k())
     assert words[134] == "crane (wading bird)" and len(set(words)) == 1000
     bare = replace(imagenet_1k(), names=imagenet_1k().ids)

@@ -11,7 +11,7 @@ import pytest
 
 from regrade.core import InputError
 from regrade.models import load_model
-from regrade.models.own_code import OwnCode, own_code
+from regrade.models.own_code import OwnCode, hash_own_code
 
 FUNCTION = """
 {imports}
@@ -24,7 +24,7 @@ def f(batch):
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Writes files of Python, by their paths without the ending, and returns the folder."""
+    """Writes Python files, named by their paths without the suffix, and returns the folder."""
     monkeypatch.chdir(tmp_path)
 
     def write(files: dict[str, str] | None = None, **more: str) -> Path:
@@ -62,7 +62,7 @@ def code(tmp_path, settings):
         ("try:\n    import helper\nexcept ImportError:\n    pass", ""),
     ],
 )
-def test_own_code_covers_a_module_beside_the_file(written, code, imports, body, monkeypatch):
+def test_own_code_covers_a_module_next_to_the_file(written, code, imports, body, monkeypatch):
     folder = written(helper="side = 1\n", mine=FUNCTION.format(imports=imports, body=body))
     if body:
         monkeypatch.syspath_prepend(folder)  # an import within a function happens later
@@ -111,7 +111,7 @@ def test_own_code_is_the_same_whatever_was_loaded_before(written, code, settings
     assert code() == alone
 
 
-def test_own_code_of_an_object_covers_where_its_class_comes_from(written, code):
+def test_own_code_of_an_object_covers_the_module_of_its_class(written, code):
     shapes = "class Model:\n    def __call__(self, batch):\n        return batch.reshape(len(batch), -1)[:, :10]\n"
     written(shapes=shapes, mine="from shapes import Model\nf = Model()\n")
     before = code()
@@ -132,20 +132,22 @@ class TestFiles:
         (folder / "weights.bin").write_bytes(b"2")
         assert code() != before
 
-    def test_files_count_from_the_folder_of_the_model(self, written, code, tmp_path_factory, monkeypatch):
+    def test_files_are_relative_to_the_folder_of_the_model(self, written, code, tmp_path_factory, monkeypatch):
         folder = written(mine=self.TEXT.format(files="'weights.bin'"))
         (folder / "weights.bin").write_bytes(b"1")
         before = code()
         monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
         assert code() == before
 
-    def test_file_that_is_not_there_is_one_line(self, written, code):
+    def test_missing_file_is_reported_in_one_line(self, written, code):
         written(mine=self.TEXT.format(files="'weights.bin'"))
-        with pytest.raises(InputError, match=r"mine\.py:f: its attribute files names 'weights\.bin', and there is no"):
+        with pytest.raises(
+            InputError, match=r"mine\.py:f: its attribute files names 'weights\.bin', which does not exist"
+        ):
             code()
 
 
-def test_stated_weights_hash_answers_for_the_code(written, code, settings):
+def test_stated_weights_hash_replaces_the_hash_of_the_code(written, code, settings):
     folder = written(mine=FUNCTION.format(imports="", body="") + "f.weights_hash = 'v1'\n")
     assert code() == ""
     assert load_model(f"python:{folder}/mine.py:f", settings).spec.weights_hash == "v1"
@@ -156,7 +158,7 @@ def test_code_without_a_file_is_noted(settings, monkeypatch):
     exec(FUNCTION.format(imports="", body=""), vars(module))  # as a notebook does
     monkeypatch.setitem(sys.modules, module.__name__, module)
     spec = load_model("python:typed_into_a_notebook:f", settings).spec
-    assert spec.code_hash == "" and spec.code_note.startswith("the code of typed_into_a_notebook is in no file")
+    assert spec.code_hash == "" and spec.code_note.startswith("the code of typed_into_a_notebook is not in a file")
 
 
 def test_code_in_an_archive_is_covered(tmp_path, settings, monkeypatch):
@@ -192,17 +194,17 @@ class TestTorch:
 
     def test_export_keeps_the_hash_of_the_code(self, written, settings, batch, library):
         library("onnxruntime")
-        from regrade.models import as_onnx
+        from regrade.models import export_to_onnx
 
         folder = written(mine=self.NET)
         model = load_model(f"torch:{folder}/mine.py:f", settings)
-        assert as_onnx(model, batch).model.spec == model.spec and model.spec.code_hash
+        assert export_to_onnx(model, batch).model.spec == model.spec and model.spec.code_hash
 
 
 class TestFresh:
-    """A file gets the modules beside it as they are now."""
+    """A file imports the modules next to it as they are on disk."""
 
-    def test_model_gets_the_module_beside_its_own_file(self, tmp_path, settings, batch):
+    def test_model_gets_the_module_next_to_its_own_file(self, tmp_path, settings, batch):
         scores = []
         for name, factor in (("a", 2), ("b", 3)):
             (tmp_path / name).mkdir()
@@ -230,5 +232,5 @@ class TestFresh:
         assert sys.modules["helper"] is helper
 
 
-def test_own_code_of_built_in_things_is_empty():
-    assert own_code(math.sin, [], "m") == OwnCode()
+def test_own_code_of_built_in_functions_is_empty():
+    assert hash_own_code(math.sin, [], "m") == OwnCode()

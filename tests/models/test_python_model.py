@@ -26,7 +26,7 @@ def load(path, name, settings):
     return load_model(f"python:{path}:{name}", settings)
 
 
-def test_scores_are_what_the_function_gives(user_module, settings, batch):
+def test_python_scores_are_those_of_the_function(user_module, settings, batch):
     model = load(user_module(FUNCTION), "means", settings)
     np.testing.assert_array_equal(model.scores(batch), batch.reshape(7, -1)[:, :10])
     assert model.score_kind is ScoreKind.LOGITS
@@ -34,11 +34,11 @@ def test_scores_are_what_the_function_gives(user_module, settings, batch):
     assert model.spec.class_space == "digits" and model.spec.preprocessing == settings.preprocessing.summary
 
 
-def test_probabilities_are_proven_by_their_sum(user_module, settings):
+def test_python_score_kind_detects_probabilities(user_module, settings):
     assert load(user_module(FUNCTION), "softmax", settings).score_kind is ScoreKind.PROBABILITIES
 
 
-def test_an_object_states_its_classes_and_recipe(user_module, batch):
+def test_object_states_its_classes_and_preprocessing(user_module, batch):
     text = """
 import numpy as np
 from regrade.core import Preprocessing, ScoreKind
@@ -65,7 +65,7 @@ ready = Mine()
 @pytest.mark.parametrize(
     "line, what", [("class_space = 5", "its class_space is a int"), ("preprocessing = 5", "its preprocessing is a int")]
 )
-def test_a_wrong_attribute_is_named(user_module, settings, line, what):
+def test_load_python_rejects_wrong_attributes(user_module, settings, line, what):
     path = user_module(f"def f(batch): ...\nf.{line}\n")
     with pytest.raises(InputError, match=what):
         load(path, "f", settings)
@@ -74,15 +74,15 @@ def test_a_wrong_attribute_is_named(user_module, settings, line, what):
 @pytest.mark.parametrize(
     "expression, kind, what",
     [
-        ("np.zeros((len(batch), 9))", MismatchError, "gives 9 scores a image, but digits has 10 classes"),
+        ("np.zeros((len(batch), 9))", MismatchError, "gives 9 scores per image, but digits has 10 classes"),
         ("np.zeros((1, 10))", MismatchError, r"shape \(1, 10\) for 2 images"),
         ("np.full((len(batch), 10), np.nan)", InputError, "NaN or infinity for 2 of 2 images"),
         ("batch.nothing", InputError, r"failed on a batch of shape \(2, 3, 8, 8\): AttributeError: "),
         ("[[1], [2, 3]]", InputError, "failed on a batch of shape"),
-        ("np.ma.masked_less(np.eye(10)[:len(batch)], 0.5)", InputError, "values of a masked array are masked"),
+        ("np.ma.masked_less(np.eye(10)[:len(batch)], 0.5)", InputError, "the returned array has masked values"),
     ],
 )
-def test_what_a_function_does_wrong_is_one_line_at_loading(user_module, settings, expression, kind, what):
+def test_load_python_reports_wrong_outputs_in_one_line(user_module, settings, expression, kind, what):
     path = user_module(f"import numpy as np\ndef f(batch):\n    return {expression}\n")
     with pytest.raises(kind, match=what) as raised:
         load(path, "f", settings)
@@ -103,8 +103,8 @@ class Lazy:
 """
 
 
-def test_modules_beside_the_file_are_found_while_the_model_runs(tmp_path, user_module, settings, batch):
-    """Also where two folders have modules of the same name, and the working folder is another one."""
+def test_modules_next_to_the_file_can_be_imported_at_run_time(tmp_path, user_module, settings, batch):
+    """Also if two folders have modules of the same name, and the working directory is a third."""
     before = list(sys.path)
     results = []
     for number, folder in enumerate(("first", "second")):
@@ -117,7 +117,7 @@ def test_modules_beside_the_file_are_found_while_the_model_runs(tmp_path, user_m
     assert sys.path == before
 
 
-def test_too_little_memory_asks_for_a_smaller_batch(user_module, settings, batch):
+def test_memory_error_becomes_out_of_memory(user_module, settings, batch):
     text = """
 import numpy as np
 
@@ -132,12 +132,12 @@ def f(batch):
     assert model.scores(batch[:4]).shape == (4, 10)
 
 
-def test_what_cannot_be_called_is_refused(user_module, settings):
+def test_load_python_rejects_what_is_not_callable(user_module, settings):
     with pytest.raises(InputError, match="is a int; expected a function from a batch to scores"):
         load(user_module("f = 5\n"), "f", settings)
 
 
-def test_classes_and_recipe_must_be_stated(user_module, settings):
+def test_load_python_requires_classes_and_preprocessing(user_module, settings):
     path = user_module(FUNCTION)
     with pytest.raises(InputError, match="give --classes"):
         load(path, "means", Settings(preprocessing=settings.preprocessing))
@@ -163,14 +163,14 @@ spoilt.scores_and_features = lambda batch: {spoilt}
 """
 
 
-def test_features_by_an_attribute_of_the_object(user_module, settings, batch):
+def test_features_come_from_an_attribute_of_the_object(user_module, settings, batch):
     model = load(user_module(FEATURES), "Mine", settings)
     scores, features = model.scores_and_features(batch)
     np.testing.assert_array_equal(scores, model.scores(batch))
     np.testing.assert_array_equal(features, batch.reshape(7, -1)[:, 10:14])
 
 
-def test_a_function_without_features_says_so(user_module, settings, batch):
+def test_features_raise_if_the_function_has_none(user_module, settings, batch):
     path = user_module(FEATURES)
     with pytest.raises(InputError) as raised:
         load(path, "plain", settings).scores_and_features(batch)
@@ -182,14 +182,14 @@ def test_a_function_without_features_says_so(user_module, settings, batch):
     [
         ("batch", (InputError, "failed on a batch of shape .*: ValueError: too many values to unpack")),
         ("(spoilt(batch),)", (InputError, "failed on a batch of shape .*: ValueError: not enough values")),
-        ("(spoilt(batch), np.zeros(7))", (MismatchError, r"gave features of float64 \(7,\) for 7 images")),
-        ("(spoilt(batch), np.zeros((6, 3)))", (MismatchError, r"gave features of float64 \(6, 3\) for 7 images")),
-        ("(spoilt(batch), np.full((7, 3), np.nan))", (InputError, "gave NaN or infinity among its features")),
-        ("(spoilt(batch)[:, :9], np.ones((7, 3)))", (MismatchError, "gives 9 scores a image")),
+        ("(spoilt(batch), np.zeros(7))", (MismatchError, r"returned features float64 \(7,\) for 7 images")),
+        ("(spoilt(batch), np.zeros((6, 3)))", (MismatchError, r"returned features float64 \(6, 3\) for 7 images")),
+        ("(spoilt(batch), np.full((7, 3), np.nan))", (InputError, "returned NaN or infinity among its features")),
+        ("(spoilt(batch)[:, :9], np.ones((7, 3)))", (MismatchError, "gives 9 scores per image")),
         ("batch.nothing", (InputError, r"failed on a batch of shape \(7, 3, 8, 8\): AttributeError: ")),
     ],
 )
-def test_wrong_features_are_one_line(user_module, settings, batch, expression, error):
+def test_wrong_features_are_reported_in_one_line(user_module, settings, batch, expression, error):
     path = user_module(FEATURES.replace("{spoilt}", expression))
     with pytest.raises(error[0], match=error[1]) as raised:
         load(path, "spoilt", settings).scores_and_features(batch)

@@ -1,4 +1,4 @@
-"""A model's name leads to its adapter, and everything wrong with it is one line."""
+"""The prefix of a model's name selects its adapter; every error is one line."""
 
 from importlib.metadata import EntryPoint
 
@@ -30,18 +30,18 @@ def test_prefixes_are_sorted():
     assert prefixes() == ("lite", "onnx", "open_clip", "python", "timm", "torch", "torchvision", "transformers")
 
 
-def test_an_unknown_prefix_suggests_its_neighbors(settings):
+def test_load_model_suggests_a_similar_prefix(settings):
     with pytest.raises(UnknownName, match=r"unknown model prefix 'tim'; did you mean timm"):
         load_model("tim:resnet50", settings)
 
 
 @pytest.mark.parametrize("name", ["resnet50", "timm:", ""])
-def test_a_name_without_prefix_or_rest_says_what_to_give(name, settings):
-    with pytest.raises(InputError, match=r"is no model: give PREFIX:NAME, where the prefix is one of lite, onnx"):
+def test_load_model_rejects_a_name_without_prefix_or_rest(name, settings):
+    with pytest.raises(InputError, match=r"is not a model name: write PREFIX:NAME, where the prefix is one of lite"):
         load_model(name, settings)
 
 
-def test_third_parties_offer_adapters(monkeypatch, settings):
+def test_load_model_uses_third_party_adapters(monkeypatch, settings):
     point = EntryPoint("constant", "somewhere:Constant", "regrade.models")
     monkeypatch.setattr(EntryPoint, "load", lambda _: Constant)
     offer(monkeypatch, point)
@@ -49,13 +49,13 @@ def test_third_parties_offer_adapters(monkeypatch, settings):
     assert "constant" in prefixes()
 
 
-def test_an_adapter_that_cannot_be_imported_is_named(monkeypatch, settings):
+def test_load_model_names_an_adapter_that_cannot_be_imported(monkeypatch, settings):
     offer(monkeypatch, EntryPoint("mine", "no_such_package_here:load", "regrade.models"))
     with pytest.raises(InputError, match=r"the adapter of 'mine' \(no_such_package_here:load\) cannot be loaded"):
         load_model("mine:x", settings)
 
 
-def test_an_adapter_must_return_a_model(monkeypatch, settings):
+def test_load_model_rejects_an_adapter_that_returns_no_model(monkeypatch, settings):
     monkeypatch.setattr(EntryPoint, "load", lambda _: lambda *_: 5)
     offer(monkeypatch, EntryPoint("mine", "somewhere:load", "regrade.models"))
     with pytest.raises(InputError, match="returned a int for mine:x, not a Model"):

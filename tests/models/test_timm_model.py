@@ -1,4 +1,4 @@
-"""timm's models with their own recipes; weights are random ones from a local folder, as none can be fetched here."""
+"""timm's models with their own preprocessing; random weights from a local folder, nothing is downloaded."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from regrade.classes import imagenet_1k
-from regrade.core import IMAGENET, Framing, InputError, Interpolation, MismatchError, UnknownName
-from regrade.models import Settings, as_onnx, load_model, preprocess
+from regrade.core import IMAGENET, CropMode, InputError, Interpolation, MismatchError, UnknownName
+from regrade.models import Settings, export_to_onnx, load_model, preprocess
 from regrade.models.timm_model import timm_preprocessing
 
 CONFIG = {
@@ -41,7 +41,7 @@ def folder(timm, tmp_path):
     return tmp_path / "mine", module
 
 
-def test_the_recipe_is_that_of_timms_own_transform(timm):
+def test_timm_preprocessing_equals_timms_own_transform(timm):
     image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8))
     for change in ({}, {"crop_mode": "squash"}, {"crop_pct": 1.0, "interpolation": "bilinear"}):
         config = CONFIG | change
@@ -49,22 +49,22 @@ def test_the_recipe_is_that_of_timms_own_transform(timm):
         np.testing.assert_allclose(preprocess(image, timm_preprocessing(config, "m")), theirs, atol=2e-6)
 
 
-def test_the_recipe_by_hand():
-    recipe = timm_preprocessing(CONFIG, "m")
-    assert (recipe.size, recipe.short_side) == (224, 248)  # floor(224 / 0.9)
-    assert (recipe.framing, recipe.interpolation) == (Framing.RESIZE_THEN_CROP, Interpolation.BICUBIC)
+def test_timm_preprocessing_by_hand():
+    preprocessing = timm_preprocessing(CONFIG, "m")
+    assert (preprocessing.size, preprocessing.short_side) == (224, 248)  # floor(224 / 0.9)
+    assert (preprocessing.crop_mode, preprocessing.interpolation) == (CropMode.RESIZE_THEN_CROP, Interpolation.BICUBIC)
 
 
 @pytest.mark.parametrize(
     "change", [{"crop_mode": "border"}, {"interpolation": "lanczos"}, {"input_size": (3, 224, 192)}]
 )
-def test_a_recipe_that_is_not_known_asks_for_one(change):
+def test_timm_preprocessing_rejects_unsupported_configurations(change):
     with pytest.raises(InputError, match="give --size"):
         timm_preprocessing(CONFIG | change, "timm:m")
 
 
 @pytest.mark.usefixtures("random_weights")
-def test_a_published_model_is_one_of_imagenet_at_its_test_size():
+def test_load_timm_uses_imagenet_and_the_test_size():
     model = load_model("timm:resnet10t.c3_in1k", Settings())
     assert model.class_space == imagenet_1k()
     assert (model.preprocessing.size, model.preprocessing.short_side) == (224, 235)  # 224 / 0.95
@@ -72,11 +72,11 @@ def test_a_published_model_is_one_of_imagenet_at_its_test_size():
 
 
 @pytest.mark.usefixtures("random_weights")
-def test_a_stated_recipe_goes_first():
+def test_load_timm_prefers_the_users_preprocessing():
     assert load_model("timm:resnet10t", Settings(preprocessing=IMAGENET)).preprocessing == IMAGENET
 
 
-def test_a_local_folder_gives_the_scores_of_its_module(folder, settings, library):
+def test_timm_scores_of_a_local_folder(folder, settings, library):
     torch = library("torch")
     path, module = folder
     model = load_model(f"timm:local-dir:{path}", replace(settings, preprocessing=None))
@@ -86,10 +86,10 @@ def test_a_local_folder_gives_the_scores_of_its_module(folder, settings, library
     np.testing.assert_allclose(model.scores(batch), expected, atol=1e-6)
     library("onnxruntime")
     big = np.random.default_rng(0).standard_normal((2, 3, *(model.preprocessing.size,) * 2), dtype=np.float32)
-    assert as_onnx(model, big).reason == ""
+    assert export_to_onnx(model, big).reason == ""
 
 
-def test_features_are_what_timm_calls_so(folder, settings, library):
+def test_timm_features_are_the_pre_logits(folder, settings, library):
     torch = library("torch")
     path, module = folder
     model = load_model(f"timm:local-dir:{path}", replace(settings, preprocessing=None))
@@ -104,7 +104,7 @@ def test_features_are_what_timm_calls_so(folder, settings, library):
 
 @pytest.mark.usefixtures("random_weights")
 @pytest.mark.parametrize("name", ["mobilenetv3_small_050", "vit_tiny_patch16_224", "convnext_atto"])
-def test_features_of_other_architectures(name, library):
+def test_timm_features_of_several_architectures(name, library):
     torch = library("torch")
     model = load_model(f"timm:{name}", Settings())
     batch = np.random.default_rng(0).standard_normal((2, 3, 224, 224), dtype=np.float32)
@@ -116,21 +116,21 @@ def test_features_of_other_architectures(name, library):
     np.testing.assert_allclose(again, scores, rtol=1e-4, atol=1e-5)
 
 
-def test_the_classes_of_a_local_folder_are_not_guessed(folder):
+def test_load_timm_requires_the_classes_of_a_local_folder(folder):
     with pytest.raises(InputError, match="give --classes"):
         load_model(f"timm:local-dir:{folder[0]}", Settings())
-    with pytest.raises(MismatchError, match="gives 10 scores a image, but imagenet-1k has 1000 classes"):
+    with pytest.raises(MismatchError, match="gives 10 scores per image, but imagenet-1k has 1000 classes"):
         load_model(f"timm:local-dir:{folder[0]}", Settings(class_space=imagenet_1k()))
 
 
 @pytest.mark.usefixtures("timm")
-def test_an_unknown_model_suggests():
+def test_load_timm_suggests_a_similar_name():
     with pytest.raises(UnknownName, match=r"unknown timm model 'resnet50x'; did you mean .*resnet50"):
         load_model("timm:resnet50x", Settings())
 
 
 @pytest.mark.usefixtures("timm")
-def test_a_folder_that_is_not_there_is_one_line(tmp_path, settings):
+def test_load_timm_reports_a_missing_folder(tmp_path, settings):
     with pytest.raises(InputError, match="cannot be loaded: ") as raised:
         load_model(f"timm:local-dir:{tmp_path / 'none'}", settings)
     assert "\n" not in str(raised.value)

@@ -21,7 +21,7 @@ def network(classes=10, *tail):
     )
 
 def alone(): return network()
-def with_recipe(): return network(), Preprocessing(8, 9)
+def with_preprocessing(): return network(), Preprocessing(8, 9)
 def wide(): return network(11)
 def softmax(): return network(10, nn.Softmax(dim=1))
 def pair(): return network(), 5
@@ -65,7 +65,7 @@ def load(user_module):
     return lambda name, settings: load_model(f"torch:{path}:{name}", settings)
 
 
-def test_scores_are_those_of_the_module_in_evaluation_mode(load, settings, batch, torch, user_module):
+def test_torch_scores_are_those_of_the_module_in_evaluation_mode(load, settings, batch, torch, user_module):
     from regrade.models.user_code import user_object
 
     model = load("alone", settings)
@@ -78,37 +78,37 @@ def test_scores_are_those_of_the_module_in_evaluation_mode(load, settings, batch
     assert model.runtime == f"torch {torch.__version__} cpu fp32"
 
 
-def test_scores_do_not_depend_on_the_batch(load, settings, batch):
+def test_torch_scores_do_not_depend_on_the_batch(load, settings, batch):
     model = load("alone", settings)
     one_by_one = np.concatenate([model.scores(batch[i : i + 1]) for i in range(len(batch))])
     np.testing.assert_allclose(model.scores(batch), one_by_one, atol=1e-6)
 
 
-def test_a_read_only_batch_of_another_type_will_do(load, settings, batch):
+def test_torch_accepts_a_read_only_batch_of_another_type(load, settings, batch):
     model = load("alone", settings)
-    other = batch.astype(np.float64)
-    other.flags.writeable = False
-    np.testing.assert_array_equal(model.scores(other), model.scores(batch))
+    read_only = batch.astype(np.float64)
+    read_only.flags.writeable = False
+    np.testing.assert_array_equal(model.scores(read_only), model.scores(batch))
 
 
-def test_a_function_may_return_the_recipe(load, settings):
-    assert load("with_recipe", Settings(class_space=settings.class_space)).preprocessing == Preprocessing(8, 9)
+def test_load_torch_takes_the_returned_preprocessing(load, settings):
+    assert load("with_preprocessing", Settings(class_space=settings.class_space)).preprocessing == Preprocessing(8, 9)
 
 
-def test_a_function_may_state_classes_and_recipe(load):
+def test_load_torch_takes_stated_classes_and_preprocessing(load):
     model = load("stated", Settings())
     assert (model.class_space.name, model.preprocessing) == ("digits", Preprocessing(8, 10))
 
 
-def test_probabilities_are_proven(load, settings):
+def test_torch_score_kind_detects_probabilities(load, settings):
     assert load("softmax", settings).score_kind is ScoreKind.PROBABILITIES
 
 
-def test_double_precision_is_kept(load, settings, batch):
+def test_torch_scores_keep_double_precision(load, settings, batch):
     assert load("double", settings).scores(batch).dtype == np.float64
 
 
-def test_the_hash_follows_the_weights(load, settings, torch):
+def test_weights_hash_depends_on_the_weights(load, settings, torch):
     from regrade.models.torch_runtime import weights_hash
 
     first, second = load("alone", settings).spec.weights_hash, load("softmax", settings).spec.weights_hash
@@ -124,20 +124,20 @@ def test_the_hash_follows_the_weights(load, settings, torch):
 @pytest.mark.parametrize(
     "name, kind, what",
     [
-        ("wide", MismatchError, "gives 11 scores a image, but digits has 10 classes"),
-        ("two", InputError, "gave a tuple, expected one tensor"),
-        ("nan", InputError, "gave NaN or infinity for 2 of 2 images"),
+        ("wide", MismatchError, "gives 11 scores per image, but digits has 10 classes"),
+        ("two", InputError, "returned a tuple, expected one tensor"),
+        ("nan", InputError, "returned NaN or infinity for 2 of 2 images"),
         ("pair", InputError, r"returned \(Sequential, int\), expected a torch.nn.Module or a pair"),
         ("nothing", InputError, "returned a NoneType, expected a torch.nn.Module"),
         ("NETWORK", InputError, "unknown function"),
     ],
 )
-def test_a_wrong_module_is_one_line_at_loading(load, settings, name, kind, what):
+def test_load_torch_rejects_wrong_modules(load, settings, name, kind, what):
     with pytest.raises(kind, match=what):
         load(name, settings)
 
 
-def test_an_input_that_the_module_cannot_take_is_one_line(load, settings):
+def test_load_torch_reports_an_input_the_module_rejects(load, settings):
     gray = Preprocessing(8, 8, mean=(0.5,), std=(0.5,))
     with pytest.raises(InputError, match=r"failed on a batch of shape \(2, 1, 8, 8\): RuntimeError: "):
         load("alone", replace(settings, preprocessing=gray))
@@ -151,7 +151,7 @@ def test_out_of_memory_asks_for_a_smaller_batch(load, settings, batch):
 
 
 @pytest.mark.parametrize("precision", [Precision.BF16, Precision.FP16])
-def test_lower_precision_is_near_and_recorded(load, settings, batch, precision):
+def test_lower_precision_is_close_and_recorded(load, settings, batch, precision):
     low = load("alone", replace(settings, precision=precision))
     full = load("alone", settings).scores(batch)
     scores = low.scores(batch)
@@ -169,10 +169,10 @@ def test_threads_are_set(load, settings, batch, torch):
         torch.set_num_threads(before)
 
 
-def test_a_device_that_is_not_there_is_one_line(load, settings, torch):
+def test_load_torch_reports_a_missing_device(load, settings, torch):
     if torch.cuda.is_available():
         model = load("alone", replace(settings, device=Device.CUDA))
         assert " cuda fp32" in model.runtime
     else:
-        with pytest.raises(InputError, match="finds no cuda device here: give --device cpu"):
+        with pytest.raises(InputError, match="finds no cuda device: give --device cpu"):
             load("alone", replace(settings, device=Device.CUDA))

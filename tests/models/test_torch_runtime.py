@@ -1,4 +1,4 @@
-"""What a torch module's last layer sees, and how the module is run: compiled, in which memory."""
+"""Torch modules: features, compilation and memory."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from skipping import skip
 
 from regrade.core import InputError, MismatchError
-from regrade.models import Device, Exported, OutOfMemory, Precision, as_onnx, load_model, normalized
+from regrade.models import Device, OnnxExport, OutOfMemory, Precision, export_to_onnx, load_model, normalize
 from regrade.models.torch_modules import with_features
 from regrade.models.torch_runtime import TorchModel
 
@@ -36,7 +36,7 @@ class Tokens(nn.Module):
 def tokens(): return Tokens()
 
 class Swapped(nn.Module):
-    "The layer that runs last is defined first, and one is never run."
+    "The layer that runs last is defined first, and one layer is never run."
     def __init__(self):
         super().__init__()
         self.last = nn.Linear(10, 10)
@@ -108,7 +108,7 @@ def module_of(model):
 
 class TestFeatures:
     @pytest.mark.parametrize("head", [("linear", -1, 6), ("pointwise", -2, 6), ("deep", -1, 10)], ids=str)
-    def test_scores_are_the_last_layer_of_them(self, load, settings, batch, head):
+    def test_features_are_the_input_of_the_last_layer(self, load, settings, batch, head):
         name, place, width = head
         model = load(name, settings)
         scores, features = model.scores_and_features(batch)
@@ -118,22 +118,22 @@ class TestFeatures:
         np.testing.assert_allclose(features @ weights.T + bias, scores, rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(scores, model.scores(batch))
 
-    def test_what_follows_the_last_layer_changes_nothing(self, load, settings, batch):
+    def test_features_do_not_depend_on_what_follows_the_last_layer(self, load, settings, batch):
         np.testing.assert_array_equal(
             load("softmax", settings).scores_and_features(batch)[1],
             load("linear", settings).scores_and_features(batch)[1],
         )
 
-    def test_they_do_not_depend_on_the_batch(self, load, settings, batch):
+    def test_features_do_not_depend_on_the_batch(self, load, settings, batch):
         model = load("linear", settings)
         one_by_one = [model.scores_and_features(batch[i : i + 1])[1] for i in range(len(batch))]
         np.testing.assert_allclose(model.scores_and_features(batch)[1], np.concatenate(one_by_one), atol=1e-6)
 
-    def test_many_rows_an_example_stand_beside_one_another(self, load, settings, batch):
+    def test_features_of_several_rows_per_example_are_concatenated(self, load, settings, batch):
         features = load("tokens", settings).scores_and_features(batch)[1]
         np.testing.assert_array_equal(features, batch[:, 0].reshape(7, 64))
 
-    def test_the_layer_that_runs_last_counts_not_the_one_defined_last(self, load, settings, batch):
+    def test_features_use_the_layer_that_runs_last(self, load, settings, batch):
         model = load("swapped", settings)
         scores, features = model.scores_and_features(batch)
         first, last = module_of(model).first, module_of(model).last
@@ -141,35 +141,41 @@ class TestFeatures:
         np.testing.assert_allclose(features, hidden, atol=1e-5)
         np.testing.assert_allclose(scores, hidden @ last.weight.numpy().T + last.bias.numpy(), atol=1e-5)
 
-    def test_a_module_may_name_its_own(self, load, settings, batch):
+    def test_features_may_come_from_the_module_itself(self, load, settings, batch):
         scores, features = load("own", settings).scores_and_features(batch)
         np.testing.assert_array_equal(features, batch.reshape(7, -1)[:, 20:24])
         np.testing.assert_array_equal(scores, batch.reshape(7, -1)[:, :10])
 
     @pytest.mark.parametrize("name", ["narrow", "large", "unused"])
-    def test_without_a_last_layer_of_that_width_there_are_none(self, load, settings, batch, name):
+    def test_features_raise_without_a_last_layer_of_that_width(self, load, settings, batch, name):
         model = load(name, settings)
         assert model.scores(batch).shape == (7, 10)
         with pytest.raises(InputError) as raised:
             model.scores_and_features(batch)
-        expected = f"{model.spec.name} runs no linear layer of 10 outputs: leave out --keep features"
+        expected = f"{model.spec.name} runs no linear layer with 10 outputs: leave out --keep features"
         assert str(raised.value) == expected
 
     @pytest.mark.parametrize(
         ("name", "error"),
         [
-            ("three", (InputError, "scores_and_features of torch:.*:three gave a tuple, expected scores and features")),
-            ("one", (InputError, "scores_and_features of torch:.*:one gave a Tensor, expected scores and features")),
-            ("text", (InputError, "gave a str, expected one tensor")),
-            ("nan", (InputError, "gave NaN or infinity among its features")),
-            ("flat", (MismatchError, r"gave features of float32 \(7,\) for 7 images")),
+            (
+                "three",
+                (InputError, "scores_and_features of torch:.*:three returned a tuple, expected scores and features"),
+            ),
+            (
+                "one",
+                (InputError, "scores_and_features of torch:.*:one returned a Tensor, expected scores and features"),
+            ),
+            ("text", (InputError, "returned a str, expected one tensor")),
+            ("nan", (InputError, "returned NaN or infinity among its features")),
+            ("flat", (MismatchError, r"returned features float32 \(7,\) for 7 images")),
         ],
     )
-    def test_a_module_that_names_them_wrongly_is_one_line(self, load, settings, batch, name, error):
+    def test_wrong_features_of_a_module_are_reported_in_one_line(self, load, settings, batch, name, error):
         with pytest.raises(error[0], match=error[1]):
             load(name, settings).scores_and_features(batch)
 
-    def test_nothing_is_left_in_the_module(self, load, settings, batch, torch):
+    def test_features_remove_their_hooks(self, load, settings, batch, torch):
         model = load("short", settings)
         layer = module_of(model).head
         model.scores_and_features(batch[:2])
@@ -182,32 +188,32 @@ class TestFeatures:
             broken(torch.zeros(1, 4))
         assert not broken.module[0]._forward_pre_hooks
 
-    def test_lower_precision_is_near(self, load, settings, batch):
+    def test_features_in_lower_precision_are_close(self, load, settings, batch):
         low = load("linear", replace(settings, precision=Precision.BF16)).scores_and_features(batch)[1]
         full = load("linear", settings).scores_and_features(batch)[1]
         assert low.dtype == np.float32 and not np.array_equal(low, full)
         np.testing.assert_allclose(low, full, atol=0.02)
 
 
-class TestGrayLevels:
-    """A model on a GPU is given gray levels, a quarter of the bytes, and normalizes them there."""
+class TestBytes:
+    """A model on a GPU gets images as bytes, a quarter of the data, and normalizes them there."""
 
     @pytest.fixture
     def levels(self):
         return np.random.default_rng(0).integers(0, 256, (5, 8, 8, 3), dtype=np.uint8)
 
-    def test_scores_and_features_are_those_of_the_usual_input(self, load, settings, levels):
+    def test_bytes_give_the_same_scores_and_features(self, load, settings, levels):
         model = load("linear", settings)
-        usual = np.stack([normalized(one, settings.preprocessing) for one in levels])
+        usual = np.stack([normalize(image, settings.preprocessing) for image in levels])
         np.testing.assert_array_equal(model._images(levels).numpy(), usual)
         np.testing.assert_array_equal(model.scores(levels), model.scores(usual))
         np.testing.assert_array_equal(model.scores_and_features(levels)[1], model.scores_and_features(usual)[1])
 
-    def test_a_tensor_is_taken_where_it_is(self, load, settings, levels, torch):
+    def test_tensors_are_accepted(self, load, settings, levels, torch):
         model = load("linear", settings)
         np.testing.assert_array_equal(model.scores(torch.from_numpy(levels)), model.scores(levels))
 
-    def test_on_a_cpu_the_usual_input_is_asked_for(self, load, settings):
+    def test_cpu_model_takes_normalized_inputs(self, load, settings):
         assert load("linear", settings).takes_pixels is False
 
 
@@ -219,7 +225,7 @@ class TestCompiled:
         monkeypatch.setattr(torch, "compile", lambda module: modules.append(module) or module.forward)
         return modules
 
-    def test_the_module_is_compiled_once_and_it_is_recorded(self, load, settings, batch, compiled):
+    def test_module_is_compiled_once_and_it_is_recorded(self, load, settings, batch, compiled):
         plain = load("linear", settings)
         assert compiled == []
         model = load("linear", replace(settings, compile=True))
@@ -229,21 +235,21 @@ class TestCompiled:
         assert model.runtime == plain.runtime + " compiled"
         assert model.spec == plain.spec
 
-    def test_with_features_too(self, load, settings, batch, compiled):
+    def test_module_with_features_is_compiled_once(self, load, settings, batch, compiled):
         model = load("linear", replace(settings, compile=True))
         compiled.clear()
         given = model.scores_and_features(batch)
         model.scores_and_features(batch[:2])
-        for one, other in zip(given, load("linear", settings).scores_and_features(batch), strict=True):
-            np.testing.assert_array_equal(one, other)
+        for output, expected in zip(given, load("linear", settings).scores_and_features(batch), strict=True):
+            np.testing.assert_array_equal(output, expected)
         assert [module.module for module in compiled] == [module_of(model)]
 
     @pytest.mark.usefixtures("compiled")
-    def test_it_does_not_go_through_onnxruntime(self, load, settings, batch, monkeypatch):
+    def test_compiled_model_is_not_exported_to_onnx(self, load, settings, batch, monkeypatch):
         monkeypatch.setattr(TorchModel, "export", lambda *_, **__: pytest.fail("it is exported"))
-        assert as_onnx(load("linear", replace(settings, compile=True)), batch) == Exported(None)
+        assert export_to_onnx(load("linear", replace(settings, compile=True)), batch) == OnnxExport(None)
 
-    def test_a_compiler_that_fails_is_one_line(self, load, settings, torch, monkeypatch):
+    def test_failing_compiler_is_reported_in_one_line(self, load, settings, torch, monkeypatch):
         def no_compiler(_):
             raise RuntimeError("InvalidCxxCompiler: no working C++ compiler\nlong story")
 
@@ -253,18 +259,18 @@ class TestCompiled:
         assert "story" not in str(raised.value)
 
     @pytest.mark.filterwarnings("ignore")  # of what torch's own compiler uses
-    def test_really(self, load, settings, batch):
+    def test_compiled_scores_are_close(self, load, settings, batch):
         if not any(map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))):
             skip("there is no C++ compiler, which torch.compile needs")
         plain, model = (load("deep", replace(settings, compile=flag)) for flag in (False, True))
         given = (model.scores(batch[:2]), *model.scores_and_features(batch[:2]))
         expected = (plain.scores(batch[:2]), *plain.scores_and_features(batch[:2]))
-        for one, other in zip(given, expected, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-5)
+        for output, plain_output in zip(given, expected, strict=True):
+            np.testing.assert_allclose(output, plain_output, atol=1e-5)
 
 
 class TestMemory:
-    def test_on_a_cpu_a_batch_lies_in_plain_memory_and_none_is_measured(self, load, settings, batch):
+    def test_cpu_model_does_not_pin_or_measure_memory(self, load, settings, batch):
         model = load("linear", settings)
         stacked = model.stacked(list(batch))
         assert isinstance(stacked, np.ndarray) and model._pinned is None
@@ -273,40 +279,40 @@ class TestMemory:
 
     @pytest.fixture
     def on_cuda(self, load, settings, torch, monkeypatch):
-        """A model that believes to be on a GPU: what it asks of the GPU is answered here."""
+        """A model that acts as if it were on a GPU; the calls of torch.cuda are recorded and answered here."""
         model = load("linear", settings)
         monkeypatch.setattr(model, "settings", replace(settings, device=Device.CUDA))
-        monkeypatch.setattr(model, "scores", lambda batch: asked.append(("scores", len(batch))))
-        asked = []
+        monkeypatch.setattr(model, "scores", lambda batch: calls.append(("scores", len(batch))))
+        calls = []
         memory = {"memory_allocated": 1000, "max_memory_allocated": 1700, "mem_get_info": (5000, 9000)}
         for name, answer in memory.items():
-            monkeypatch.setattr(torch.cuda, name, lambda name=name, answer=answer: asked.append(name) or answer)
-        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: asked.append("reset"))
-        return model, asked
+            monkeypatch.setattr(torch.cuda, name, lambda name=name, answer=answer: calls.append(name) or answer)
+        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: calls.append("reset"))
+        return model, calls
 
-    def test_what_a_batch_adds_to_the_weights(self, on_cuda, batch):
-        model, asked = on_cuda
+    def test_peak_memory_excludes_the_weights(self, on_cuda, batch):
+        model, calls = on_cuda
         assert model.peak_memory(batch) == 700
-        assert asked == ["memory_allocated", "reset", ("scores", 7), "max_memory_allocated"]
+        assert calls == ["memory_allocated", "reset", ("scores", 7), "max_memory_allocated"]
 
-    def test_what_is_free(self, on_cuda):
+    def test_free_memory(self, on_cuda):
         assert on_cuda[0].free_memory() == 5000
 
-    def test_a_batch_lies_in_memory_that_is_never_paged_out(self, on_cuda, torch, monkeypatch):
-        empty, made = torch.empty, []
+    def test_stacked_reuses_pinned_memory(self, on_cuda, torch, monkeypatch):
+        empty, allocated = torch.empty, []
 
         def pinned(shape, dtype, pin_memory):
-            made.append((shape, pin_memory))
+            allocated.append((shape, pin_memory))
             return empty(shape, dtype=dtype)
 
         monkeypatch.setattr(torch, "empty", pinned)
         model, _ = on_cuda
         batch = np.random.default_rng(0).integers(0, 256, (7, 8, 8, 3), dtype=np.uint8)
-        for rows, wanted in ((4, [4]), (3, [4]), (7, [4, 7]), (1, [4, 7])):
+        for rows, sizes in ((4, [4]), (3, [4]), (7, [4, 7]), (1, [4, 7])):
             given = batch[:rows][::-1]
             np.testing.assert_array_equal(model.stacked(list(given)), given)
-            assert made == [((size, 8, 8, 3), True) for size in wanted], (
-                "room is made once, and again where it is short"
+            assert allocated == [((size, 8, 8, 3), True) for size in sizes], (
+                "memory is allocated only if it is too small"
             )
         np.testing.assert_array_equal(model.stacked(list(batch[:, :, :4])), batch[:, :, :4])
-        assert made[-1] == ((7, 8, 4, 3), True)
+        assert allocated[-1] == ((7, 8, 4, 3), True)

@@ -1,4 +1,4 @@
-"""torchvision's classifiers with their own recipes; weights are random ones, as none can be fetched here."""
+"""torchvision's models with their own preprocessing; random weights, nothing is downloaded."""
 
 import numpy as np
 import pytest
@@ -26,16 +26,16 @@ def random_weights(torchvision, monkeypatch):
     monkeypatch.setattr(WeightsEnum, "get_state_dict", state)
 
 
-def test_the_recipes_are_those_of_torchvisions_own_transforms(torchvision):
+def test_torchvision_preprocessing_equals_the_own_transforms(torchvision):
     image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8))
     for name in ("resnet18", "vit_b_16", "regnet_y_16gf", "inception_v3"):
         for weights in torchvision.models.get_model_weights(name):
-            recipe = torchvision_preprocessing(weights.transforms(), name)
+            preprocessing = torchvision_preprocessing(weights.transforms(), name)
             theirs = weights.transforms()(image).numpy()
-            np.testing.assert_allclose(preprocess(image, recipe), theirs, atol=2e-6)
+            np.testing.assert_allclose(preprocess(image, preprocessing), theirs, atol=2e-6)
 
 
-def test_all_weights_have_a_recipe_and_are_of_imagenet(torchvision):
+def test_all_torchvision_weights_have_a_preprocessing_and_imagenet_classes(torchvision):
     for name in torchvision.models.list_models(module=torchvision.models):
         for weights in torchvision.models.get_model_weights(name):
             assert torchvision_preprocessing(weights.transforms(), name).size >= 224
@@ -44,7 +44,7 @@ def test_all_weights_have_a_recipe_and_are_of_imagenet(torchvision):
 
 @pytest.mark.usefixtures("random_weights")
 @pytest.mark.parametrize("place, short_side", [("squeezenet1_1", 256), ("resnet18:IMAGENET1K_V1", 256)])
-def test_a_model_is_loaded_with_its_weights(place, short_side):
+def test_load_torchvision_with_weights(place, short_side):
     model = load_model(f"torchvision:{place}", Settings())
     assert model.class_space == imagenet_1k()
     assert model.preprocessing == Preprocessing(224, short_side)
@@ -53,7 +53,7 @@ def test_a_model_is_loaded_with_its_weights(place, short_side):
 
 @pytest.mark.usefixtures("random_weights")
 @pytest.mark.parametrize("name, width", [("resnet18", 512), ("mobilenet_v3_small", 1024)])
-def test_scores_are_the_last_layer_of_the_features(name, width):
+def test_torchvision_features_are_the_input_of_the_last_layer(name, width):
     model = load_model(f"torchvision:{name}", Settings())
     batch = np.random.default_rng(0).standard_normal((2, 3, 224, 224), dtype=np.float32)
     scores, features = model.scores_and_features(batch)
@@ -62,24 +62,24 @@ def test_scores_are_the_last_layer_of_the_features(name, width):
     np.testing.assert_allclose(features @ head.weight.numpy().T + head.bias.numpy(), scores, rtol=1e-4, atol=1e-5)
 
 
-def test_names_and_weights_that_are_not_there_suggest():
+def test_load_torchvision_suggests_similar_names_and_weights():
     with pytest.raises(UnknownName, match=r"unknown torchvision classifier 'resnet19'; did you mean"):
         load_model("torchvision:resnet19", Settings())
     with pytest.raises(UnknownName, match=r"unknown weights of resnet50 'IMAGENET1K_V3'; did you mean IMAGENET1K_V"):
         load_model("torchvision:resnet50:IMAGENET1K_V3", Settings())
 
 
-def test_detectors_are_no_classifiers():
+def test_load_torchvision_rejects_detectors():
     with pytest.raises(UnknownName, match="unknown torchvision classifier"):
         load_model("torchvision:retinanet_resnet50_fpn", Settings())
 
 
-def test_other_classes_are_refused_before_anything_is_fetched():
+def test_load_torchvision_rejects_other_classes_before_any_download():
     with pytest.raises(MismatchError, match="predicts the classes imagenet-1k, not cifar-10"):
         load_model("torchvision:resnet18", Settings(class_space=cifar_10()))
 
 
-def test_weights_that_cannot_be_fetched_are_one_line(monkeypatch):
+def test_load_torchvision_reports_a_failed_download(monkeypatch):
     from torchvision.models._api import WeightsEnum
 
     def refuse(*_, **__):

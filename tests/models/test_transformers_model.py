@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 from regrade.classes import digits, imagenet_1k
-from regrade.core import Framing, InputError, MismatchError, Preprocessing
+from regrade.core import CropMode, InputError, MismatchError, Preprocessing
 from regrade.models import Settings, load_model, preprocess
-from regrade.models.transformers_model import first_other_label, processor_preprocessing
+from regrade.models.transformers_model import first_mismatched_label, processor_preprocessing
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def write(transformers, tmp_path):
     return written
 
 
-def test_scores_are_the_logits_of_the_module(write, library):
+def test_transformers_scores_are_the_logits(write, library):
     torch = library("torch")
     folder, module = write("0123456789")
     model = load_model(f"transformers:{folder}", Settings(class_space=digits()))
@@ -48,10 +48,10 @@ def test_scores_are_the_logits_of_the_module(write, library):
     with torch.no_grad():
         expected = module(torch.from_numpy(batch)).logits.numpy()
     np.testing.assert_allclose(model.scores(batch), expected, atol=1e-6)
-    assert (model.preprocessing.size, model.preprocessing.framing) == (32, Framing.STRETCH)
+    assert (model.preprocessing.size, model.preprocessing.crop_mode) == (32, CropMode.STRETCH)
 
 
-def test_features_are_what_the_classifier_sees(write, library):
+def test_transformers_features_are_the_input_of_the_classifier(write, library):
     torch = library("torch")
     folder, module = write("0123456789")
     model = load_model(f"transformers:{folder}", Settings(class_space=digits()))
@@ -64,33 +64,33 @@ def test_features_are_what_the_classifier_sees(write, library):
     np.testing.assert_array_equal(scores, model.scores(batch))
 
 
-def test_imagenet_is_known_by_its_labels(write):
+def test_load_transformers_recognizes_imagenet_by_its_labels(write):
     labels = [", ".join(lemmas) for lemmas in imagenet_1k().lemmas]
     labels = [f"{label}{'' if labels.index(label) == i else ', again'}" for i, label in enumerate(labels)]
     assert load_model(f"transformers:{write(labels)[0]}", Settings()).class_space == imagenet_1k()
 
 
-def test_labels_in_another_order_are_refused(write):
+def test_load_transformers_rejects_labels_in_another_order(write):
     folder, _ = write("0132456789")
     with pytest.raises(MismatchError, match=r"calls its class 2 '3', in digits it is '2' \(2\)"):
         load_model(f"transformers:{folder}", Settings(class_space=digits()))
 
 
-def test_labels_that_say_nothing_are_refused(write):
+def test_load_transformers_rejects_generic_labels(write):
     folder, _ = write([f"LABEL_{i}" for i in range(10)])
     with pytest.raises(MismatchError, match="calls its class 0 'LABEL_0'"):
         load_model(f"transformers:{folder}", Settings(class_space=digits()))
 
 
-def test_classes_must_be_stated_and_as_many(write):
+def test_load_transformers_requires_matching_classes(write):
     folder, _ = write("0123456789")
     with pytest.raises(InputError, match="give --classes"):
         load_model(f"transformers:{folder}", Settings())
-    with pytest.raises(MismatchError, match="gives 10 scores a image, but imagenet-1k has 1000"):
+    with pytest.raises(MismatchError, match="gives 10 scores per image, but imagenet-1k has 1000"):
         load_model(f"transformers:{folder}", Settings(class_space=imagenet_1k()))
 
 
-def test_a_folder_without_processor_asks_for_the_recipe(write):
+def test_load_transformers_requires_a_preprocessing(write):
     folder, _ = write("0123456789", processor=False)
     with pytest.raises(InputError, match="give --size"):
         load_model(f"transformers:{folder}", Settings(class_space=digits()))
@@ -99,18 +99,18 @@ def test_a_folder_without_processor_asks_for_the_recipe(write):
 
 
 @pytest.mark.usefixtures("transformers")
-def test_a_folder_without_a_model_is_one_line(tmp_path, settings):
+def test_load_transformers_reports_a_folder_without_a_model(tmp_path, settings):
     with pytest.raises(InputError, match="cannot be loaded: ") as raised:
         load_model(f"transformers:{tmp_path}", settings)
     assert "\n" not in str(raised.value)
 
 
-def test_labels_match_by_id_name_or_word():
+def test_first_mismatched_label_matches_by_id_name_or_word():
     space = replace(
         digits(), names=tuple(f"the_{i}" for i in range(10)), lemmas=tuple((f"w{i}", f"v{i}") for i in range(10))
     )
-    assert first_other_label(["0", "The 1", "w2, other", "V3", *"456789"], space) is None
-    assert first_other_label(["0", "the 1", "other", *"3456789"], space) == 2
+    assert first_mismatched_label(["0", "The 1", "w2, other", "V3", *"456789"], space) is None
+    assert first_mismatched_label(["0", "the 1", "other", *"3456789"], space) == 2
 
 
 @pytest.mark.parametrize(
@@ -127,16 +127,16 @@ def test_labels_match_by_id_name_or_word():
     ],
     ids=str,
 )
-def test_recipes_are_those_of_the_processors(transformers, processor, options):
-    """Within two gray levels: these processors resize tensors, the recipe resizes images."""
+def test_processor_preprocessing_equals_the_processors(transformers, processor, options):
+    """Within two gray levels: these processors resize tensors, regrade resizes images."""
     theirs = getattr(transformers, processor)(**options)
-    recipe = processor_preprocessing(theirs.to_dict(), processor)
+    preprocessing = processor_preprocessing(theirs.to_dict(), processor)
     ramp = np.add.outer(np.arange(150), np.arange(200)) * (255 / 348)
     image = Image.fromarray(np.stack([ramp, ramp[::-1], ramp[:, ::-1]], axis=2).astype(np.uint8))
     expected = np.asarray(theirs(image, return_tensors="np")["pixel_values"][0])
-    ours = preprocess(image, recipe)
+    ours = preprocess(image, preprocessing)
     assert ours.shape == expected.shape
-    assert np.abs(ours - expected).max() <= 2.01 / 255 / min(recipe.std)
+    assert np.abs(ours - expected).max() <= 2.01 / 255 / min(preprocessing.std)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_recipes_are_those_of_the_processors(transformers, processor, options):
         {"rescale_offset": True},
     ],
 )
-def test_a_processor_that_does_more_asks_for_the_recipe(change):
+def test_processor_preprocessing_rejects_unsupported_processors(change):
     config = {
         "image_processor_type": "ViTImageProcessor",
         "size": {"height": 8, "width": 8},

@@ -1,4 +1,4 @@
-"""Exact nearest neighbors: against brute force in double precision, whatever computes them."""
+"""Exact nearest neighbors of every engine are compared with brute force in double precision."""
 
 import importlib
 import tracemalloc
@@ -26,11 +26,11 @@ def engine(request):
 
 
 def brute_force(queries, references, metric, *, within=False):
-    """All distances (q, n) in double precision; infinite where a reference does not count."""
+    """All distances (q, n) in double precision; infinite for references that do not count."""
     first, second = np.asarray(queries, dtype=np.float64), np.asarray(references, dtype=np.float64)
     if metric is Metric.COSINE:
         with np.errstate(invalid="ignore", divide="ignore"):
-            first, second = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (first, second))
+            first, second = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (first, second))
     distances = ((first[:, None] - second[None]) ** 2).sum(axis=2) / (2 if metric is Metric.COSINE else 1)
     distances = np.where(np.isfinite(distances), distances, np.inf)
     if within:
@@ -38,45 +38,45 @@ def brute_force(queries, references, metric, *, within=False):
     return distances
 
 
-def check(found, distances, k):
-    """Indices and distances belong together, are in order, and none nearer was left out, up to single precision."""
+def check(result, distances, k):
+    """Indices match distances, are sorted, and no nearer reference is missing, up to single precision."""
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     expected = np.take_along_axis(distances, order, axis=1)
-    there = np.isfinite(expected)
-    np.testing.assert_array_equal(found.indices[:, : expected.shape[1]] >= 0, there)
-    chosen = np.take_along_axis(distances, np.maximum(found.indices[:, : expected.shape[1]], 0), axis=1)
-    scale = np.abs(expected[there]).max(initial=1e-9)
-    np.testing.assert_allclose(chosen[there], expected[there], atol=1e-5 * scale)
-    np.testing.assert_allclose(found.distances[:, : expected.shape[1]][there], chosen[there], atol=1e-9 * scale)
-    assert np.isnan(found.distances[found.indices < 0]).all()
+    valid = np.isfinite(expected)
+    np.testing.assert_array_equal(result.indices[:, : expected.shape[1]] >= 0, valid)
+    chosen = np.take_along_axis(distances, np.maximum(result.indices[:, : expected.shape[1]], 0), axis=1)
+    scale = np.abs(expected[valid]).max(initial=1e-9)
+    np.testing.assert_allclose(chosen[valid], expected[valid], atol=1e-5 * scale)
+    np.testing.assert_allclose(result.distances[:, : expected.shape[1]][valid], chosen[valid], atol=1e-9 * scale)
+    assert np.isnan(result.distances[result.indices < 0]).all()
 
 
 @pytest.mark.parametrize("metric", Metric)
 @pytest.mark.parametrize("within", [False, True])
-def test_as_brute_force(engine, metric, within):
+def test_nearest_equals_brute_force(engine, metric, within):
     rng = np.random.default_rng(5)
     references = rng.standard_normal((2_500, 24), dtype=np.float32) + 3
     queries = references if within else rng.standard_normal((300, 24), dtype=np.float32) + 3
-    found = nearest(queries, references, k=7, metric=metric, within=within, engine=engine)
+    result = nearest(queries, references, k=7, metric=metric, within=within, engine=engine)
     distances = brute_force(queries[:300], references, metric)
     if within:
         distances[np.arange(300), np.arange(300)] = np.inf
-    check(type(found)(found.indices[:300], found.distances[:300]), distances, 7)
+    check(type(result)(result.indices[:300], result.distances[:300]), distances, 7)
 
 
-def test_equally_near_ones_come_by_their_place(engine):
+def test_nearest_orders_ties_by_index(engine):
     rng = np.random.default_rng(0)
-    some = rng.integers(-1, 2, (40, 6)).astype(np.float32)  # few values: many are equally near
-    references = np.concatenate([some] * 60)
-    found = nearest(some[:10], references, k=12, engine=engine)
-    distances = brute_force(some[:10], references, Metric.EUCLIDEAN)
-    np.testing.assert_array_equal(found.indices, np.argsort(distances, axis=1, kind="stable")[:, :12])
+    rows = rng.integers(-1, 2, (40, 6)).astype(np.float32)  # few values: many are equally near
+    references = np.concatenate([rows] * 60)
+    result = nearest(rows[:10], references, k=12, engine=engine)
+    distances = brute_force(rows[:10], references, Metric.EUCLIDEAN)
+    np.testing.assert_array_equal(result.indices, np.argsort(distances, axis=1, kind="stable")[:, :12])
 
 
-def test_all_references_the_same(engine):
-    found = nearest(np.ones((3, 4), np.float32), np.ones((5_000, 4), np.float32), k=3, engine=engine)
-    np.testing.assert_array_equal(found.indices, [[0, 1, 2]] * 3)
-    np.testing.assert_array_equal(found.distances, np.zeros((3, 3)))
+def test_nearest_of_equal_references(engine):
+    result = nearest(np.ones((3, 4), np.float32), np.ones((5_000, 4), np.float32), k=3, engine=engine)
+    np.testing.assert_array_equal(result.indices, [[0, 1, 2]] * 3)
+    np.testing.assert_array_equal(result.distances, np.zeros((3, 3)))
 
 
 @settings(deadline=None, max_examples=60)
@@ -86,80 +86,80 @@ def test_all_references_the_same(engine):
     within=st.booleans(),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_any_sizes(sizes, metric, within, seed):
+def test_nearest_of_any_sizes(sizes, metric, within, seed):
     queries, references, width, k = sizes
     rng = np.random.default_rng(seed)
     second = rng.integers(-2, 3, (references, width)).astype(np.float32)
     first = second if within else rng.integers(-2, 3, (queries, width)).astype(np.float32)
     second[rng.random(references) < 0.1] = np.nan
-    found = nearest(first, second, k=k, metric=metric, within=within)
-    assert found.indices.shape == (len(first), k)
-    check(found, brute_force(first, second, metric, within=within), k)
+    result = nearest(first, second, k=k, metric=metric, within=within)
+    assert result.indices.shape == (len(first), k)
+    check(result, brute_force(first, second, metric, within=within), k)
 
 
-def test_rows_that_are_no_numbers_have_no_neighbors_and_are_none(engine):
+def test_nearest_ignores_rows_that_are_not_finite(engine):
     references = np.array([[1, 0], [np.nan, 0], [np.inf, 1], [0, 0], [2, 0.1]], dtype=np.float32)
-    found = nearest(references, references, k=4, metric=Metric.COSINE, within=True, engine=engine)
-    np.testing.assert_array_equal(found.indices[:, 0], [4, -1, -1, -1, 0])
-    assert (found.indices[:, 1:] == -1).all() and np.isnan(found.distances[:, 1:]).all()
+    result = nearest(references, references, k=4, metric=Metric.COSINE, within=True, engine=engine)
+    np.testing.assert_array_equal(result.indices[:, 0], [4, -1, -1, -1, 0])
+    assert (result.indices[:, 1:] == -1).all() and np.isnan(result.distances[:, 1:]).all()
 
 
-def test_rows_that_are_not_usable_are_never_found(engine):
+def test_nearest_ignores_unusable_references(engine):
     references = np.arange(8, dtype=np.float32)[:, None]
     usable = np.array([True, False, True, True, False, True, True, True])
-    found = nearest(np.array([[1.1]]), references, k=3, usable=usable, engine=engine)
-    np.testing.assert_array_equal(found.indices, [[2, 0, 3]])
+    result = nearest(np.array([[1.1]]), references, k=3, usable=usable, engine=engine)
+    np.testing.assert_array_equal(result.indices, [[2, 0, 3]])
 
 
-def test_what_is_nearly_the_same_keeps_its_distance():
-    # far from zero, where a product in single precision knows only whole numbers
+def test_nearest_measures_small_distances_exactly():
+    # far from zero, where single precision resolves only integers
     rng = np.random.default_rng(1)
     references = rng.integers(0, 256, (3_000, 768)).astype(np.uint8)
     queries = references[:50].astype(np.float64)
     queries[:, 0] += 0.25
-    found = nearest(queries, references, k=1)
-    np.testing.assert_array_equal(found.indices[:, 0], np.arange(50))
-    np.testing.assert_array_equal(found.distances[:, 0], np.full(50, 0.0625))
+    result = nearest(queries, references, k=1)
+    np.testing.assert_array_equal(result.indices[:, 0], np.arange(50))
+    np.testing.assert_array_equal(result.distances[:, 0], np.full(50, 0.0625))
 
 
-def test_a_memory_map_in_half_precision(tmp_path):
+def test_nearest_of_a_memory_map_in_half_precision(tmp_path):
     rng = np.random.default_rng(2)
     np.save(tmp_path / "features.npy", rng.standard_normal((3_000, 16)).astype(np.float16))
     features = np.load(tmp_path / "features.npy", mmap_mode="r")
-    found = nearest(features[:20], features, k=5, metric=Metric.COSINE)
-    check(found, brute_force(features[:20], features, Metric.COSINE), 5)
-    np.testing.assert_array_equal(found.indices[:, 0], np.arange(20))
-    np.testing.assert_array_equal(found.distances[:, 0], np.zeros(20))
+    result = nearest(features[:20], features, k=5, metric=Metric.COSINE)
+    check(result, brute_force(features[:20], features, Metric.COSINE), 5)
+    np.testing.assert_array_equal(result.indices[:, 0], np.arange(20))
+    np.testing.assert_array_equal(result.distances[:, 0], np.zeros(20))
 
 
-def test_queries_in_several_parts(monkeypatch):
+def test_nearest_of_queries_in_several_parts(monkeypatch):
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((500, 8), dtype=np.float32)
     whole = nearest(rows, rows, k=4, within=True)
     monkeypatch.setattr(importlib.import_module("regrade.neighbors.nearest"), "_QUERIES", 37)
-    monkeypatch.setattr("regrade.neighbors.engines.NumpySearcher.rows", 41)
-    told = []
-    parts = nearest(rows, rows, k=4, within=True, watch=lambda numbers: told.extend(numbers) or numbers)
+    monkeypatch.setattr("regrade.neighbors.engines.NumpySearcher.block_rows", 41)
+    numbers = []
+    parts = nearest(rows, rows, k=4, within=True, progress=lambda parts: numbers.extend(parts) or parts)
     np.testing.assert_array_equal(parts.indices, whole.indices)
     np.testing.assert_allclose(parts.distances, whole.distances)
-    assert told == list(range(14))
+    assert numbers == list(range(14))
 
 
-def test_nothing_to_find():
-    found = nearest(np.zeros((2, 3)), np.zeros((0, 3)), k=2)
-    assert (found.indices == -1).all() and np.isnan(found.distances).all()
+def test_nearest_without_references_or_queries():
+    result = nearest(np.zeros((2, 3)), np.zeros((0, 3)), k=2)
+    assert (result.indices == -1).all() and np.isnan(result.distances).all()
     assert nearest(np.zeros((0, 3)), np.zeros((4, 3)), k=2).indices.shape == (0, 2)
 
 
-def test_refusals():
+def test_nearest_rejects_invalid_arguments():
     rows = np.zeros((4, 3))
     with pytest.raises(InputError, match="rows of equal length"):
         nearest(rows, np.zeros((4, 2)), k=1)
-    with pytest.raises(InputError, match="at least one neighbor"):
+    with pytest.raises(InputError, match="k must be at least 1, got 0"):
         nearest(rows, rows, k=0)
-    with pytest.raises(InputError, match="as many queries as references"):
+    with pytest.raises(InputError, match="queries and references are the same, got 4 and 5"):
         nearest(rows, np.zeros((5, 3)), k=1, within=True)
-    with pytest.raises(InputError, match="of each of 4 references"):
+    with pytest.raises(InputError, match="one value for each of 4 references"):
         nearest(rows, rows, k=1, usable=np.ones(3, dtype=bool))
     try:
         import torch
@@ -170,21 +170,21 @@ def test_refusals():
             nearest(rows, rows, k=1, engine=NeighborEngine.CUDA)
 
 
-def test_torch_keeps_single_precision_and_what_was_set():
+def test_torch_searcher_uses_single_precision_and_restores_the_setting():
     torch = pytest.importorskip("torch")
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("medium")
     try:
         rng = np.random.default_rng(8)
         rows = rng.standard_normal((400, 12), dtype=np.float32)
-        found = nearest(rows, rows, k=3, within=True, engine=NeighborEngine.TORCH)
+        result = nearest(rows, rows, k=3, within=True, engine=NeighborEngine.TORCH)
         assert torch.get_float32_matmul_precision() == "medium"
-        np.testing.assert_array_equal(found.indices, nearest(rows, rows, k=3, within=True).indices)
+        np.testing.assert_array_equal(result.indices, nearest(rows, rows, k=3, within=True).indices)
     finally:
         torch.set_float32_matmul_precision(before)
 
 
-def test_memory_stays_flat(tmp_path):
+def test_nearest_uses_little_memory(tmp_path):
     references = np.lib.format.open_memmap(tmp_path / "r.npy", "w+", dtype=np.float16, shape=(100_000, 64))  # 13 MB
     references[:] = np.random.default_rng(0).standard_normal((1_000, 64)).repeat(100, axis=0)
     references.flush()
@@ -196,7 +196,7 @@ def test_memory_stays_flat(tmp_path):
         tracemalloc.stop()
 
 
-def test_small_differences_far_from_zero(engine):
+def test_nearest_of_small_differences_far_from_zero(engine):
     rng = np.random.default_rng(6)
     references = (1_000 + 0.01 * rng.standard_normal((3_000, 24))).astype(np.float32)
     queries = (1_000 + 0.01 * rng.standard_normal((40, 24))).astype(np.float32)

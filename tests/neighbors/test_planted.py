@@ -1,4 +1,4 @@
-"""Planted twins among photographs and textures: what each distance finds at its usual cut, as the docs say it."""
+"""Planted near duplicates among photographs and textures: recall and precision of each distance, as in the docs."""
 
 from pathlib import Path
 
@@ -7,57 +7,67 @@ import pytest
 from planted import CHANGES, photographs, textures
 
 from regrade.core import Distance
-from regrade.neighbors import Collection, default_cut, exact_pairs, image_pairs, phash_pairs, signatures
+from regrade.neighbors import (
+    ImageCollection,
+    compute_signatures,
+    default_threshold,
+    exact_pairs,
+    image_pairs,
+    phash_pairs,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "neighbors.md"
-WAYS = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
+DISTANCES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
 
 
 def collection(images):
-    return Collection(signatures(images), images.__getitem__)
+    return ImageCollection(compute_signatures(images), images.__getitem__)
 
 
 @pytest.fixture(scope="module")
-def found():
-    """Every change of every image against all images: recall of each change, precision of each distance."""
+def results():
+    """Every change of every image compared with all images: recall per change, precision per distance."""
     originals = [*photographs(), *textures(20)]
-    known = collection(originals)
-    recall, right, wrong = {}, dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0)
+    references = collection(originals)
+    recall, right, wrong = {}, dict.fromkeys(DISTANCES, 0), dict.fromkeys(DISTANCES, 0)
     for name, change in CHANGES.items():
-        changed = collection([np.ascontiguousarray(change(one)) for one in originals])
-        cuts = {one: default_cut(one) for one in (Distance.PIXELS, Distance.DSSIM)}
+        changed = collection([np.ascontiguousarray(change(image)) for image in originals])
+        thresholds = {distance: default_threshold(distance) for distance in (Distance.PIXELS, Distance.DSSIM)}
         pairs = [
-            exact_pairs(changed.signatures, known.signatures),
-            *image_pairs(changed, known, cuts=cuts),
-            phash_pairs(changed.signatures, known.signatures, cut=default_cut(Distance.PHASH)),
+            exact_pairs(changed.signatures, references.signatures),
+            *image_pairs(changed, references, thresholds=thresholds),
+            phash_pairs(changed.signatures, references.signatures, threshold=default_threshold(Distance.PHASH)),
         ]
-        for one in pairs:
-            same = one.first == one.second
-            recall[name, one.distance] = len(np.unique(one.first[same])) / len(originals)
-            right[one.distance] += int(same.sum())
-            wrong[one.distance] += int((~same).sum())
-    precision = {one: right[one] / (right[one] + wrong[one]) for one in WAYS}
+        for near in pairs:
+            same = near.first == near.second
+            recall[name, near.distance] = len(np.unique(near.first[same])) / len(originals)
+            right[near.distance] += int(same.sum())
+            wrong[near.distance] += int((~same).sum())
+    precision = {distance: right[distance] / (right[distance] + wrong[distance]) for distance in DISTANCES}
     return recall, precision
 
 
 def table(recall, precision):
-    lines = ["| change | " + " | ".join(one.value for one in WAYS) + " |", "|---|" + "---:|" * len(WAYS)]
-    for name in CHANGES:
-        lines.append(f"| {name} | " + " | ".join(f"{100 * recall[name, one]:.0f} %" for one in WAYS) + " |")
-    lines.append("| **precision** | " + " | ".join(f"{100 * precision[one]:.0f} %" for one in WAYS) + " |")
+    def line(heading, shares):
+        return f"| {heading} | " + " | ".join(f"{100 * share:.0f} %" for share in shares) + " |"
+
+    lines = ["| change | " + " | ".join(distance.value for distance in DISTANCES) + " |"]
+    lines.append("|---|" + "---:|" * len(DISTANCES))
+    lines += [line(name, [recall[name, distance] for distance in DISTANCES]) for name in CHANGES]
+    lines.append(line("**precision**", [precision[distance] for distance in DISTANCES]))
     return "\n".join(lines)
 
 
-def test_the_table_of_the_docs(found):
-    drawn = table(*found)
+def test_recall_table_is_that_of_the_docs(results):
+    drawn = table(*results)
     assert drawn in PAGE.read_text(), f"docs/neighbors.md should have\n{drawn}"
 
 
-def test_what_must_be_found(found):
-    recall, precision = found
+def test_default_thresholds_find_the_planted_duplicates(results):
+    recall, precision = results
     assert all(value == 1 for value in precision.values())
-    assert all(recall["the same pixels", one] == 1 for one in WAYS)
+    assert all(recall["the same pixels", distance] == 1 for distance in DISTANCES)
     for name in ("JPEG, quality 70", "60 % and back", "mirrored", "10 % brighter"):
-        assert all(recall[name, one] >= 0.95 for one in WAYS[1:])
+        assert all(recall[name, distance] >= 0.95 for distance in DISTANCES[1:])
     assert recall["cropped by 2 %", Distance.DSSIM] >= 0.9 and recall["cropped by 2 %", Distance.PHASH] >= 0.95
     assert all(recall[name, Distance.EXACT] == 0 for name in list(CHANGES)[1:])

@@ -1,4 +1,4 @@
-"""On a cluster of two machines: the same bytes as here, also when one of them dies in the middle."""
+"""A cluster of two machines stores the same bytes as one process, even if a machine dies."""
 
 import importlib.util
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from predicting import CIFAR, RECIPE, noisy
+from predicting import CIFAR, PREPROCESSING, noisy
 from running import EXECUTABLE, HANG_LIMIT, Ran, wait_until
 from skipping import skip
 from two_nodes import two_nodes
@@ -17,7 +17,7 @@ import regrade
 from regrade.core import ExecutorError, ImageSource, ModelSpec, ScoreKind
 from regrade.models import ModelMetadata, Resizer, Settings
 from regrade.predict import EngineOptions, NamedModel
-from regrade.predict.cluster import Worker, WorkerInfo, _Alike, _sees
+from regrade.predict.cluster import Worker, WorkerInfo, _can_read, _ConsistencyCheck
 from regrade.predict.runtime_choice import first_images
 
 SIZE = 400
@@ -33,7 +33,7 @@ SEEN = Path({folder!r}) / "seen"
 BLIND = {folder!r} + "/blind"
 if os.path.exists(BLIND) and "RAY_JOB_ID" in os.environ:
     import regrade.predict.cluster
-    regrade.predict.cluster._sees = lambda *_: False  # as on a machine that has not got the images
+    regrade.predict.cluster._can_read = lambda *_: False  # as on a machine without the images
 
 def scores(batch):
     if len(batch) == 8:  # no trial of the loaded model
@@ -58,18 +58,18 @@ scores.scores_and_features = lambda batch: (scores(batch), batch.reshape(len(bat
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A workspace with images, one of them damaged, and a model beside it."""
+    """A workspace with images, one of them damaged, and a model in the same folder."""
     if importlib.util.find_spec("ray") is None:
         skip("ray is not installed: pip install 'regrade[ray]'")
-    here = tmp_path_factory.mktemp("cluster")
-    noisy(here, SIZE)
-    (here / "images" / "3" / "x013.png").write_bytes(b"no image")
-    (here / "mine.py").write_text(MODEL.format(folder=str(here)))
-    return here
+    folder = tmp_path_factory.mktemp("cluster")
+    noisy(folder, SIZE)
+    (folder / "images" / "3" / "x013.png").write_bytes(b"no image")
+    (folder / "mine.py").write_text(MODEL.format(folder=str(folder)))
+    return folder
 
 
 def environment(folder):
-    """The model is found as a module, after what is found already."""
+    """The environment in which the model can be imported as a module."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(folder)]))}
 
 
@@ -80,17 +80,17 @@ def cluster(folder):
 
 
 @pytest.fixture
-def asked(folder):
-    """Files by which the model is told to misbehave, gone again afterwards."""
-    made = []
+def misbehave(folder):
+    """Create files that make the model misbehave, and remove them afterwards."""
+    created = []
 
-    def ask(*names):
+    def create(*names):
         for name in names:
             (folder / name).touch()
-            made.append(folder / name)
+            created.append(folder / name)
 
-    yield ask
-    for path in made:
+    yield create
+    for path in created:
         path.unlink(missing_ok=True)
 
 
@@ -127,71 +127,72 @@ def stored(workspace):
 
 @pytest.fixture(scope="module")
 def undisturbed(folder):
-    """What one process makes of it."""
+    """The predictions and manifest of a run in one process."""
     workspace = fresh(folder, "here")
     done = ran(start(command(folder / "here", "--keep", "scores,features"), environment(folder)))
     assert done.code == 3, done.err
     return stored(workspace)
 
 
-def test_images_that_workers_cannot_see_are_shipped(folder, cluster, undisturbed, asked):
+def test_images_that_workers_cannot_read_are_shipped(folder, cluster, undisturbed, misbehave):
     workspace = fresh(folder, "shipped")
-    asked("blind")
+    misbehave("blind")
     done = on_cluster(cluster, folder / "shipped", "--keep", "scores,features")
     assert done.code == 3, done.err
-    found, manifest = stored(workspace)
-    assert found.digest == undisturbed[0].digest
-    np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
-    assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not an image of a known format"}
+    predictions, manifest = stored(workspace)
+    assert predictions.digest == undisturbed[0].digest
+    np.testing.assert_array_equal(predictions.fingerprints, undisturbed[0].fingerprints)
+    assert manifest.unreadable == undisturbed[1].unreadable
+    assert list(manifest.unreadable) == ["x013.png"]
 
 
-def test_predict_on_a_cluster_fingerprints_the_images_behind_those_it_ships(folder, cluster, asked):
-    """Corrupted images are computed from clean ones: it is these that may change."""
+def test_predict_on_a_cluster_fingerprints_the_clean_images_of_corrupted_ones(folder, cluster, misbehave):
+    """Corrupted images are computed from clean ones, and only these may change."""
     for name, more in (("corrupted-here", ()), ("corrupted-there", ("--on", "ray", "--address", cluster.address))):
         workspace = fresh(folder, name)
         workspace.corrupt("noise", name="fog", corruptions=["fog"], severities=[1], images=20)
         if more:
-            asked("blind")
+            misbehave("blind")
         arguments = [*command(folder / name, *more), "--retry-unreadable"]
         arguments[arguments.index("noise")] = "fog"
         done = ran(start(arguments, cluster.environment))
         assert done.code in (0, 3), done.err
-    stored_sets = [regrade.open(folder / name).store for name in ("corrupted-here", "corrupted-there")]
-    here, there = (each.predictions(each.test_set("fog"), "python:mine:scores") for each in stored_sets)
-    np.testing.assert_array_equal(here.fingerprints, there.fingerprints)
+    stores = [regrade.open(folder / name).store for name in ("corrupted-here", "corrupted-there")]
+    local, remote = (store.predictions(store.test_set("fog"), "python:mine:scores") for store in stores)
+    np.testing.assert_array_equal(local.fingerprints, remote.fingerprints)
 
 
-def test_what_a_model_raises_is_told_as_it_is_here(folder, cluster, asked):
+def test_predict_on_a_cluster_reports_errors_of_the_model(folder, cluster, misbehave):
     fresh(folder, "wrong-there")
-    asked("wrong")
+    misbehave("wrong")
     done = on_cluster(cluster, folder / "wrong-there")
     assert done.code == 1 and done.out == ""
     assert done.err.strip().splitlines()[-1].startswith("error: python:mine:scores failed on ")
     assert "ValueError: the plug was pulled" in done.err and "Traceback" not in done.err
 
 
-def test_predict_on_a_cluster_reports_a_model_that_exits(folder, cluster, asked):
+def test_predict_on_a_cluster_reports_a_model_that_exits(folder, cluster, misbehave):
     fresh(folder, "exits-there")
-    asked("exit")
+    misbehave("exit")
     done = on_cluster(cluster, folder / "exits-there")
     assert done.code == 1 and done.out == ""
     assert "SystemExit: 0" in done.err and "Traceback" not in done.err
 
 
-def test_a_model_that_kills_every_worker_is_given_up(folder, cluster, asked):
+def test_predict_on_a_cluster_gives_up_a_model_that_kills_every_worker(folder, cluster, misbehave):
     workspace = fresh(folder, "deadly-there")
-    asked("deadly")
+    misbehave("deadly")
     done = on_cluster(cluster, folder / "deadly-there")
     assert done.code == 1 and done.out == ""
     assert "error: all workers are lost, the last one: " in done.err and "Traceback" not in done.err
     assert workspace.models("noise") == ()
 
 
-def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, cluster, undisturbed, asked):
+def test_predict_on_a_cluster_survives_the_death_of_a_machine(folder, cluster, undisturbed, misbehave):
     """The last test of this cluster: one machine of it is gone afterwards."""
     workspace = fresh(folder, "killed")
     before = set((folder / "seen").iterdir())
-    asked("hold")
+    misbehave("hold")
     process = start(
         command(folder / "killed", "--on", "ray", "--address", cluster.address, "--keep", "scores,features"),
         cluster.environment,
@@ -205,57 +206,60 @@ def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, clu
     assert done.code == 3, done.err
     (pair,) = json.loads(done.out)["pairs"]
     assert pair["workers_lost"] >= 1 and pair["examples"] == SIZE
-    found, manifest = stored(workspace)
-    assert found.digest == undisturbed[0].digest and manifest.unreadable == undisturbed[1].unreadable
-    np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
-    assert np.array_equal(found.features, undisturbed[0].features, equal_nan=True) and found.features.shape == (SIZE, 7)
+    predictions, manifest = stored(workspace)
+    assert predictions.digest == undisturbed[0].digest and manifest.unreadable == undisturbed[1].unreadable
+    np.testing.assert_array_equal(predictions.fingerprints, undisturbed[0].fingerprints)
+    assert np.array_equal(
+        predictions.features, undisturbed[0].features, equal_nan=True
+    ) and predictions.features.shape == (SIZE, 7)
 
 
-class TestAlike:
-    def hello(self, **card):
-        spec = ModelSpec("m", CIFAR.name, RECIPE.summary, card.pop("weights", "1"), code_hash=card.pop("code", "a"))
-        known = ModelMetadata(spec, CIFAR, RECIPE, ScoreKind.LOGITS, card.pop("runtime", "torch"))
-        return WorkerInfo(card.pop("version", regrade.__version__), known, "", True)
+class TestConsistencyCheck:
+    def info(self, **fields):
+        weights, code = fields.get("weights", "1"), fields.get("code", "a")
+        spec = ModelSpec("m", CIFAR.name, PREPROCESSING.summary, weights, code_hash=code)
+        metadata = ModelMetadata(spec, CIFAR, PREPROCESSING, ScoreKind.LOGITS, fields.get("runtime", "torch"))
+        return WorkerInfo(fields.get("version", regrade.__version__), metadata, "", True)
 
     @pytest.mark.parametrize(
-        ("other", "message"),
+        ("difference", "message"),
         [
-            ({"runtime": "onnxruntime"}, "one worker runs it by torch, another runs it by onnxruntime"),
+            ({"runtime": "onnxruntime"}, "one worker runs the model by torch, another runs the model by onnxruntime"),
             ({"weights": "2"}, "one worker has weights 1, another has weights 2"),
             ({"code": "b"}, "one worker has code a, another has code b"),
             ({"version": "0.0.1"}, "a worker has regrade 0.0.1"),
         ],
     )
-    def test_machines_that_differ_are_refused(self, other, message):
-        alike = _Alike()
-        alike.check(self.hello())
-        alike.check(self.hello())
+    def test_workers_that_differ_are_rejected(self, difference, message):
+        consistency = _ConsistencyCheck()
+        consistency.check(self.info())
+        consistency.check(self.info())
         with pytest.raises(ExecutorError, match=message):
-            alike.check(self.hello(**other))
+            consistency.check(self.info(**difference))
 
 
-def test_a_worker_sees_images_only_where_they_are_the_same(tmp_path):
+def test_worker_reads_images_only_if_they_are_the_same(tmp_path):
     store = noisy(tmp_path, 20)
     source = store.images(store.test_set("noise"))
     first = first_images(source)
-    assert len(first) == 16 and _sees(source, first)
+    assert len(first) == 16 and _can_read(source, first)
     changed = {**first, 3: b"other"}
-    assert not _sees(source, changed)
-    assert not _sees(source, {})
-    assert not _sees(ImageSource(source.reader, str(tmp_path / "gone"), source.locations), first)
+    assert not _can_read(source, changed)
+    assert not _can_read(source, {})
+    assert not _can_read(ImageSource(source.reader, str(tmp_path / "gone"), source.locations), first)
     (tmp_path / "images" / source.locations[5]).unlink()
-    assert not _sees(source, first)
+    assert not _can_read(source, first)
 
 
-def test_a_worker_answers_alike_for_shipped_images_and_its_own(tmp_path, monkeypatch):
+def test_worker_predicts_shipped_images_like_its_own(tmp_path, monkeypatch):
     (tmp_path / "alone.py").write_text(MODEL.format(folder=str(tmp_path)))
     monkeypatch.syspath_prepend(tmp_path)
     store = noisy(tmp_path, 20)
     test_set = store.test_set("noise")
     source = store.images(test_set)
-    how = EngineOptions(batch=4, keep_scores=True, resizer=Resizer.PILLOW)
-    worker = Worker(NamedModel("python:alone:scores", Settings()), how, source, first_images(source))
-    assert worker.hello().sees_images and worker.find_batch() == 4
+    options = EngineOptions(batch=4, keep_scores=True, resizer=Resizer.PILLOW)
+    worker = Worker(NamedModel("python:alone:scores", Settings()), options, source, first_images(source))
+    assert worker.hello().can_read_images and worker.find_batch_size() == 4
     images = [(tmp_path / "images" / place).read_bytes() for place in source.locations]
     seen = worker.part(test_set.ids, source, None, 4)
     shipped = worker.part(test_set.ids, source, ["it is gone", *images[1:]], 4)

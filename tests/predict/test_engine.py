@@ -1,4 +1,4 @@
-"""Every example exactly once, whatever the batch, the workers, the model and the memory do."""
+"""The engine predicts every example exactly once, whatever the batch size, workers, model and memory."""
 
 import threading
 import time
@@ -11,8 +11,8 @@ from predicting import CIFAR, Counted, Toy, linear, noisy
 from regrade.core import NO_ANSWER, InputError, ModelError, StoreError
 from regrade.models import OutOfMemory, Resizer
 from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, PreparationOptions, engine, prepare_all
-from regrade.predict.engine import WORTH_PROCESSES
-from regrade.predict.prepare import MOST_THREADS
+from regrade.predict.engine import MIN_EXAMPLES_FOR_PROCESSES
+from regrade.predict.prepare import MAX_THREADS
 from regrade.testsets import open_images
 
 SIZE = 40
@@ -28,57 +28,57 @@ def parts(store, model, part_size=16):
     return store.partial_predictions(test_set, model.spec.name, part_size=part_size, plan={"model": model.spec.name})
 
 
-def asked(store, images=None):
+def prediction_input(store, images=None):
     test_set = store.test_set("noise")
     source = store.images(test_set)
     return PredictionInput(test_set.ids, source, images or open_images(source))
 
 
-def run(store, model, *, told=None, images=None, batch=16, **how):
+def run(store, model, *, advances=None, images=None, batch=16, **options):
     """Run to the end and put the parts together."""
     partial = parts(store, model)
-    ran = PredictionEngine(model, EngineOptions(part_size=16, **how))
-    with partial.locked():
+    ran = PredictionEngine(model, EngineOptions(part_size=16, **options))
+    with partial.alone():
         partial.begin()
-        progress = ([] if told is None else told).append
-        for part in ran.parts(asked(store, images), partial.missing(), batch=batch, progress=progress):
+        progress = ([] if advances is None else advances).append
+        for part in ran.parts(prediction_input(store, images), partial.missing(), batch=batch, progress=progress):
             partial.add(part)
         return partial.finished(), ran
 
 
 def inputs(store):
     """The inputs (n, 3, 8, 8) of a plain loop."""
-    of, preparing = asked(store), PreparationOptions(Toy().preprocessing, Resizer.PILLOW)
-    every = prepare_all(of.images, of.source, preparing, range(SIZE), workers=1, ahead=1)
-    return np.stack([one.input for one in every])
+    data, preparation = prediction_input(store), PreparationOptions(Toy().preprocessing, Resizer.PILLOW)
+    examples = prepare_all(data.images, data.source, preparation, range(SIZE), workers=1, ahead=1)
+    return np.stack([example.input for example in examples])
 
 
 def expected(store):
-    """The answers of a plain loop."""
+    """The scores of a plain loop."""
     return linear(inputs(store))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("batch", [1, 3, 16, 100])
-def test_answers_are_those_of_a_plain_loop(store, batch, workers):
-    told = []
-    found, _ = run(store, Toy(), batch=batch, workers=workers, keep_scores=True, told=told)
+def test_predictions_are_those_of_a_plain_loop(store, batch, workers):
+    advances = []
+    part, _ = run(store, Toy(), batch=batch, workers=workers, keep_scores=True, advances=advances)
     scores = expected(store)
-    np.testing.assert_array_equal(found.classes[:, 0], scores.argmax(axis=1))
-    np.testing.assert_allclose(found.scores[:, 0], scores.max(axis=1), atol=1e-5)
-    np.testing.assert_allclose(found.full_scores, scores, rtol=1e-3, atol=1e-3)
-    assert found.full_scores.dtype == np.float16
-    assert sum(told) == SIZE
+    np.testing.assert_array_equal(part.classes[:, 0], scores.argmax(axis=1))
+    np.testing.assert_allclose(part.scores[:, 0], scores.max(axis=1), atol=1e-5)
+    np.testing.assert_allclose(part.full_scores, scores, rtol=1e-3, atol=1e-3)
+    assert part.full_scores.dtype == np.float16
+    assert sum(advances) == SIZE
 
 
-def test_a_batch_ends_with_its_part(store):
+def test_batches_end_with_their_part(store):
     model = Toy()
     run(store, model, batch=12)
     assert model.batches == [12, 4, 12, 4, 8]
 
 
 def test_images_are_prepared_while_the_model_computes(store):
-    images = Counted(asked(store).images)
+    images = Counted(prediction_input(store).images)
     seen = []
 
     def scores(batch):
@@ -89,7 +89,7 @@ def test_images_are_prepared_while_the_model_computes(store):
     assert seen == [True] * 10
 
 
-def test_several_threads_may_ask_at_once(store):
+def test_parts_may_be_requested_by_several_threads(store):
     """Each gets its own parts, and the model computes one batch at a time."""
     busy, together = threading.Lock(), []
 
@@ -100,62 +100,70 @@ def test_several_threads_may_ask_at_once(store):
         return linear(batch)
 
     ran = PredictionEngine(Toy(scores), EngineOptions(keep_scores=True))
-    of, ranges = asked(store), [range(start, start + 8) for start in range(0, SIZE, 8)]
+    data, ranges = prediction_input(store), [range(start, start + 8) for start in range(0, SIZE, 8)]
 
-    def part(positions):
-        (one,) = ran.parts(of, [positions], batch=2, progress=lambda _: None)
-        return one
+    def predict_range(positions):
+        (part,) = ran.parts(data, [positions], batch=2, progress=lambda _: None)
+        return part
 
     with ThreadPoolExecutor(5) as pool:
-        found = list(pool.map(part, ranges))
+        parts = list(pool.map(predict_range, ranges))
     assert len(together) == 20 and not any(together)
-    np.testing.assert_array_equal(np.concatenate([one.classes[:, 0] for one in found]), expected(store).argmax(axis=1))
-    assert [one.start for one in found] == [0, 8, 16, 24, 32]
+    np.testing.assert_array_equal(
+        np.concatenate([part.classes[:, 0] for part in parts]), expected(store).argmax(axis=1)
+    )
+    assert [part.start for part in parts] == [0, 8, 16, 24, 32]
 
 
-def test_only_what_is_wanted_is_read(store):
-    images = Counted(asked(store).images)
+def test_only_requested_images_are_read(store):
+    images = Counted(prediction_input(store).images)
     ran = PredictionEngine(Toy(), EngineOptions())
-    late, early = ran.parts(asked(store, images), [range(30, 34), range(3, 5)], batch=8, progress=lambda _: None)
+    late, early = ran.parts(
+        prediction_input(store, images), [range(30, 34), range(3, 5)], batch=8, progress=lambda _: None
+    )
     assert (late.start, len(late), early.start, len(early), images.count) == (30, 4, 3, 2, 6)
     np.testing.assert_array_equal(late.classes[:, 0], expected(store)[30:34].argmax(axis=1))
 
 
-def test_the_card_says_what_makes_the_images_ready():
+def test_metadata_includes_the_resizer():
     model = Toy()
-    card = PredictionEngine(model, EngineOptions()).card
-    assert card.runtime == f"toy, images by {Resizer.PILLOW.runtime}"
-    assert (card.spec, card.class_space, card.preprocessing) == (model.spec, model.class_space, model.preprocessing)
-    assert model.card.runtime == "toy"
+    metadata = PredictionEngine(model, EngineOptions()).metadata
+    assert metadata.runtime == f"toy, images by {Resizer.PILLOW.runtime}"
+    assert (metadata.spec, metadata.class_space, metadata.preprocessing) == (
+        model.spec,
+        model.class_space,
+        model.preprocessing,
+    )
+    assert model.metadata.runtime == "toy"
 
 
 @pytest.mark.parametrize(
-    ("how", "batch"),
+    ("options", "batch"),
     [(EngineOptions(batch=7), 7), (EngineOptions(batch=7, memory=1), 7), (EngineOptions(memory=3), 30)],
 )
-def test_a_stated_batch_is_not_measured(monkeypatch, how, batch):
-    monkeypatch.setattr(engine, "fitting_batch", lambda _, budget: 10 * budget)
-    assert PredictionEngine(Toy(), how).find_batch() == batch
+def test_given_batch_size_is_not_measured(monkeypatch, options, batch):
+    monkeypatch.setattr(engine, "find_batch_size", lambda _, budget: 10 * budget)
+    assert PredictionEngine(Toy(), options).find_batch_size() == batch
 
 
 class TestMemory:
-    @pytest.mark.parametrize("trouble", [OutOfMemory, MemoryError])
-    def test_a_batch_too_large_is_halved_and_so_are_those_that_follow(self, store, trouble):
+    @pytest.mark.parametrize("error", [OutOfMemory, MemoryError])
+    def test_batch_that_does_not_fit_is_halved_and_later_ones_too(self, store, error):
         def scores(batch):
             if len(batch) > 3:
-                raise trouble("too much")
+                raise error("too much")
             return linear(batch)
 
         model = Toy(scores)
-        found, ran = run(store, model, batch=16)
-        np.testing.assert_array_equal(found.classes[:, 0], expected(store).argmax(axis=1))
+        part, ran = run(store, model, batch=16)
+        np.testing.assert_array_equal(part.classes[:, 0], expected(store).argmax(axis=1))
         assert model.batches[:7] == [16, 8, 4, 2, 2, 4, 2]
         assert set(model.batches[-6:]) == {2}
         model.batches.clear()
-        list(ran.parts(asked(store), [range(0, 8)], batch=16, progress=lambda _: None))
+        list(ran.parts(prediction_input(store), [range(0, 8)], batch=16, progress=lambda _: None))
         assert model.batches == [2] * 4
 
-    def test_a_batch_of_one_that_does_not_fit_is_told(self, store):
+    def test_batch_of_one_that_does_not_fit_is_an_error(self, store):
         def scores(_):
             raise OutOfMemory
 
@@ -180,12 +188,12 @@ class TestBadModels:
             (lambda _: None, r"toy returned object of shape \(\)"),
         ],
     )
-    def test_scores_that_are_none_are_told(self, store, scores, message):
+    def test_invalid_scores_are_an_error(self, store, scores, message):
         with pytest.raises(ModelError, match=message):
             run(store, Toy(scores), batch=4, keep_scores=True)
 
     @pytest.mark.parametrize("error", [ValueError("first\nsecond"), InputError("first"), RuntimeError("first")])
-    def test_whatever_a_model_raises_is_one_line_with_model_and_examples(self, store, error):
+    def test_errors_of_a_model_are_one_line_with_model_and_examples(self, store, error):
         def scores(_):
             raise error
 
@@ -197,15 +205,15 @@ class TestBadModels:
         with pytest.raises(ModelError, match=r"toy failed on example 'x000\.png': "):
             run(store, Toy(scores), batch=1)
 
-    def test_an_adapters_own_line_is_not_said_twice(self, store):
+    def test_error_that_names_the_model_is_not_prefixed(self, store):
         def scores(_):
-            raise InputError("toy gave nothing")
+            raise InputError("toy returned nothing")
 
-        with pytest.raises(ModelError, match=r"^toy gave nothing \(example 'x000.png'\)$"):
+        with pytest.raises(ModelError, match=r"^toy returned nothing \(example 'x000.png'\)$"):
             run(store, Toy(scores), batch=1)
 
     @pytest.mark.parametrize("stop", [ValueError, KeyboardInterrupt])
-    def test_earlier_parts_are_kept(self, store, stop):
+    def test_error_keeps_earlier_parts(self, store, stop):
         def scores(batch):
             if len(model.batches) == 6:
                 raise stop
@@ -216,33 +224,33 @@ class TestBadModels:
             run(store, model, batch=4)
         assert parts(store, model).missing() == [range(16, 32), range(32, 40)]
 
-    def test_a_class_may_be_ruled_out(self, store):
-        found, _ = run(store, Toy(lambda b: np.where(np.arange(10) > 6, -np.inf, linear(b))), keep_scores=True)
-        assert found.classes.max() == 6
-        assert np.isneginf(found.full_scores[:, 7:]).all()
+    def test_minus_infinity_rules_out_a_class(self, store):
+        part, _ = run(store, Toy(lambda b: np.where(np.arange(10) > 6, -np.inf, linear(b))), keep_scores=True)
+        assert part.classes.max() == 6
+        assert np.isneginf(part.full_scores[:, 7:]).all()
 
 
-def test_fewer_classes_than_are_stored(store):
+def test_fewer_classes_than_stored_k(store):
     space = CIFAR.subset("pets", [3, 5, 7])
-    found, _ = run(store, Toy(lambda b: linear(b)[:, :3], space=space))
-    assert found.classes.shape == (SIZE, 3)
+    part, _ = run(store, Toy(lambda b: linear(b)[:, :3], space=space))
+    assert part.classes.shape == (SIZE, 3)
 
 
-def test_an_unreadable_image_has_no_answer_and_changes_no_other(store, tmp_path):
+def test_unreadable_image_has_no_prediction_and_affects_no_other(store, tmp_path):
     whole, _ = run(store, Toy(name="whole"), keep_scores=True)
     gone = [1, 16, 17, 39]
     test_set = store.test_set("noise")
     for position in gone:
         path = tmp_path / "images" / store.images(test_set).locations[position]
         path.unlink()
-    found, _ = run(store, Toy(), keep_scores=True, batch=2)
-    assert sorted(found.unreadable) == gone
+    part, _ = run(store, Toy(), keep_scores=True, batch=2)
+    assert sorted(part.unreadable) == gone
     rest = np.setdiff1d(np.arange(SIZE), gone)
-    assert (found.classes[gone] == NO_ANSWER).all() and np.isnan(found.full_scores[gone].astype(float)).all()
-    np.testing.assert_array_equal(found.classes[rest], whole.classes[rest])
+    assert (part.classes[gone] == NO_ANSWER).all() and np.isnan(part.full_scores[gone].astype(float)).all()
+    np.testing.assert_array_equal(part.classes[rest], whole.classes[rest])
 
 
-def test_a_place_that_goes_while_it_runs_keeps_earlier_parts(store, tmp_path):
+def test_missing_image_folder_keeps_earlier_parts(store, tmp_path):
     def scores(batch):
         if len(model.batches) == 5:
             (tmp_path / "images").rename(tmp_path / "elsewhere")
@@ -255,36 +263,38 @@ def test_a_place_that_goes_while_it_runs_keeps_earlier_parts(store, tmp_path):
 
 
 @pytest.mark.parametrize("spoilt", [lambda p: p[::-1], lambda p: p[:-1], lambda p: p[:1] * 40])
-def test_exactly_once_is_checked(store, monkeypatch, spoilt):
+def test_examples_out_of_order_are_an_error(store, monkeypatch, spoilt):
     real = engine.prepare_all
 
-    def prepare_wrongly(images, source, preparing, positions, **options):
-        return (one for one in real(images, source, preparing, spoilt(list(positions)), **options))
+    def prepare_wrongly(images, source, preparation, positions, **options):
+        yield from real(images, source, preparation, spoilt(list(positions)), **options)
 
     monkeypatch.setattr(engine, "prepare_all", prepare_wrongly)
-    with pytest.raises(StoreError, match="out of order: this is a defect"):
+    with pytest.raises(StoreError, match="out of order: this is a bug in regrade"):
         run(store, Toy())
 
 
 @pytest.mark.parametrize(
-    ("how", "examples", "processes"),
+    ("options", "examples", "processes"),
     [
-        (EngineOptions(workers=8), WORTH_PROCESSES, True),
-        (EngineOptions(workers=8), WORTH_PROCESSES - 1, False),
-        (EngineOptions(workers=MOST_THREADS), WORTH_PROCESSES, False),
-        (EngineOptions(workers=8, resizer=Resizer.GPU), WORTH_PROCESSES, False),
+        (EngineOptions(workers=8), MIN_EXAMPLES_FOR_PROCESSES, True),
+        (EngineOptions(workers=8), MIN_EXAMPLES_FOR_PROCESSES - 1, False),
+        (EngineOptions(workers=MAX_THREADS), MIN_EXAMPLES_FOR_PROCESSES, False),
+        (EngineOptions(workers=8, resizer=Resizer.GPU), MIN_EXAMPLES_FOR_PROCESSES, False),
     ],
 )
-def test_processes_prepare_images_where_it_pays(store, monkeypatch, how, examples, processes):
-    """Never the few that are shipped to a worker of a cluster: processes would look for them on the disk."""
+def test_processes_prepare_images_if_there_are_many(store, monkeypatch, options, examples, processes):
+    """Never for the few images shipped to a worker of a cluster: processes would read them from the disk."""
     seen = {}
 
-    def watched(*_, **options):
+    def record(*_, **options):
         seen.update(options)
-        return (one for one in ())
+        yield from ()
 
-    monkeypatch.setattr(engine, "prepare_all", watched)
+    monkeypatch.setattr(engine, "prepare_all", record)
     with pytest.raises(StoreError, match="out of order"):
-        list(PredictionEngine(Toy(), how).parts(asked(store), [range(examples)], batch=8, progress=print))
+        list(
+            PredictionEngine(Toy(), options).parts(prediction_input(store), [range(examples)], batch=8, progress=print)
+        )
     assert seen["processes"] is processes
-    assert seen["workers"] == (8 if processes else MOST_THREADS)
+    assert seen["workers"] == (8 if processes else MAX_THREADS)

@@ -1,4 +1,4 @@
-"""Features beside the answers: of every image that has one, in half precision, whatever happens in between."""
+"""Features are stored with the predictions, in half precision, also by resumed runs."""
 
 from dataclasses import replace
 
@@ -26,8 +26,8 @@ def store(tmp_path):
 
 def stored(store) -> dict[str, bytes]:
     folder = store.prediction_folder("noise", "toy")
-    others = ("manifest.json", "fingerprints.npy")  # they tell when the run was, and when the images were written
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in others}
+    dated = ("manifest.json", "fingerprints.npy")  # they contain the time of the run and of the image files
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in dated}
 
 
 def features_of(store) -> np.ndarray:
@@ -48,7 +48,7 @@ def whole(store):
     return ((np.stack(images).mean(axis=(1, 2)) / 255 - 0.5) / 0.5).astype(np.float32)
 
 
-def test_they_are_stored_for_every_image_in_half_precision(store, whole):
+def test_features_are_stored_for_every_image_in_half_precision(store, whole):
     pair = predict(store, Toy(features=colors), store.test_set("noise"), SMALL)
     features = features_of(store)
     assert pair.examples == SIZE
@@ -60,38 +60,39 @@ def test_they_are_stored_for_every_image_in_half_precision(store, whole):
     assert set(stored(store)) == {"topk.parquet", "features.npy"}
 
 
-def test_answers_are_the_same_with_and_without(store, tmp_path):
-    other = noisy(tmp_path / "other", SIZE)
+def test_predictions_are_the_same_with_and_without_features(store, tmp_path):
+    plain_store = noisy(tmp_path / "plain", SIZE)
     predict(store, Toy(features=colors), store.test_set("noise"), replace(SMALL, keep_scores=True))
-    predict(other, Toy(features=colors), other.test_set("noise"), EngineOptions(batch=4, part_size=8, keep_scores=True))
-    both, plain = stored(store), stored(other)
+    options = EngineOptions(batch=4, part_size=8, keep_scores=True)
+    predict(plain_store, Toy(features=colors), plain_store.test_set("noise"), options)
+    both, plain = stored(store), stored(plain_store)
     assert set(both) - set(plain) == {"features.npy"}
     assert {name: both[name] for name in plain} == plain
 
 
 @pytest.mark.parametrize("batch", [1, 3, 8, 100])
 @pytest.mark.parametrize("part_size", [5, 16, 64])
-def test_neither_batch_nor_part_changes_them(store, whole, batch, part_size):
-    how = EngineOptions(batch=batch, part_size=part_size, keep_features=True)
-    predict(store, Toy(features=colors), store.test_set("noise"), how)
+def test_features_do_not_depend_on_batch_or_part_size(store, whole, batch, part_size):
+    options = EngineOptions(batch=batch, part_size=part_size, keep_features=True)
+    predict(store, Toy(features=colors), store.test_set("noise"), options)
     np.testing.assert_allclose(features_of(store), whole, atol=1e-3)
 
 
-class TestGoingOn:
+class TestResume:
     @pytest.mark.parametrize("after", [0, 2, 5, 7])
     @pytest.mark.parametrize("gone", [(), range(8), range(16, 24), (3, 20, 39)], ids=str)
     def test_same_bytes_as_an_undisturbed_run(self, store, tmp_path, after, gone):
         test_set = store.test_set("noise")
-        other = noisy(tmp_path / "other", SIZE)
-        for one in (store, other):
-            spoil(one, gone)
-        predict(other, Toy(features=colors), test_set, ANY_SHARE)
+        undisturbed = noisy(tmp_path / "undisturbed", SIZE)
+        for spoiled in (store, undisturbed):
+            spoil(spoiled, gone)
+        predict(undisturbed, Toy(features=colors), test_set, ANY_SHARE)
         with pytest.raises(ModelError, match="the plug was pulled"):
             predict(store, failing(after, features=colors), test_set, ANY_SHARE)
         assert predict(store, Toy(features=colors), test_set, ANY_SHARE).unreadable.keys() == {
             test_set.ids[position] for position in gone
         }
-        assert stored(store) == stored(other)
+        assert stored(store) == stored(undisturbed)
 
     def test_parts_without_features_are_of_another_plan(self, store):
         test_set = store.test_set("noise")
@@ -99,7 +100,7 @@ class TestGoingOn:
             predict(store, failing(6, features=colors), test_set, replace(SMALL, keep_features=False))
         assert predict(store, Toy(features=colors), test_set, SMALL).resumed == 0
 
-    def test_stored_without_they_are_missed(self, store):
+    def test_predictions_stored_without_features_are_an_error(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(features=colors), test_set, replace(SMALL, keep_features=False))
         model = Toy(features=colors)
@@ -107,13 +108,13 @@ class TestGoingOn:
             predict(store, model, test_set, SMALL)
         assert model.batches == []
 
-    def test_stored_with_they_serve_one_who_does_not_ask(self, store):
+    def test_predictions_stored_with_features_are_reused(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(features=colors), test_set, SMALL)
-        for how in (SMALL, replace(SMALL, keep_features=False)):
-            assert predict(store, Toy(features=colors), test_set, how).already
+        for options in (SMALL, replace(SMALL, keep_features=False)):
+            assert predict(store, Toy(features=colors), test_set, options).already
 
-    def test_another_width_since_the_last_run_is_told(self, store):
+    def test_another_width_since_the_last_run_is_an_error(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="the plug was pulled"):
             predict(store, failing(6, features=colors), test_set, SMALL)
@@ -123,31 +124,31 @@ class TestGoingOn:
 
 
 class TestUnreadable:
-    """A image without an answer has no features either: its row is not a number."""
+    """An image without a prediction has no features either: its row is NaN."""
 
     @settings(max_examples=25, deadline=None)
     @given(gone=st.sets(st.integers(0, SIZE - 1), max_size=SIZE - 1), part_size=st.sampled_from([1, 4, 8, 40]))
-    def test_wherever_they_are(self, tmp_path_factory, gone, part_size):
+    def test_unreadable_images_have_nan_features(self, tmp_path_factory, gone, part_size):
         store = noisy(tmp_path_factory.mktemp("set"), SIZE)
         spoil(store, gone)
-        how = EngineOptions(4, part_size=part_size, keep_features=True, allow_unreadable=1)
-        predict(store, Toy(features=colors), store.test_set("noise"), how)
+        options = EngineOptions(4, part_size=part_size, keep_features=True, allow_unreadable=1)
+        predict(store, Toy(features=colors), store.test_set("noise"), options)
         features = np.asarray(features_of(store), dtype=float)
         assert features.shape == (SIZE, 3)
         assert set(np.flatnonzero(np.isnan(features).all(axis=1))) == gone
         assert set(np.flatnonzero(np.isnan(features).any(axis=1))) == gone
 
     @pytest.mark.parametrize("gone", [range(8), range(8, 16), range(16, 24), range(32, 40), range(24)], ids=str)
-    def test_a_whole_part_of_them(self, store, whole, gone):
+    def test_unreadable_part_has_nan_features(self, store, whole, gone):
         spoil(store, gone)
-        how = replace(SMALL, keep_scores=True, allow_unreadable=1)
-        predict(store, Toy(features=colors), store.test_set("noise"), how)
+        options = replace(SMALL, keep_scores=True, allow_unreadable=1)
+        predict(store, Toy(features=colors), store.test_set("noise"), options)
         features = np.asarray(features_of(store))
         rest = np.setdiff1d(np.arange(SIZE), gone)
         assert np.isnan(features[gone]).all()
         np.testing.assert_allclose(features[rest], whole[rest], atol=1e-3)
 
-    def test_all_of_them(self, store):
+    def test_no_readable_image_gives_no_features(self, store):
         spoil(store, range(SIZE))
         pair = predict(store, Toy(features=colors), store.test_set("noise"), ANY_SHARE)
         assert len(pair.unreadable) == SIZE and features_of(store) is None
@@ -157,7 +158,7 @@ class TestUnreadable:
 
 
 class TestMemory:
-    def test_a_batch_too_large_is_halved_and_features_keep_their_order(self, store, whole):
+    def test_halved_batches_keep_the_order_of_features(self, store, whole):
         def features(batch):
             if len(batch) > 3:
                 raise OutOfMemory
@@ -168,7 +169,7 @@ class TestMemory:
 
 
 class TestBadModels:
-    def test_a_model_that_has_none_is_told_with_what_to_leave_out(self, store):
+    def test_model_without_features_is_an_error(self, store):
         with pytest.raises(ModelError) as raised:
             predict(store, Toy(), store.test_set("noise"), SMALL)
         assert str(raised.value) == (
@@ -201,23 +202,23 @@ class TestBadModels:
             ),
         ],
     )
-    def test_features_that_are_none_are_told(self, store, features, message):
+    def test_invalid_features_are_an_error(self, store, features, message):
         with pytest.raises(ModelError, match=message):
             predict(store, Toy(features=features), store.test_set("noise"), SMALL)
         assert store.model_names("noise") == ()
 
     @pytest.mark.parametrize("largest", [65504, -65504])
-    def test_the_largest_half_precision_number_is_still_one(self, store, largest):
+    def test_largest_half_precision_number_is_accepted(self, store, largest):
         predict(store, Toy(features=lambda b: np.full((len(b), 2), largest, float)), store.test_set("noise"), SMALL)
         assert (features_of(store) == largest).all()
 
-    def test_lists_will_do(self, store, whole):
+    def test_lists_are_accepted(self, store, whole):
         model = Toy(lambda batch: linear(batch).tolist(), lambda batch: colors(batch).tolist())
         predict(store, model, store.test_set("noise"), SMALL)
         np.testing.assert_allclose(features_of(store), whole, atol=1e-3)
 
     @pytest.mark.parametrize("later", [4, 9], ids=["within a part", "in another part"])
-    def test_another_width_as_it_runs_is_told(self, store, later):
+    def test_another_width_during_the_run_is_an_error(self, store, later):
         def features(batch):
             return colors(batch)[:, : 3 if len(model.batches) < later else 2]
 
@@ -226,28 +227,28 @@ class TestBadModels:
             predict(store, model, store.test_set("noise"), SMALL)
 
     @pytest.mark.parametrize("scores", [lambda b: linear(b)[:, :9], lambda b: np.full((len(b), 10), np.nan)])
-    def test_scores_are_checked_as_without(self, store, scores):
+    def test_scores_are_checked_too(self, store, scores):
         with pytest.raises(ModelError, match=r"of shape \(4, 9\)|not finite"):
             predict(store, Toy(scores, colors), store.test_set("noise"), SMALL)
 
 
-def test_without_being_asked_a_model_is_not_asked(store):
-    model = Toy(features=lambda _: pytest.fail("no one wants them"))
+def test_features_are_not_computed_unless_kept(store):
+    model = Toy(features=lambda _: pytest.fail("features are computed"))
     predict(store, model, store.test_set("noise"), replace(SMALL, keep_features=False))
     assert features_of(store) is None
 
 
-def test_a_part_says_what_it_has(store):
+def test_part_without_readable_images_has_no_features(store):
     test_set = store.test_set("noise")
     source = store.images(test_set)
     spoil(store, [*range(8), 9])
-    asked = PredictionInput(test_set.ids, source, open_images(source))
+    inputs = PredictionInput(test_set.ids, source, open_images(source))
     ran = PredictionEngine(Toy(features=colors), SMALL)
-    none, some = ran.parts(asked, [range(0, 8), range(8, 16)], batch=4, progress=lambda _: None)
-    assert none.features is None and len(none.unreadable) == 8
-    assert some.features.shape == (8, 3) and np.isnan(some.features[1]).all() and list(some.unreadable) == [9]
+    empty, partly = ran.parts(inputs, [range(0, 8), range(8, 16)], batch=4, progress=lambda _: None)
+    assert empty.features is None and len(empty.unreadable) == 8
+    assert partly.features.shape == (8, 3) and np.isnan(partly.features[1]).all() and list(partly.unreadable) == [9]
 
 
-def test_the_base_model_has_none():
+def test_base_model_has_no_features():
     with pytest.raises(InputError, match=r"^toy gives no features: leave out --keep features$"):
         Toy().scores_and_features(np.zeros((1, 3, 8, 8)))

@@ -1,4 +1,4 @@
-"""Other images under the same paths are noticed, by resumed runs and where predictions are stored already."""
+"""Changed images under the same paths are noticed, by resumed runs and with stored predictions."""
 
 import os
 import shutil
@@ -53,14 +53,14 @@ def exchange_in_disguise(path):
 
 
 class TestStored:
-    def test_predict_refuses_an_image_of_the_same_size_and_time(self, store):
+    def test_predict_rejects_a_changed_image_of_the_same_size_and_time(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         exchange_in_disguise(path_of(store, 7))
         with pytest.raises(AlreadyStored, match="1 image of noise changed after toy was run"):
             predict(store, Toy(), test_set, SMALL)
 
-    def test_predict_refuses_changed_images(self, store):
+    def test_predict_rejects_changed_images(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         for position in (7, 30):
@@ -73,7 +73,7 @@ class TestStored:
         assert test_set.ids[7] in message and "remove " in message and "/noise/toy" in message
         assert model.batches == []
 
-    def test_predict_accepts_files_written_anew_with_the_same_content(self, store):
+    def test_predict_accepts_rewritten_files_with_the_same_content(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         for position in range(40):
@@ -94,7 +94,7 @@ class TestStored:
         assert predict(store, Toy(), test_set, SMALL).already
         assert opened[0].count == 1
 
-    def test_predict_accepts_images_that_are_away(self, store, tmp_path):
+    def test_predict_accepts_missing_images(self, store, tmp_path):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         path_of(store, 3).unlink()
@@ -106,8 +106,8 @@ class TestStored:
         (tmp_path / "images").mkdir()
         pair = predict(store, Toy(), test_set, SMALL)
         assert pair.already and pair.images_away
-        told = "no image of noise could be compared with those that toy was run on: they are not where they were"
-        assert told in Run((pair,)).table().notes
+        note = "the images of noise are missing, so they were not compared with those that toy was run on"
+        assert note in Run((pair,)).table().notes
 
     def test_predict_leaves_images_that_were_unreadable_to_a_retry(self, store):
         test_set, path = store.test_set("noise"), path_of(store, 3)
@@ -124,7 +124,7 @@ class StampedAndCounted(Counted):
 
 
 class TestResume:
-    def test_predict_refuses_changed_images_of_an_earlier_run(self, store):
+    def test_predict_rejects_changed_images_of_an_earlier_run(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="plug"):
             predict(store, failing(6), test_set, SMALL)
@@ -135,13 +135,13 @@ class TestResume:
         with pytest.raises(StoreError) as caught:
             predict(store, model, test_set, SMALL)
         message = str(caught.value)
-        assert message.startswith("2 images of noise changed after the run that was stopped, for instance ")
+        assert message.startswith("2 images of noise changed after the interrupted run, for instance ")
         assert test_set.ids[2] in message and f"remove {store.root / '.partial' / 'noise' / 'toy'}" in message
         assert model.batches == [] and store.model_names("noise") == ()
         shutil.rmtree(store.root / ".partial" / "noise" / "toy")
         assert predict(store, Toy(), test_set, SMALL).resumed == 0
 
-    def test_predict_goes_on_with_files_written_anew(self, store):
+    def test_predict_resumes_with_rewritten_files(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="plug"):
             predict(store, failing(6), test_set, SMALL)
@@ -214,9 +214,9 @@ def test_fingerprints_are_the_same_from_threads_and_processes(tmp_path, monkeypa
     from regrade.predict import engine
 
     stored = []
-    monkeypatch.setattr(engine, "MOST_THREADS", 1)
+    monkeypatch.setattr(engine, "MAX_THREADS", 1)
     for name, most in (("threads", 2000), ("processes", 1)):
-        monkeypatch.setattr(engine, "WORTH_PROCESSES", most)
+        monkeypatch.setattr(engine, "MIN_EXAMPLES_FOR_PROCESSES", most)
         folder = tmp_path / name
         store = noisy(folder)
         predict(store, Toy(), store.test_set("noise"), replace(SMALL, workers=2))

@@ -1,4 +1,4 @@
-"""Measured accuracies beside published ones."""
+"""Measured accuracies are compared with published ones."""
 
 import pytest
 
@@ -16,17 +16,17 @@ def grade(**accuracies: float) -> Grade:
     return Grade("imagenet-val", None, None, None, rows, ())
 
 
-FIGURES = PublishedAccuracies("imagenet-val", "a card", {"good": (0.75,), "off": (0.80, 0.81), "absent": (0.5,)})
+PUBLISHED = PublishedAccuracies("imagenet-val", "a card", {"good": (0.75,), "off": (0.80, 0.81), "absent": (0.5,)})
 
 
-def test_what_is_far_from_its_published_figure_is_named():
-    found = check_published(grade(good=0.756, off=0.70, unknown=0.3), [FIGURES])
-    assert found.published == {"good": (0.75,), "off": (0.80, 0.81)}
-    assert len(found.warnings) == 1 and found.warnings[0].startswith("off: ")
-    assert [row[0] for row in found.table().rows] == ["good", "off"]
+def test_check_published_warns_about_a_distant_accuracy():
+    check = check_published(grade(good=0.756, off=0.70, unknown=0.3), [PUBLISHED])
+    assert check.published == {"good": (0.75,), "off": (0.80, 0.81)}
+    assert len(check.warnings) == 1 and check.warnings[0].startswith("off: ")
+    assert [row[0] for row in check.table().rows] == ["good", "off"]
 
 
-def test_figures_of_another_test_set_do_not_count():
-    other = PublishedAccuracies("imagenet-a", "a card", {"good": (0.75,)})
+def test_check_published_ignores_other_test_sets():
+    elsewhere = PublishedAccuracies("imagenet-a", "a card", {"good": (0.75,)})
     with pytest.raises(InputError, match="--published"):
-        check_published(grade(good=0.75), [other])
+        check_published(grade(good=0.75), [elsewhere])

@@ -1,4 +1,4 @@
-"""A network trained here on MNIST: the same answers from every form in which its images may come."""
+"""A network trained on MNIST: the same predictions from every format of its images."""
 
 import importlib.util
 import io
@@ -11,7 +11,7 @@ from PIL import Image
 from skipping import skip
 
 import regrade
-from regrade.models import Exported
+from regrade.models import OnnxExport
 from regrade.predict import runtime_choice
 
 TESTED = 300
@@ -117,46 +117,46 @@ def as_arrays(folder: Path, pixels, labels) -> Path:
 FORMS = {"folder": as_folder, "manifest": as_manifest, "tar": as_tar, "arrays": as_arrays}
 
 
-def test_the_same_answers_from_every_form(mnist, model, tmp_path):
+def test_predictions_are_the_same_from_every_format(mnist, model, tmp_path):
     workspace = regrade.init(tmp_path / "W")
     pixels, labels = mnist[0][:TESTED], mnist[1][:TESTED]
     for name, write in FORMS.items():
         workspace.add_test_set(name, write(tmp_path, pixels, labels), classes="digits")
     run = workspace.predict([f"torch:{model}:digits"], test_sets=list(FORMS), keep=["scores"])
     assert [pair.examples for pair in run.pairs] == [TESTED] * 4 and run.unreadable == 0
-    found = {}
+    by_format = {}
     for name in FORMS:
         test_set = workspace.store.test_set(name)
         predictions = workspace.store.predictions(test_set, f"torch:{model}:digits")
         order = np.argsort([int(Path(example).stem) for example in test_set.ids])
         np.testing.assert_array_equal(test_set.labels[order], labels)
-        found[name] = (predictions.top1[order], np.asarray(predictions.full_scores)[order])
+        by_format[name] = (predictions.top1[order], np.asarray(predictions.full_scores)[order])
     for name in ("manifest", "tar", "arrays"):
-        np.testing.assert_array_equal(found[name][0], found["folder"][0])
-        np.testing.assert_allclose(found[name][1], found["folder"][1], atol=2e-2)
-    np.testing.assert_array_equal(found["tar"][1], found["manifest"][1])  # in the same order: the same bits
-    np.testing.assert_array_equal(found["arrays"][1], found["manifest"][1])
+        np.testing.assert_array_equal(by_format[name][0], by_format["folder"][0])
+        np.testing.assert_allclose(by_format[name][1], by_format["folder"][1], atol=2e-2)
+    np.testing.assert_array_equal(by_format["tar"][1], by_format["manifest"][1])  # in the same order: the same bits
+    np.testing.assert_array_equal(by_format["arrays"][1], by_format["manifest"][1])
     for name in FORMS:
-        assert workspace.grade(name).rows[0].top1.value == (found["folder"][0] == labels).mean() > 0.9
+        assert workspace.grade(name).rows[0].top1.value == (by_format["folder"][0] == labels).mean() > 0.9
 
 
 @pytest.mark.parametrize("batch", [1, 7, 64, 300])
-def test_the_batch_changes_nothing(mnist, model, tmp_path, batch):
+def test_predictions_do_not_depend_on_the_batch_size(mnist, model, tmp_path, batch):
     workspace = regrade.init(tmp_path / "W")
     workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
     name = f"torch:{model}:digits"
-    found = []
+    runs = []
     for size in (32, batch):
         run = workspace.predict([name], test_sets=["arrays"], batch=size)
         assert "onnxruntime" in run.pairs[0].runtime and "exported from torch" in run.pairs[0].runtime
-        found.append(workspace.store.predictions(workspace.store.test_set("arrays"), name))
+        runs.append(workspace.store.predictions(workspace.store.test_set("arrays"), name))
         folder = workspace.store.prediction_folder("arrays", name)
-        folder.rename(tmp_path / f"{size}-{len(found)}")
-    np.testing.assert_array_equal(found[0].top1, found[1].top1)
-    np.testing.assert_allclose(found[0].scores, found[1].scores, rtol=1e-5, atol=1e-5)
+        folder.rename(tmp_path / f"{size}-{len(runs)}")
+    np.testing.assert_array_equal(runs[0].top1, runs[1].top1)
+    np.testing.assert_allclose(runs[0].scores, runs[1].scores, rtol=1e-5, atol=1e-5)
 
 
-def test_scores_are_the_last_layer_of_the_features(mnist, model, tmp_path):
+def test_stored_features_are_the_input_of_the_last_layer(mnist, model, tmp_path):
     """What is stored, in half precision, is enough to train the last layer anew."""
     import torch
 
@@ -164,24 +164,26 @@ def test_scores_are_the_last_layer_of_the_features(mnist, model, tmp_path):
     workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
     run = workspace.predict([f"torch:{model}:digits"], test_sets=["arrays"], keep=["scores", "features"])
     assert "onnxruntime" in run.pairs[0].runtime
-    found = workspace.store.predictions(workspace.store.test_set("arrays"), f"torch:{model}:digits")
+    predictions = workspace.store.predictions(workspace.store.test_set("arrays"), f"torch:{model}:digits")
     state = torch.load(model.with_name("digits.pt"))
-    scores = found.features.astype(np.float32) @ state["5.weight"].numpy().T + state["5.bias"].numpy()
-    assert found.features.shape == (TESTED, 256)
-    np.testing.assert_allclose(scores, found.full_scores, rtol=2e-2, atol=2e-2)
-    assert (scores.argmax(axis=1) == found.top1).mean() > 0.99
+    scores = predictions.features.astype(np.float32) @ state["5.weight"].numpy().T + state["5.bias"].numpy()
+    assert predictions.features.shape == (TESTED, 256)
+    np.testing.assert_allclose(scores, predictions.full_scores, rtol=2e-2, atol=2e-2)
+    assert (scores.argmax(axis=1) == predictions.top1).mean() > 0.99
 
 
 def test_torch_and_onnxruntime_store_the_same_features(mnist, model, tmp_path, monkeypatch):
 
     workspace = regrade.init(tmp_path / "W")
     workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
-    name, found = f"torch:{model}:digits", {}
+    name, features = f"torch:{model}:digits", {}
     for runtime in ("onnxruntime", "torch"):
         if runtime == "torch":
-            monkeypatch.setattr(runtime_choice, "as_onnx", lambda *_, **__: Exported(None, "it is switched off"))
+            monkeypatch.setattr(
+                runtime_choice, "export_to_onnx", lambda *_, **__: OnnxExport(None, "it is switched off")
+            )
         run = workspace.predict([name], test_sets=["arrays"], keep=["features"])
         assert run.pairs[0].runtime.startswith(runtime)
-        found[runtime] = np.asarray(workspace.store.predictions(workspace.store.test_set("arrays"), name).features)
+        features[runtime] = np.asarray(workspace.store.predictions(workspace.store.test_set("arrays"), name).features)
         workspace.store.prediction_folder("arrays", name).rename(tmp_path / runtime)
-    np.testing.assert_allclose(found["torch"], found["onnxruntime"], rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(features["torch"], features["onnxruntime"], rtol=2e-3, atol=2e-3)

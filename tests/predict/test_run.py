@@ -1,4 +1,4 @@
-"""One pair into the store: what is missing, nothing twice, and nothing of another plan."""
+"""Predicting one model on one test set: only missing examples are computed, and only matching parts are reused."""
 
 import importlib.util
 import shutil
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import PIL
 import pytest
-from predicting import CIFAR, RECIPE, Toy, failing, linear, noisy
+from predicting import CIFAR, PREPROCESSING, Toy, failing, linear, noisy
 from running import HANG_LIMIT, snapshot
 from skipping import skip
 
@@ -21,7 +21,7 @@ from benchmarks.kills import run_killed
 from regrade.core import AlreadyStored, ClassSpace, FormatError, InputError, ModelError, StoreError
 from regrade.models import Resizer
 from regrade.predict import EngineOptions, engine, predict
-from regrade.store import Store
+from regrade.store import Store, checked_json, read_checked_json
 from regrade.workspace import Workspace
 
 SMALL = EngineOptions(batch=4, part_size=8, keep_scores=True)
@@ -42,22 +42,23 @@ def parts(store) -> list[Path]:
     return sorted(store.root.glob(".partial/*/*/*/*.part"))
 
 
-def test_a_pair_is_stored_with_all_that_stands_behind_it(store):
+def test_predict_stores_predictions_with_their_provenance(store):
     test_set = store.test_set("noise")
-    told = []
-    pair = predict(store, Toy(), test_set, SMALL, watch=lambda what, left: told.append((what, left)) or told.append)
+    calls = []
+    pair = predict(
+        store, Toy(), test_set, SMALL, progress=lambda what, left: calls.append((what, left)) or calls.append
+    )
     assert (pair.model, pair.test_set, pair.examples, pair.resumed, pair.already) == ("toy", "noise", 40, 0, False)
-    assert told == [("toy on noise", 40)] + [4] * 10
+    assert calls == [("toy on noise", 40)] + [4] * 10
     manifest = store.manifest(test_set, "toy")
     assert (manifest.runtime, manifest.runtime_note, manifest.model) == (RUNTIME, "", Toy().spec)
     assert (manifest.unreadable, manifest.features) == ({}, False)
     assert (manifest.examples, manifest.k, manifest.full_scores, manifest.score_kind) == (40, 5, True, "logits")
-    found = store.predictions(test_set, "toy")
-    assert found.digest == manifest.digest
+    assert store.predictions(test_set, "toy").digest == manifest.digest
     assert not (store.root / ".partial").exists()
 
 
-def test_again_is_no_work(store):
+def test_predict_again_computes_nothing(store):
     test_set = store.test_set("noise")
     predict(store, Toy(), test_set, SMALL)
     before, model = snapshot(store.root), Toy()
@@ -66,60 +67,73 @@ def test_again_is_no_work(store):
     assert model.batches == [] and snapshot(store.root) == before
 
 
+def test_predict_reuses_predictions_whose_crop_mode_was_spelled_differently(store):
+    test_set = store.test_set("noise")
+    predict(store, Toy(), test_set, SMALL)
+    path = store.prediction_folder("noise", "toy") / "manifest.json"
+    content = read_checked_json(path)
+    mode, _, values = content["model"]["preprocessing"].partition(":")
+    content["model"]["preprocessing"] = f"{mode.replace('center', 'middle')}:{values}"
+    path.write_bytes(checked_json(content))
+    assert predict(store, Toy(), test_set, SMALL).already
+
+
 @pytest.mark.parametrize(
-    ("model", "how", "reason"),
+    ("model", "options", "reason"),
     [
         (Toy(weights="2"), SMALL, "other weights"),
-        (Toy(recipe=replace(RECIPE, size=7)), SMALL, "another recipe"),
+        (Toy(preprocessing=replace(PREPROCESSING, size=7)), SMALL, "another preprocessing"),
         (Toy(space=CIFAR.subset("ten", range(9, -1, -1))), SMALL, "other classes"),
         (Toy(), replace(SMALL, keep_scores=True), "only the best classes"),
     ],
 )
-def test_other_predictions_under_the_name_are_told_before_any_work(store, model, how, reason):
+def test_predict_rejects_other_predictions_under_the_same_name(store, model, options, reason):
     predict(store, Toy(), store.test_set("noise"), replace(SMALL, keep_scores=False))
     with pytest.raises(AlreadyStored, match=rf"toy on noise are stored with .*{reason}.*: remove .*/noise/toy first"):
-        predict(store, model, store.test_set("noise"), how)
+        predict(store, model, store.test_set("noise"), options)
     assert model.batches == []
 
 
-class TestGoingOn:
+class TestResume:
     @pytest.mark.parametrize("after", [0, 1, 2, 3, 9])
     def test_same_bytes_as_an_undisturbed_run(self, store, tmp_path, after):
         test_set = store.test_set("noise")
-        other = noisy(tmp_path / "other")
-        predict(other, Toy(), test_set, SMALL)
+        undisturbed = noisy(tmp_path / "undisturbed")
+        predict(undisturbed, Toy(), test_set, SMALL)
         with pytest.raises(ModelError, match="the plug was pulled"):
             predict(store, failing(after), test_set, SMALL)
         assert len(parts(store)) == after // 2
         again = predict(store, Toy(), test_set, replace(SMALL, workers=1))
         assert again.resumed == 8 * (after // 2)
-        assert stored(store) == stored(other)
+        assert stored(store) == stored(undisturbed)
         assert not (store.root / ".partial").exists()
 
-    def test_whichever_parts_are_left(self, store, tmp_path):
+    def test_resumed_run_uses_any_remaining_parts(self, store, tmp_path):
         test_set = store.test_set("noise")
-        other = noisy(tmp_path / "other")
-        predict(other, Toy(), test_set, SMALL)
+        undisturbed = noisy(tmp_path / "undisturbed")
+        predict(undisturbed, Toy(), test_set, SMALL)
         with pytest.raises(ModelError):
             predict(store, failing(9), test_set, SMALL)
         for path in parts(store)[::2]:
             path.unlink()
         assert predict(store, Toy(), test_set, SMALL).resumed == 16
-        assert stored(store) == stored(other)
+        assert stored(store) == stored(undisturbed)
 
     @pytest.mark.parametrize(
-        "other", [Toy(weights="2"), Toy(recipe=replace(RECIPE, mean=(0.50001, 0.5, 0.5)))], ids=["weights", "recipe"]
+        "model",
+        [Toy(weights="2"), Toy(preprocessing=replace(PREPROCESSING, mean=(0.50001, 0.5, 0.5)))],
+        ids=["weights", "preprocessing"],
     )
-    def test_parts_of_another_plan_are_not_mixed(self, store, other):
+    def test_parts_of_another_model_version_are_not_used(self, store, model):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError):
             predict(store, failing(6, lambda batch: linear(batch, seed=1)), test_set, SMALL)
         assert len(parts(store)) == 3
-        assert predict(store, other, test_set, SMALL).resumed == 0
-        assert sum(other.batches) == 40
+        assert predict(store, model, test_set, SMALL).resumed == 0
+        assert sum(model.batches) == 40
         assert not (store.root / ".partial").exists()
 
-    def test_images_resized_by_another_are_another_plan(self, store):
+    def test_parts_of_another_resizer_are_not_used(self, store):
         if importlib.util.find_spec("torch") is None:
             skip("torch is not installed")
         test_set = store.test_set("noise")
@@ -128,7 +142,7 @@ class TestGoingOn:
         pair = predict(store, Toy(), test_set, replace(SMALL, resizer=Resizer.TORCH))
         assert pair.resumed == 0 and pair.runtime == f"toy, images by torch {metadata.version('torch')}"
 
-    def test_images_that_moved_are_another_plan(self, store, tmp_path):
+    def test_parts_of_images_at_another_location_are_not_used(self, store, tmp_path):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError):
             predict(store, failing(6), test_set, SMALL)
@@ -137,7 +151,7 @@ class TestGoingOn:
         Workspace(store).add_test_set("noise", tmp_path / "copies", layout="index")
         assert predict(store, Toy(), test_set, SMALL).resumed == 0
 
-    def test_a_damaged_part_is_told(self, store):
+    def test_damaged_part_is_an_error(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError):
             predict(store, failing(6), test_set, SMALL)
@@ -150,47 +164,47 @@ class TestGoingOn:
         assert predict(store, model, test_set, SMALL).resumed == 16
 
 
-class TestFoundBatch:
-    """A batch that is not stated is found once: a run that goes on keeps to it."""
+class TestFoundBatchSize:
+    """A batch size that is not given is found once: a resumed run keeps it."""
 
-    LEFT = replace(SMALL, batch=None, memory=1000)
+    UNSET = replace(SMALL, batch=None, memory=1000)
 
     @pytest.fixture
-    def found(self, monkeypatch):
-        """The budgets that were asked with; each time another batch is found."""
+    def budgets(self, monkeypatch):
+        """The budgets of each call; each call finds another batch size."""
         budgets = []
-        monkeypatch.setattr(engine, "fitting_batch", lambda _, budget: budgets.append(budget) or 2 + len(budgets))
+        monkeypatch.setattr(engine, "find_batch_size", lambda _, budget: budgets.append(budget) or 2 + len(budgets))
         return budgets
 
-    def test_it_is_found_by_the_memory_and_used(self, store, found):
+    def test_batch_size_is_found_by_the_memory_and_used(self, store, budgets):
         model = Toy()
-        predict(store, model, store.test_set("noise"), self.LEFT)
-        assert found == [1000] and model.batches == [3, 3, 2] * 5
+        predict(store, model, store.test_set("noise"), self.UNSET)
+        assert budgets == [1000] and model.batches == [3, 3, 2] * 5
 
-    def test_a_run_that_goes_on_keeps_to_it(self, store, tmp_path, found):
+    def test_resumed_run_keeps_the_batch_size(self, store, tmp_path, budgets):
         test_set = store.test_set("noise")
-        other = noisy(tmp_path / "other")
-        predict(other, Toy(), test_set, replace(SMALL, batch=3))
+        undisturbed = noisy(tmp_path / "undisturbed")
+        predict(undisturbed, Toy(), test_set, replace(SMALL, batch=3))
         with pytest.raises(ModelError):
-            predict(store, failing(7), test_set, self.LEFT)
+            predict(store, failing(7), test_set, self.UNSET)
         model = Toy()
-        assert predict(store, model, test_set, replace(self.LEFT, memory=5)).resumed == 16
-        assert found == [1000] and model.batches == [3, 3, 2] * 3
-        assert stored(store) == stored(other)
+        assert predict(store, model, test_set, replace(self.UNSET, memory=5)).resumed == 16
+        assert budgets == [1000] and model.batches == [3, 3, 2] * 3
+        assert stored(store) == stored(undisturbed)
 
-    def test_a_stated_one_goes_first(self, store, found):
+    def test_given_batch_size_overrides_the_found_one(self, store, budgets):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError):
-            predict(store, failing(7), test_set, self.LEFT)
+            predict(store, failing(7), test_set, self.UNSET)
         model = Toy()
         predict(store, model, test_set, SMALL)
-        assert found == [1000] and model.batches == [4, 4] * 3
+        assert budgets == [1000] and model.batches == [4, 4] * 3
 
-    def test_a_stated_one_is_not_measured(self, store, found):
+    def test_given_batch_size_is_not_measured(self, store, budgets):
         predict(store, Toy(), store.test_set("noise"), SMALL)
-        assert found == []
+        assert budgets == []
 
-    def test_where_nothing_is_missing_none_is_needed(self, store, found, monkeypatch):
+    def test_batch_size_is_not_needed_if_nothing_is_missing(self, store, budgets, monkeypatch):
         def refuse(*_):
             raise OSError("no room")
 
@@ -199,8 +213,8 @@ class TestFoundBatch:
             patch.setattr(type(store), "add_predictions", refuse)
             predict(store, Toy(), test_set, SMALL)
         model = Toy()
-        assert predict(store, model, test_set, self.LEFT).resumed == 40
-        assert found == [] and model.batches == []
+        assert predict(store, model, test_set, self.UNSET).resumed == 40
+        assert budgets == [] and model.batches == []
 
 
 class TestUnreadable:
@@ -212,41 +226,41 @@ class TestUnreadable:
         whole.write_bytes(whole.read_bytes()[:-60])
         return predict(store, Toy(), test_set, SMALL)
 
-    def test_recorded_with_the_reason(self, spoilt, store):
+    def test_unreadable_images_are_recorded_with_the_reason(self, spoilt, store):
         assert set(spoilt.unreadable) == {"x013.png", "x004.png"}
         assert "No such file" in spoilt.unreadable["x013.png"]
         assert store.manifest(store.test_set("noise"), "toy").unreadable == spoilt.unreadable
         assert predict(store, Toy(), store.test_set("noise"), SMALL).unreadable == spoilt.unreadable
 
-    def test_grade_counts_them_wrong_and_says_how_many(self, spoilt, store):
+    def test_grade_counts_unreadable_images_as_wrong(self, spoilt, store):
         row = Workspace(store).grade("noise").rows[0]
         assert row.unanswered == len(spoilt.unreadable) == 2
         assert row.top1.n == 40
         test_set = store.test_set("noise")
-        right = store.predictions(test_set, "toy").top1 == test_set.labels
-        assert row.top1.value == right.mean() and not right[test_set.position_of["x013.png"]]
+        correct = store.predictions(test_set, "toy").top1 == test_set.labels
+        assert row.top1.value == correct.mean() and not correct[test_set.position_of["x013.png"]]
 
-    def test_a_place_that_has_gone_is_no_unreadable_image(self, store, tmp_path):
+    def test_missing_image_folder_is_an_error(self, store, tmp_path):
         (tmp_path / "images").rename(tmp_path / "elsewhere")
         with pytest.raises(InputError, match="no longer at"):
             predict(store, Toy(), store.test_set("noise"), SMALL)
         assert store.model_names("noise") == ()
 
 
-def test_a_class_space_of_the_same_name_is_told_before_any_work(store):
+def test_predict_rejects_other_classes_under_the_same_name(store):
     model = Toy(space=ClassSpace("cifar-10", tuple("abcdefghij")))
     with pytest.raises(AlreadyStored, match="'cifar-10', but a class space of this name with other classes"):
         predict(store, model, store.test_set("noise"), SMALL)
     assert model.batches == []
 
 
-@pytest.mark.parametrize("how", [EngineOptions(batch=0), EngineOptions(workers=0), EngineOptions(part_size=0)])
-def test_nothing_is_no_batch(store, how):
+@pytest.mark.parametrize("options", [EngineOptions(batch=0), EngineOptions(workers=0), EngineOptions(part_size=0)])
+def test_predict_rejects_zero_sizes(store, options):
     with pytest.raises(InputError, match="at least 1"):
-        predict(store, Toy(), store.test_set("noise"), how)
+        predict(store, Toy(), store.test_set("noise"), options)
 
 
-def test_while_another_is_at_it(store):
+def test_predict_rejects_a_concurrent_run(store):
     """A run inside a run, as another process would try it."""
     test_set = store.test_set("noise")
     seen = []
@@ -269,7 +283,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from predicting import Toy, linear
 from regrade.core import StoreError
-from regrade.predict import How, predict
+from regrade.predict import EngineOptions, predict
 from regrade.store import Store
 
 def slow(batch):
@@ -279,7 +293,7 @@ def slow(batch):
 store = Store.open(Path({root!r}))
 print("ready", flush=True)
 try:
-    pair = predict(store, Toy(slow), store.test_set("noise"), How(batch=4, part_size=8, keep_scores=True))
+    pair = predict(store, Toy(slow), store.test_set("noise"), EngineOptions(batch=4, part_size=8, keep_scores=True))
     print("already" if pair.already else "done", pair.resumed)
 except StoreError as error:
     print("refused", error)
@@ -291,18 +305,18 @@ def start(store) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
-def test_processes_at_the_same_time(store, tmp_path):
-    other = noisy(tmp_path / "other")
-    predict(other, Toy(), other.test_set("noise"), SMALL)
+def test_predict_in_concurrent_processes(store, tmp_path):
+    undisturbed = noisy(tmp_path / "undisturbed")
+    predict(undisturbed, Toy(), undisturbed.test_set("noise"), SMALL)
     processes = [start(store) for _ in range(3)]
-    said = [process.communicate(timeout=HANG_LIMIT)[0].split("\n")[1] for process in processes]
-    assert sum(line.startswith("done") for line in said) == 1, said
-    assert all(line.startswith(("done", "already", "refused another process")) for line in said), said
-    assert stored(store) == stored(other)
+    lines = [process.communicate(timeout=HANG_LIMIT)[0].split("\n")[1] for process in processes]
+    assert sum(line.startswith("done") for line in lines) == 1, lines
+    assert all(line.startswith(("done", "already", "refused another process")) for line in lines), lines
+    assert stored(store) == stored(undisturbed)
     assert not (store.root / ".partial").exists()
 
 
-def test_predict_killed_at_any_change_of_the_disk_goes_on_to_the_same_bytes(tmp_path):
+def test_predict_killed_at_any_disk_write_resumes_to_the_same_bytes(tmp_path):
     whole = noisy(tmp_path / "whole", 120)
     predict(whole, Toy(), whole.test_set("noise"), SMALL)
     store = noisy(tmp_path, 120)
@@ -323,7 +337,7 @@ def test_predict_killed_at_any_change_of_the_disk_goes_on_to_the_same_bytes(tmp_
     assert kept == sorted(kept) and len(set(kept)) > 5, kept
 
 
-def test_killed_between_storing_and_clearing_up(store):
+def test_predict_killed_before_cleanup(store):
     test_set = store.test_set("noise")
     with pytest.raises(ModelError):
         predict(store, failing(6), test_set, SMALL)

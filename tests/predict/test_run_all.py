@@ -8,11 +8,11 @@ from regrade.models import Settings
 from regrade.predict import EngineOptions, Failure, NamedModel, predict_all, run_all
 from regrade.workspace import Workspace
 
-HOW = EngineOptions(batch=8)
+OPTIONS = EngineOptions(batch=8)
 
 
 def broken(_):
-    raise RuntimeError("no such\nthing")
+    raise RuntimeError("no such\nlayer")
 
 
 @pytest.fixture
@@ -26,54 +26,54 @@ def store(tmp_path):
 
 @pytest.fixture
 def models(monkeypatch):
-    """Models by name; an error in place of one is raised as it is loaded."""
-    known = {}
+    """Models by name; an error in place of a model is raised when it is loaded."""
+    by_name = {}
 
     def load(name, settings):  # noqa: ARG001
-        if isinstance(known[name], Exception):
-            raise known[name]
-        return Toy(known[name], name=name)
+        if isinstance(by_name[name], Exception):
+            raise by_name[name]
+        return Toy(by_name[name], name=name)
 
     monkeypatch.setattr(run_all, "load_model", load)
-    return known
+    return by_name
 
 
 def run(store, names, test_sets=("noise", "more"), **options):
     named = [NamedModel(name, Settings()) for name in names]
-    return predict_all(store, named, [store.test_set(name) for name in test_sets], HOW, **options)
+    return predict_all(store, named, [store.test_set(name) for name in test_sets], OPTIONS, **options)
 
 
-def test_every_model_on_every_test_set_in_order(store, models):
+def test_predict_all_runs_every_model_on_every_test_set(store, models):
     models.update(a=linear, b=linear)
-    told = []
-    done = run(store, "ab", watch=lambda what, left: told.append((what, left)) or (lambda _: None))
+    calls = []
+    done = run(store, "ab", progress=lambda what, left: calls.append((what, left)) or (lambda _: None))
     assert [(pair.model, pair.test_set, pair.examples) for pair in done.pairs] == [
         ("a", "noise", 40), ("a", "more", 12), ("b", "noise", 40), ("b", "more", 12)
     ]  # fmt: skip
-    assert told == [("a on noise", 40), ("a on more", 12), ("b on noise", 40), ("b on more", 12)]
+    assert calls == [("a on noise", 40), ("a on more", 12), ("b on noise", 40), ("b on more", 12)]
     assert done.failures == ()
 
 
-def test_settings_are_handed_on(store, monkeypatch):
+def test_predict_all_passes_the_settings_on(store, monkeypatch):
     seen = []
     monkeypatch.setattr(run_all, "load_model", lambda *given: seen.append(given) or Toy())
     settings = Settings(threads=3)
-    predict_all(store, [NamedModel("x:y", settings)], [store.test_set("noise")], HOW)
+    predict_all(store, [NamedModel("x:y", settings)], [store.test_set("noise")], OPTIONS)
     assert seen == [("x:y", settings)]
 
 
 @pytest.mark.parametrize(
-    ("trouble", "reason"),
+    ("error", "reason"),
     [
         (broken, "b failed on the 8 examples 'x000.png' to 'x031.png': RuntimeError: no such"),
         (lambda batch: linear(batch)[:, :9], "b returned float32 of shape (8, 9)"),
-        (InputError("b does not say"), "b does not say"),
+        (InputError("b has no classes"), "b has no classes"),
         (ModelError("b cannot"), "b cannot"),
     ],
 )
 @pytest.mark.parametrize("order", ["abc", "bac", "acb"])
-def test_one_that_fails_does_not_stop_the_others(store, models, trouble, reason, order):
-    models.update(a=linear, b=trouble, c=linear)
+def test_predict_all_continues_after_a_model_that_fails(store, models, error, reason, order):
+    models.update(a=linear, b=error, c=linear)
     done = run(store, order)
     assert [pair.model for pair in done.pairs] == ["a", "a", "c", "c"]
     (failure,) = done.failures
@@ -81,7 +81,7 @@ def test_one_that_fails_does_not_stop_the_others(store, models, trouble, reason,
     assert store.model_names("noise") == store.model_names("more") == ("a", "c")
 
 
-def test_what_a_model_did_before_it_failed_is_told_too(store, models):
+def test_predict_all_reports_pairs_before_a_failure(store, models):
     models.update(a=linear, b=lambda batch: broken(batch) if len(batch) < 8 else linear(batch))
     done = run(store, "ab")
     assert [(pair.model, pair.test_set) for pair in done.pairs] == [("a", "noise"), ("a", "more"), ("b", "noise")]
@@ -89,16 +89,16 @@ def test_what_a_model_did_before_it_failed_is_told_too(store, models):
     assert store.model_names("noise") == ("a", "b") and store.model_names("more") == ("a",)
 
 
-def test_all_of_several_may_fail(store, models):
+def test_predict_all_reports_several_failures(store, models):
     models.update(a=broken, b=InputError("no"))
     done = run(store, "ab")
     assert done.pairs == () and [failure.model for failure in done.failures] == ["a", "b"]
     assert done.failures[1] == Failure("b", "no")
 
 
-@pytest.mark.parametrize(("trouble", "kind"), [(broken, ModelError), (InputError("no"), InputError)])
-def test_one_alone_is_told_at_once(store, models, trouble, kind):
-    models.update(a=trouble)
+@pytest.mark.parametrize(("error", "kind"), [(broken, ModelError), (InputError("no"), InputError)])
+def test_predict_all_raises_the_error_of_a_single_model(store, models, error, kind):
+    models.update(a=error)
     with pytest.raises(kind):
         run(store, "a")
 
@@ -106,7 +106,7 @@ def test_one_alone_is_told_at_once(store, models, trouble, kind):
 @pytest.mark.parametrize(
     "error", [StoreError("full"), AlreadyStored("other"), ExecutorError("gone"), KeyboardInterrupt()]
 )
-def test_a_disk_or_a_cluster_that_is_gone_ends_the_run(store, monkeypatch, error):
+def test_predict_all_stops_at_errors_of_store_or_cluster(store, monkeypatch, error):
     loaded = []
 
     def load(name, _):
@@ -119,13 +119,13 @@ def test_a_disk_or_a_cluster_that_is_gone_ends_the_run(store, monkeypatch, error
     assert loaded == ["a"]
 
 
-def test_a_defect_of_our_own_is_not_hidden(store, models):
+def test_predict_all_does_not_hide_bugs(store, models):
     models.update(a=ZeroDivisionError(), b=linear)
     with pytest.raises(ZeroDivisionError):
         run(store, "ab")
 
 
-def test_on_a_cluster_the_models_are_loaded_there(store, monkeypatch):
+def test_predict_all_on_a_cluster_loads_no_model_locally(store, monkeypatch):
     seen = []
     monkeypatch.setattr(run_all, "load_model", lambda *_: pytest.fail("it is loaded here"))
     monkeypatch.setattr(run_all, "predict_on", lambda *given, **_: seen.append((*given[:2], given[3].name)) or "pair")

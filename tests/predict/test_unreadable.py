@@ -11,7 +11,7 @@ from running import snapshot
 from regrade.core import NO_ANSWER, ImageSourceError, InputError, ModelError
 from regrade.models import Settings
 from regrade.predict import EngineOptions, NamedModel, predict, predict_all, run_all
-from regrade.predict.unreadable import Tolerance
+from regrade.predict.unreadable import UnreadableLimit
 from regrade.store import checked_json, read_checked_json
 from regrade.workspace import Workspace
 
@@ -41,7 +41,7 @@ def parts(store):
     return sorted(store.root.glob(".partial/*/*/*/*.part"))
 
 
-class TestTolerance:
+class TestUnreadableLimit:
     @pytest.mark.parametrize(
         ("size", "limit"), [(1, 0), (2, 1), (10, 5), (20, 10), (40, 10), (200, 10), (220, 11), (50_000, 2500)]
     )
@@ -50,15 +50,15 @@ class TestTolerance:
             def __len__(self):
                 return size
 
-        assert Tolerance(OfSize(), None).limit == limit
+        assert UnreadableLimit(OfSize(), None).limit == limit
 
     @pytest.mark.parametrize(("share", "limit"), [(0, 0), (0.5, 20), (1, 40)])
     def test_limit_is_the_stated_share(self, store, share, limit):
         test_set = store.test_set("noise")
-        assert Tolerance(test_set, store.images(test_set), share).limit == limit
+        assert UnreadableLimit(test_set, store.images(test_set), share).limit == limit
 
     @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
-    def test_predict_refuses_a_share_that_is_none(self, store, share):
+    def test_predict_rejects_an_invalid_share(self, store, share):
         with pytest.raises(InputError, match="is 0 to 1"):
             predict(store, Toy(), store.test_set("noise"), replace(SMALL, allow_unreadable=share))
 
@@ -76,8 +76,8 @@ class TestTooMany:
         assert store.model_names("noise") == () and model.batches == []
 
     def test_predict_resumes_once_the_folder_is_back(self, store, tmp_path):
-        other = noisy(tmp_path / "other")
-        predict(other, Toy(), other.test_set("noise"), SMALL)
+        undisturbed = noisy(tmp_path / "undisturbed")
+        predict(undisturbed, Toy(), undisturbed.test_set("noise"), SMALL)
         test_set = store.test_set("noise")
         bring_back = hide(store, range(16, 30))
         with pytest.raises(ImageSourceError, match="14 of 32 images"):
@@ -87,10 +87,10 @@ class TestTooMany:
         pair = predict(store, Toy(), test_set, SMALL)
         assert (pair.resumed, pair.unreadable) == (16, {})
         for name in ("topk.parquet", "scores.npy"):
-            files = [each.prediction_folder("noise", "toy") / name for each in (store, other)]
+            files = [opened.prediction_folder("noise", "toy") / name for opened in (store, undisturbed)]
             assert files[0].read_bytes() == files[1].read_bytes()
 
-    def test_predict_stores_them_where_the_share_is_stated(self, store):
+    def test_predict_stores_unreadable_images_within_the_given_share(self, store):
         hide(store, range(30))
         pair = predict(store, Toy(), store.test_set("noise"), replace(SMALL, allow_unreadable=0.75))
         assert len(pair.unreadable) == 30 and store.model_names("noise") == ("toy",)
@@ -130,8 +130,8 @@ class TestRetry:
     def spoilt(self, store):
         """A stored pair in which images 3, 4, 5 and 20 were unreadable, and a function that brings them back."""
         bring_back = hide(store, [3, 4, 5, 20])
-        how = replace(SMALL, keep_features=True)
-        pair = predict(store, Toy(features=colors), store.test_set("noise"), how)
+        options = replace(SMALL, keep_features=True)
+        pair = predict(store, Toy(features=colors), store.test_set("noise"), options)
         assert len(pair.unreadable) == 4
         return bring_back
 

@@ -5,7 +5,7 @@ import pytest
 from planted import textures
 
 from regrade.core import AlreadyStored, FormatError, ImageSource, StoreError, UnreadableImage
-from regrade.neighbors import signatures
+from regrade.neighbors import compute_signatures
 from regrade.store import SignatureKey, Store
 from regrade.store.array_file import StoredArray
 
@@ -20,7 +20,7 @@ def store(tmp_path):
 @pytest.fixture(scope="module")
 def sample():
     first, second = textures(2)
-    return signatures([first, UnreadableImage("not a image of a known format"), second], size=64)
+    return compute_signatures([first, UnreadableImage("not a image of a known format"), second], size=64)
 
 
 def key_of(places=PLACES, root="/images", size=64):

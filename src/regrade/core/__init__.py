@@ -39,7 +39,7 @@ from regrade.core.model_spec import ModelSpec
 from regrade.core.near_pairs import Distance, NearPairs
 from regrade.core.packed_texts import PackedTexts
 from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
-from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preprocessing
+from regrade.core.preprocessing import IMAGENET, CropMode, Interpolation, Preprocessing
 from regrade.core.review_frame import ReviewFrame
 from regrade.core.signatures import Signatures, joined_signatures
 from regrade.core.slice_set import SliceSet
@@ -63,6 +63,7 @@ __all__ = [
     "ClassMap",
     "ClassSpace",
     "Column",
+    "CropMode",
     "DamagedFile",
     "Distance",
     "DownloadError",
@@ -72,7 +73,6 @@ __all__ = [
     "FileStamp",
     "Fingerprints",
     "FormatError",
-    "Framing",
     "Hierarchy",
     "ImageSource",
     "ImageSourceError",

@@ -1,4 +1,4 @@
-"""Preprocessing: how an image becomes the input of a model."""
+"""From an image to a model's input: the preprocessing, which is part of every result."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from regrade.core.errors import InputError
 
 
 class Interpolation(Enum):
-    """Interpolation used to resize images; always with anti-aliasing."""
+    """The interpolation used when an image is resized, always with anti-aliasing."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
     BICUBIC = "bicubic"
 
 
-class Framing(Enum):
-    """The order of resizing and cropping."""
+class CropMode(Enum):
+    """In which order an image is resized and cropped."""
 
     RESIZE_THEN_CROP = "resize the shorter side, then crop the center"
     CROP_THEN_RESIZE = "crop the central square, then resize it"
@@ -26,16 +26,16 @@ class Framing(Enum):
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """The preprocessing of an image to an input of ``size`` x ``size`` pixels.
+    """How an image becomes a model's input of ``size`` x ``size`` pixels.
 
-    ``short_side`` is the size of the shorter side before the center crop; if the crop comes first, its size is
-    size / short_side of the shorter side. ``mean`` and ``std`` are on a scale of 0 to 1, one value per channel; one
-    channel means grayscale.
+    ``short_side`` is the length of the shorter side after resizing, before the center is cropped. With
+    `CropMode.CROP_THEN_RESIZE` the cropped square is size / short_side of the shorter side. ``mean`` and ``std`` are on
+    the scale from 0 to 1, one value per channel; a single channel means grayscale.
     """
 
     size: int
     short_side: int
-    framing: Framing = Framing.RESIZE_THEN_CROP
+    crop_mode: CropMode = CropMode.RESIZE_THEN_CROP
     interpolation: Interpolation = Interpolation.BILINEAR
     mean: tuple[float, ...] = (0.485, 0.456, 0.406)
     std: tuple[float, ...] = (0.229, 0.224, 0.225)
@@ -55,10 +55,10 @@ class Preprocessing:
 
     @property
     def summary(self) -> str:
-        """The preprocessing in one line, as recorded in manifests."""
+        """The preprocessing in one line, as manifests record it."""
         numbers = "/".join(f"{m:.4g}" for m in self.mean), "/".join(f"{s:.4g}" for s in self.std)
         return (
-            f"{self.framing.value}: {self.short_side} to {self.size}, {self.interpolation.value}, "
+            f"{self.crop_mode.value}: {self.short_side} to {self.size}, {self.interpolation.value}, "
             f"mean {numbers[0]}, std {numbers[1]}"
         )
 

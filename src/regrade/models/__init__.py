@@ -1,36 +1,37 @@
-"""Models: common classifiers by name, each with its classes and its recipe, run on a CPU or a GPU."""
+"""Models: common classifiers by name, each with its classes and preprocessing, run on a CPU or a GPU."""
 
 from regrade.models.cores import usable_cores
-from regrade.models.gpu_images import framed_jpegs, is_for_gpu
+from regrade.models.gpu_images import decode_and_crop_jpegs, gpu_can_decode
 from regrade.models.model import Device, Model, ModelMetadata, OutOfMemory, Precision, Settings
-from regrade.models.preprocess import framed, normalized, preprocess
-from regrade.models.published import LITE_FIGURES, PublishedAccuracies, far_from_published, read_figures
+from regrade.models.preprocess import crop_and_resize, normalize, preprocess
+from regrade.models.published import LITE_PUBLISHED, PublishedAccuracies, published_warning, read_published_accuracies
 from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
 from regrade.models.resize import Resizer, fastest_resizer
-from regrade.models.torch_to_onnx import Exported, as_onnx
+from regrade.models.torch_to_onnx import OnnxExport, can_export, export_to_onnx
 
 __all__ = [
     "ENTRY_POINTS",
-    "LITE_FIGURES",
+    "LITE_PUBLISHED",
     "Device",
-    "Exported",
     "Model",
     "ModelMetadata",
+    "OnnxExport",
     "OutOfMemory",
     "Precision",
     "PublishedAccuracies",
     "Resizer",
     "Settings",
-    "as_onnx",
-    "far_from_published",
+    "can_export",
+    "crop_and_resize",
+    "decode_and_crop_jpegs",
+    "export_to_onnx",
     "fastest_resizer",
-    "framed",
-    "framed_jpegs",
-    "is_for_gpu",
+    "gpu_can_decode",
     "load_model",
-    "normalized",
+    "normalize",
     "prefixes",
     "preprocess",
-    "read_figures",
+    "published_warning",
+    "read_published_accuracies",
     "usable_cores",
 ]

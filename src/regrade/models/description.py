@@ -1,4 +1,4 @@
-"""What a model says of itself, completed by what its user says of it."""
+"""The description of a model: what the model itself states, completed by the user's settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.models.own_code import OwnCode
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """A model's name, the classes it predicts, the recipe for its input, and the user's own code behind it."""
+    """A model's name, the classes it predicts, the preprocessing of its input, and the user's own code it runs."""
 
     name: str
     class_space: ClassSpace
@@ -20,7 +20,7 @@ class ModelDescription:
     code: OwnCode = field(default_factory=OwnCode)
 
     def spec(self, weights_hash: str, training_data: str = "") -> ModelSpec:
-        """The record of the model that manifests keep."""
+        """The record of the model that manifests store."""
         return ModelSpec(
             self.name,
             self.class_space.name,
@@ -32,7 +32,7 @@ class ModelDescription:
         )
 
 
-def statement(
+def describe_model(
     name: str,
     settings: Settings,
     *,
@@ -40,10 +40,10 @@ def statement(
     preprocessing: Preprocessing | None = None,
     code: OwnCode | None = None,
 ) -> ModelDescription:
-    """What is known of a model: ``class_space`` and ``preprocessing`` are its own words, None where it has none.
+    """Describe a model by its own ``class_space`` and ``preprocessing``, None if it has none, and the user's settings.
 
-    A recipe that the user states goes before the model's own. Classes cannot be chosen: where both state them, they
-    must be the same.
+    The user's preprocessing overrides the model's own. Classes cannot be overridden: if both state them, they must be
+    the same.
     """
     return ModelDescription(
         name,
@@ -57,7 +57,7 @@ def _class_space(name: str, own: ClassSpace | None, settings: Settings) -> Class
     stated = settings.class_space
     if own is None:
         if stated is None:
-            raise InputError(f"{name} does not say which classes it predicts: give --classes")
+            raise InputError(f"{name} does not state which classes it predicts: give --classes")
         return stated
     if stated is not None and own.digest != stated.digest:
         raise MismatchError(f"{name} predicts the classes {own.name}, not {stated.name}: leave out --classes")
@@ -65,7 +65,7 @@ def _class_space(name: str, own: ClassSpace | None, settings: Settings) -> Class
 
 
 def _preprocessing(name: str, own: Preprocessing | None, settings: Settings) -> Preprocessing:
-    known = settings.preprocessing or own
-    if known is None:
-        raise InputError(f"{name} does not say how images become its input: give --size")
-    return known
+    preprocessing = settings.preprocessing or own
+    if preprocessing is None:
+        raise InputError(f"{name} does not state its preprocessing: give --size")
+    return preprocessing

@@ -1,4 +1,4 @@
-"""What goes wrong in other people's code, told in one line."""
+"""Errors in other people's code, reported in one line."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from regrade.models.model import OutOfMemory
 _SHORTAGES = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate", "bad allocation")
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _END_PROCESS = os._exit
-_guards: dict[object, int] = {}  # the process of each call of other people's code
-_STREAMS = (1, 2)  # the descriptors of standard output and error
+_guards: dict[object, int] = {}  # the process id of each running call of other people's code
+_STREAMS = (1, 2)  # file descriptors of standard output and standard error
 
 
 @contextmanager
 def needs(extra: str, what: str) -> Iterator[None]:
-    """Around the import of an optional dependency: where it is missing, say which extra brings it."""
+    """Around the import of an optional dependency: if it is missing, name the extra that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:
         raise MissingExtra(what, extra) from error
-    except Exception as error:  # a build that does not fit its neighbors fails with whatever it meets first
+    except Exception as error:  # incompatible builds fail with whatever error comes first
         raise InputError(
             f"{what}: a library is installed but cannot be imported ({first_line(error)}); "
-            f"install builds that belong together: pip install --force-reinstall 'regrade[{extra}]'"
+            f"install matching builds: pip install --force-reinstall 'regrade[{extra}]'"
         ) from error
 
 
 @contextmanager
 def contained() -> Iterator[None]:
-    """Around other people's code: what it raises is always an `Exception`, unless the user pressed Control-C.
+    """Around other people's code: whatever it raises becomes an `Exception`, unless the user pressed Control-C.
 
-    Its changes to numpy's error state, to the filters that turn warnings into errors, to the mode of new files and to
-    the recursion limit are undone, its timers are stopped, standard output and error stay open, `os._exit` raises, and
-    a process that it forked does not go on with our work.
+    Changes to numpy's error state, to warning filters that raise errors, to the umask and to the recursion limit are
+    undone. Timers that the code started are stopped, standard output and error stay open, `os._exit` raises, and a
+    process that the code forked ends here.
     """
     process, strict, mask, depth = os.getpid(), _strict_filters(), _umask(), sys.getrecursionlimit()
     with np.errstate(), _no_timers_left(), _standard_streams_open(), _process_kept():
@@ -53,7 +53,7 @@ def contained() -> Iterator[None]:
             try:
                 yield
             finally:
-                sys.setrecursionlimit(depth)  # first of all: with a low limit no function of ours can be called
+                sys.setrecursionlimit(depth)  # first: under a low limit none of our functions can be called
         except Exception:
             raise
         except BaseException as error:
@@ -69,7 +69,7 @@ def contained() -> Iterator[None]:
 
 @contextmanager
 def _process_kept() -> Iterator[None]:
-    """Let `os._exit` raise in this process, of which nothing could be told afterwards; a child still ends by it."""
+    """Let `os._exit` raise in this process, which could report nothing afterwards; child processes still exit."""
     guard = object()
     _guards[guard] = os.getpid()
     os._exit = _refuse_end
@@ -88,7 +88,7 @@ def _refuse_end(status: int) -> NoReturn:
 
 
 def _umask() -> int:
-    """The mode that new files do not get; it can be read only by setting it, here to a stricter one for a moment."""
+    """The umask; it can be read only by setting it, here briefly to a stricter one."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
@@ -96,7 +96,7 @@ def _umask() -> int:
 
 @contextmanager
 def _no_timers_left() -> Iterator[None]:
-    """Stop timers that were not running before: their signal would end our own code, or run theirs in it."""
+    """Stop timers that were not running before: their signal would interrupt our own code."""
     idle = [timer for timer in _TIMERS if signal.getitimer(timer)[0] == 0]
     alarm = signal.getsignal(signal.SIGALRM)
     try:
@@ -110,7 +110,7 @@ def _no_timers_left() -> Iterator[None]:
 
 @contextmanager
 def _standard_streams_open() -> Iterator[None]:
-    """Open standard output and error again where they were closed: the next file would get their descriptor."""
+    """Reopen standard output and error if they were closed: the next opened file would get their descriptor."""
     copies = {descriptor: os.dup(descriptor) for descriptor in _STREAMS if _is_open(descriptor)}
     try:
         yield
@@ -131,12 +131,12 @@ def _is_open(descriptor: int) -> bool:
 
 
 class Uncaught(Exception):
-    """Something that other people's code raised and that would have ended the program: SystemExit and the like."""
+    """An error of other people's code that would have ended the program, such as SystemExit."""
 
 
 @contextmanager
 def loading(what: str) -> Iterator[None]:
-    """Around code that makes a model ready: any failure becomes an `InputError` that begins with ``what``."""
+    """Around code that loads a model: any failure becomes an `InputError` that begins with ``what``."""
     try:
         with contained():
             yield
@@ -156,13 +156,13 @@ def running(name: str, shape: tuple[int, ...]) -> Iterator[None]:
         raise
     except Exception as error:
         if _is_shortage(error):
-            traceback.clear_frames(error.__traceback__)  # they hold the arrays that a smaller batch needs room for
+            traceback.clear_frames(error.__traceback__)  # free the arrays that the frames still reference
             raise OutOfMemory(f"{name}: a batch of {shape[0]} does not fit into memory") from None
         raise InputError(f"{name} failed on a batch of shape {shape}: {first_line(error)}") from error
 
 
 def first_line(error: BaseException) -> str:
-    """The kind of an error and the first line of what it says."""
+    """The type of an error and the first line of its message."""
     text = str(error).strip().partition("\n")[0]
     if isinstance(error, Uncaught):
         return text
@@ -181,15 +181,15 @@ def _strict_filters() -> list[object]:
 
 
 def _undo_strict_filters(before: list[object]) -> None:
-    """Take out filters that turn warnings into errors and were not there before: our own code may warn."""
+    """Remove new filters that turn warnings into errors: our own code may warn."""
     for entry in _strict_filters():
         if entry not in before:
-            with suppress(ValueError):  # another thread has put back the filters of before
+            with suppress(ValueError):  # another thread has already restored the filters
                 warnings.filters.remove(entry)  # type: ignore[attr-defined]
 
 
 def _end_child(error: BaseException | None) -> None:
-    """End a process that other people's code forked and did not end itself."""
+    """End a process that other people's code forked and did not end."""
     if isinstance(error, SystemExit):
         _END_PROCESS(error.code if isinstance(error.code, int) else int(error.code is not None))
     _END_PROCESS(int(error is not None))

@@ -1,4 +1,4 @@
-"""JPEGs decoded and framed on a GPU."""
+"""JPEGs decoded, cropped and resized on a GPU."""
 
 from __future__ import annotations
 
@@ -9,49 +9,50 @@ from typing import Any
 from PIL import Image
 
 from regrade.core.preprocessing import Interpolation, Preprocessing
-from regrade.models.crop_geometry import MOST_PIXELS, frame_of
-from regrade.models.torch_images import framed_on_gpu
-from regrade.models.torchvision_model import jpegs_on_gpu
+from regrade.models.crop_geometry import MAX_PIXELS, compute_crop
+from regrade.models.torch_images import crop_and_resize_on_gpu
+from regrade.models.torchvision_model import decode_jpegs_on_gpu
 
-_BEGINNING, _END = b"\xff\xd8", b"\xff\xd9"
-_ORIENTATION = 0x0112  # the EXIF tag
+_START_MARKER, _END_MARKER = b"\xff\xd8", b"\xff\xd9"
+_ORIENTATION = 0x0112  # EXIF tag
 
 
-def is_for_gpu(data: bytes, recipe: Preprocessing, *, upright: bool) -> bool:
-    """Whether a image is one that a GPU decodes as the usual way would.
+def gpu_can_decode(data: bytes, preprocessing: Preprocessing, *, upright: bool) -> bool:
+    """Whether a GPU decodes and preprocesses an image as a CPU would.
 
-    That is a whole JPEG, gray or RGB, that need not be turned, for a recipe that a GPU can carry out.
+    That is a complete JPEG, grayscale or RGB, without an EXIF orientation to apply (``upright``), with a preprocessing
+    that a GPU can carry out.
     """
-    if recipe.channels != 3 or recipe.interpolation is Interpolation.NEAREST:
+    if preprocessing.channels != 3 or preprocessing.interpolation is Interpolation.NEAREST:
         return False
-    if not data.startswith(_BEGINNING) or not data.rstrip(b"\0").endswith(_END):
+    if not data.startswith(_START_MARKER) or not data.rstrip(b"\0").endswith(_END_MARKER):
         return False
     try:
         with Image.open(io.BytesIO(data)) as image:
-            turned = upright and image.getexif().get(_ORIENTATION, 1) != 1
-            return image.format == "JPEG" and image.mode in ("RGB", "L") and not turned
-    except Exception:  # damage shows as whatever error the parser has for it
+            rotated = upright and image.getexif().get(_ORIENTATION, 1) != 1
+            return image.format == "JPEG" and image.mode in ("RGB", "L") and not rotated
+    except Exception:  # the parser raises many kinds of errors on damaged files
         return False
 
 
-def framed_jpegs(files: Sequence[bytes], recipe: Preprocessing, *, border: int) -> list[Any | None]:
-    """Shape (size, size, 3) each: what a model sees of JPEGs, on the GPU; None for one that is not for it after all."""
+def decode_and_crop_jpegs(files: Sequence[bytes], preprocessing: Preprocessing, *, border: int) -> list[Any | None]:
+    """Shape (size, size, 3) each: JPEGs decoded, cropped and resized on the GPU; None for those it cannot handle."""
     try:
-        decoded: list[Any | None] = list(jpegs_on_gpu(files)) if files else []
+        decoded: list[Any | None] = list(decode_jpegs_on_gpu(files)) if files else []
     except RuntimeError:
-        decoded = [_alone(data) for data in files]
-    return [None if image is None else _framed(image, recipe, border) for image in decoded]
+        decoded = [_decode_single(data) for data in files]
+    return [None if image is None else _crop_and_resize(image, preprocessing, border) for image in decoded]
 
 
-def _alone(data: bytes) -> Any | None:
+def _decode_single(data: bytes) -> Any | None:
     try:
-        return jpegs_on_gpu([data])[0]
+        return decode_jpegs_on_gpu([data])[0]
     except RuntimeError:
         return None
 
 
-def _framed(image: Any, recipe: Preprocessing, border: int) -> Any | None:
+def _crop_and_resize(image: Any, preprocessing: Preprocessing, border: int) -> Any | None:
     inner = image[:, border : image.shape[1] - border, border : image.shape[2] - border]
-    if min(inner.shape) < 1 or frame_of((inner.shape[2], inner.shape[1]), recipe).pixels > MOST_PIXELS:
+    if min(inner.shape) < 1 or compute_crop((inner.shape[2], inner.shape[1]), preprocessing).pixels > MAX_PIXELS:
         return None
-    return framed_on_gpu(inner, recipe)
+    return crop_and_resize_on_gpu(inner, preprocessing)

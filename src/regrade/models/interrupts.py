@@ -1,4 +1,4 @@
-"""Telling the user's own Control-C from a KeyboardInterrupt that a model raises."""
+"""Distinguish the user's Control-C from a KeyboardInterrupt that a model raises."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from types import FrameType
 
 @dataclass
 class _ControlC:
-    """Whether Control-C is being noticed, and whether it was pressed since."""
+    """Whether Control-C is tracked, and whether it was pressed since."""
 
-    noticed: bool = False
+    tracked: bool = False
     pressed: bool = False
 
 
@@ -22,29 +22,29 @@ _STATE = _ControlC()
 
 
 @contextmanager
-def noticing_control_c() -> Iterator[None]:
-    """Note every Control-C within this context: a KeyboardInterrupt without one is then the model's own.
+def tracking_control_c() -> Iterator[None]:
+    """Record every Control-C within this context: a KeyboardInterrupt without one was then raised by the model.
 
-    Where the program handles the signal in a way of its own, or this is not the main thread, nothing is changed.
+    Does nothing in a program that has its own handler of the signal, or outside the main thread.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    _STATE.noticed, _STATE.pressed = True, False
+    _STATE.tracked, _STATE.pressed = True, False
     signal.signal(signal.SIGINT, _press)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _STATE.noticed = False
+        _STATE.tracked = False
 
 
 def is_control_c(error: BaseException) -> bool:
-    """Whether an error is the user's Control-C: only the main thread receives it, and it was seen if any is noticed."""
+    """Whether an error is the user's Control-C: raised in the main thread, and recorded if Control-C is tracked."""
     if not isinstance(error, KeyboardInterrupt) or threading.current_thread() is not threading.main_thread():
         return False
-    return _STATE.pressed or not _STATE.noticed
+    return _STATE.pressed or not _STATE.tracked
 
 
 def _press(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What a model is to regrade: classes it predicts, a recipe for its input, and scores for a batch."""
+"""The interface of a model: the classes it predicts, the preprocessing of its input, and scores for a batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Device(Enum):
 
 
 class Precision(Enum):
-    """In which precision a model computes."""
+    """The floating-point precision a model computes in."""
 
     FP32 = "fp32"
     BF16 = "bf16"
@@ -32,11 +32,11 @@ class Precision(Enum):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user says of a model: its classes and recipe where the model cannot, and how to run it.
+    """The user's settings of a model: its classes and preprocessing if it does not state them, and how to run it.
 
-    A recipe stated here goes before the model's own; classes stated here must be the model's own where it knows them.
-    ``threads`` is how many threads the model itself may use on a CPU; 0 leaves it to the runtime. ``compile`` has
-    torch compile the module first, which pays on long runs.
+    A preprocessing given here overrides the model's own; classes given here must be the model's own if it states them.
+    ``threads`` is the number of threads the model may use on a CPU; 0 leaves it to the runtime. ``compile`` compiles
+    the module with torch first, which pays off on long runs.
     """
 
     class_space: ClassSpace | None = None
@@ -48,14 +48,14 @@ class Settings:
 
 
 class OutOfMemory(Exception):
-    """A batch does not fit into the device's memory: a smaller one may."""
+    """A batch does not fit into the device's memory; a smaller one may."""
 
 
 @dataclass(frozen=True)
 class ModelMetadata:
-    """What stands on a model's card: all that results depend on, without the weights themselves.
+    """Everything that predictions depend on, without the weights themselves.
 
-    ``runtime`` is what computes the scores, as manifests record it: ``onnxruntime 1.31 cpu fp32``.
+    ``runtime`` names the library that computes the scores, as manifests record it: ``onnxruntime 1.31 cpu fp32``.
     """
 
     spec: ModelSpec
@@ -66,7 +66,7 @@ class ModelMetadata:
 
 
 class Model(ABC):
-    """A classifier that is loaded and ready; third parties add theirs to the entry-point group ``regrade.models``.
+    """A loaded classifier; third parties add their own through the entry-point group ``regrade.models``.
 
     The fields are those of its `ModelMetadata`.
     """
@@ -77,29 +77,29 @@ class Model(ABC):
     score_kind: ScoreKind
     runtime: str
     takes_pixels: bool = False
-    """Whether inputs are gray levels (size, size, channels), which the model normalizes on its own device."""
+    """Whether inputs are bytes (size, size, channels), which the model normalizes on its own device."""
 
     @property
-    def card(self) -> ModelMetadata:
-        """All that results depend on."""
+    def metadata(self) -> ModelMetadata:
+        """Everything that predictions depend on."""
         return ModelMetadata(self.spec, self.class_space, self.preprocessing, self.score_kind, self.runtime)
 
     @abstractmethod
     def scores(self, batch: FloatArray) -> FloatArray:
-        """Scores (n, c) for a batch of inputs (n, channels, size, size), each row by itself; raises `OutOfMemory`."""
+        """Scores (n, c) for a batch of inputs (n, channels, size, size), rows independent; raises `OutOfMemory`."""
 
     def scores_and_features(self, batch: FloatArray) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """Scores (n, c) and features (n, d), what the last layer sees; a model that cannot give them raises."""
+        """Scores (n, c) and features (n, d), the input of the last layer; raises if the model has none."""
         raise InputError(f"{self.spec.name} gives no features: leave out --keep features")
 
     def stacked(self, inputs: Sequence[FloatArray]) -> FloatArray:
-        """Inputs as a batch, in the memory from which the device takes it fastest."""
+        """Stack inputs into a batch, in the memory from which the device copies fastest."""
         return np.stack(inputs)
 
     def peak_memory(self, batch: FloatArray) -> int | None:  # noqa: ARG002
-        """How many bytes of the device's own memory a batch needs while it is computed; None on a CPU."""
+        """Bytes of the device's own memory that a batch needs while it is computed; None on a CPU."""
         return None
 
     def free_memory(self) -> int | None:
-        """How many bytes of the device's own memory are free; None on a CPU."""
+        """Free bytes of the device's own memory; None on a CPU."""
         return None

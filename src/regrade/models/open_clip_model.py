@@ -1,26 +1,42 @@
-"""``open_clip:NAME/WEIGHTS``: image-text models that classify by likeness to sentences about each class."""
+"""``open_clip:NAME/WEIGHTS``: image-text models that classify by similarity to sentences about each class."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from regrade.core import Framing, InputError, Interpolation, Preprocessing, UnknownName
-from regrade.models.description import statement
+from regrade.core import ClassSpace, CropMode, InputError, Interpolation, Preprocessing, UnknownName
+from regrade.models.description import describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.prompts import TEMPLATES, class_words
 from regrade.models.torch_modules import zero_shot_module
 from regrade.models.torch_runtime import TorchModel
 
-_FRAMINGS = {"shortest": Framing.RESIZE_THEN_CROP, "squash": Framing.STRETCH}
+_CROP_MODES = {"shortest": CropMode.RESIZE_THEN_CROP, "squash": CropMode.STRETCH}
 _SCHEMES = ("hf-hub:", "local-dir:")
+
+TEMPLATES = (
+    "a photo of a {}.",
+    "a photograph showing a {}.",
+    "a close view of a {}.",
+    "a {} seen from far away.",
+    "a blurry picture of a {}.",
+    "a bright picture of a {}.",
+    "a dark picture of a {}.",
+    "a picture of many {}.",
+    "a drawing of a {}.",
+    "a {} in its usual surroundings.",
+)
+"""Prompt templates; a class is the mean of the embeddings of its prompts (Radford et al. 2021, section 3.1.4).
+
+The wording is part of a model's weights: any change of it changes the predictions.
+"""
 
 
 def load_open_clip(place: str, settings: Settings) -> Model:
-    """A zero-shot model over the classes of the settings; WEIGHTS is a tag of open_clip or a file.
+    """Load a zero-shot model for the classes of the settings; WEIGHTS is a tag of open_clip or a file.
 
-    ``hf-hub:OWNER/NAME`` and ``local-dir:FOLDER`` name model and weights at once. Scores are logits: cosine likeness
+    ``hf-hub:OWNER/NAME`` and ``local-dir:FOLDER`` name both model and weights. Scores are logits: cosine similarity
     times the model's own scale.
     """
     name = f"open_clip:{place}"
@@ -31,27 +47,37 @@ def load_open_clip(place: str, settings: Settings) -> Model:
     if weights and architecture not in open_clip.list_models():
         raise UnknownName("open_clip model", architecture, open_clip.list_models())
     if settings.class_space is None:
-        raise InputError(f"{name} answers for any classes: say which with --classes")
+        raise InputError(f"{name} can predict any classes: name them with --classes")
     with loading(f"{name} cannot be loaded"):
         encoder = open_clip.create_model(architecture, pretrained=weights or None, require_pretrained=True).eval()
         tokenizer = open_clip.get_tokenizer(architecture)
         words = class_words(settings.class_space)
         embeddings = open_clip.build_zero_shot_classifier(encoder, tokenizer, words, TEMPLATES)
         config = open_clip.get_model_preprocess_cfg(encoder)
-    known = statement(name, settings, preprocessing=settings.preprocessing or open_clip_preprocessing(config, name))
-    return TorchModel(zero_shot_module(encoder, embeddings), known, settings)
+    preprocessing = settings.preprocessing or open_clip_preprocessing(config, name)
+    description = describe_model(name, settings, preprocessing=preprocessing)
+    return TorchModel(zero_shot_module(encoder, embeddings), description, settings)
 
 
 def open_clip_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessing:
-    """The recipe that open_clip's configuration describes, as its ``image_transform`` reads it."""
+    """The preprocessing of an open_clip configuration, as its ``image_transform`` reads it."""
     size = config["size"]
     height, width = (size, size) if isinstance(size, int) else size
-    framing = _FRAMINGS.get(config.get("resize_mode", "shortest"))
-    if height != width or framing is None:
-        raise InputError(f"{name} frames images in a way that regrade does not know: give --size")
+    crop_mode = _CROP_MODES.get(config.get("resize_mode", "shortest"))
+    if height != width or crop_mode is None:
+        raise InputError(f"{name} crops images in a way that regrade does not support: give --size")
     bilinear = config.get("interpolation") == "bilinear"
     interpolation = Interpolation.BILINEAR if bilinear else Interpolation.BICUBIC
-    return Preprocessing(height, height, framing, interpolation, tuple(config["mean"]), tuple(config["std"]))
+    return Preprocessing(height, height, crop_mode, interpolation, tuple(config["mean"]), tuple(config["std"]))
+
+
+def class_words(space: ClassSpace) -> tuple[str, ...]:
+    """One readable name per class: its display name or, if that is the id, its first lemma."""
+    words = (
+        lemmas[0] if name == class_id else name
+        for class_id, name, lemmas in zip(space.ids, space.names, space.lemmas, strict=True)
+    )
+    return tuple(word.replace("_", " ") for word in words)
 
 
 def _parts(place: str, name: str) -> tuple[str, str]:
@@ -59,5 +85,5 @@ def _parts(place: str, name: str) -> tuple[str, str]:
         return place, ""
     architecture, slash, weights = place.partition("/")
     if not slash or not weights:
-        raise InputError(f"{name} names no weights: give open_clip:NAME/WEIGHTS, such as open_clip:ViT-B-32/openai")
+        raise InputError(f"{name} names no weights: write open_clip:NAME/WEIGHTS, such as open_clip:ViT-B-32/openai")
     return architecture, weights

@@ -1,4 +1,4 @@
-"""A hash of the user's own code behind a model: its file, all it imports that is not installed, and files it names."""
+"""Hash the user's own code of a model: its file, imported modules that are not installed, and files it names."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LIBRARY = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdl
 
 @dataclass(frozen=True)
 class OwnCode:
-    """The hash of a user's own code, empty where there is none; ``note`` says what of it cannot be hashed.
+    """The hash of a user's own code, empty if there is none; ``note`` names the modules that cannot be hashed.
 
-    Modules that it imports while it runs may be in its ``folder``.
+    Modules that it imports at run time may be in its ``folder``.
     """
 
     hash: str = ""
@@ -34,57 +34,57 @@ class OwnCode:
 
 @dataclass(frozen=True)
 class _Source:
-    """A module by name: its file, None where it has none, and the module itself where it is loaded."""
+    """A module's name, its file (None if it has none), and the module itself if it is loaded."""
 
     name: str
     path: Path | None
     module: ModuleType | None
 
 
-def own_code(model: Any, modules: Iterable[ModuleType], name: str) -> OwnCode:
-    """The code behind a user's function or object: the modules it comes from and all that they import, transitively.
+def hash_own_code(model: Any, modules: Iterable[ModuleType], name: str) -> OwnCode:
+    """Hash the code of a user's function or object: its ``modules`` and the modules they import, transitively.
 
-    Its attribute ``files``, a path or several, names files that belong to it, such as weights. With an attribute
-    ``weights_hash`` the user answers for all of it, and there is nothing to hash.
+    Its attribute ``files``, a path or several, names files that belong to it, such as weights. An object with an
+    attribute ``weights_hash`` is not hashed: the user states its version.
     """
     if getattr(model, "weights_hash", ""):
         return OwnCode()
-    hashes, unknown = {}, []
+    hashes, unhashed = {}, []
     for source in _closure([_Source(module.__name__, _file(module), module) for module in modules]):
         content = _content(source)
         if content is None:
-            unknown.append(source.name)
+            unhashed.append(source.name)
         else:
             hashes[source.name] = hashlib.sha256(content).hexdigest()
     hashes |= {f"file {path.name}": digest for path, digest in _stated_files(model, modules, name)}
     if not hashes:
-        return OwnCode("", _note(unknown))
+        return OwnCode("", _note(unhashed))
     lines = "".join(f"{key} {hashes[key]}\n" for key in sorted(hashes))
-    return OwnCode(hashlib.sha256(lines.encode()).hexdigest(), _note(unknown))
+    return OwnCode(hashlib.sha256(lines.encode()).hexdigest(), _note(unhashed))
 
 
 def is_own(path: Path) -> bool:
-    """Whether a file is the user's own: neither installed nor Python's or regrade's."""
+    """Whether a file is the user's own: not installed, not part of Python, not part of regrade."""
     if _INSTALLED.intersection(path.parts) or any(path.is_relative_to(folder) for folder in _LIBRARY):
         return False
     return not path.is_relative_to(Path(__file__).parents[1])
 
 
 def _closure(roots: Sequence[_Source]) -> list[_Source]:
-    """The user's own modules among the roots and all that they import, sorted by name."""
-    known: dict[str, _Source] = {}
+    """The user's own modules among the roots and all modules they import, sorted by name."""
+    sources: dict[str, _Source] = {}
     waiting = list(roots)
     while waiting:
         source = waiting.pop()
         own = source.path is None or is_own(source.path)
-        if source.name not in known and own:
-            known[source.name] = source
+        if source.name not in sources and own:
+            sources[source.name] = source
             waiting += _imports(source)
-    return [known[name] for name in sorted(known)]
+    return [sources[name] for name in sorted(sources)]
 
 
 def _imports(source: _Source) -> Iterator[_Source]:
-    """The modules that a module uses: those its source imports, wherever in it, and those its globals come from."""
+    """The modules that a module uses: those imported anywhere in its source, and those that define its globals."""
     names = dict.fromkeys([*_imported_names(source), *_names_of_globals(source.module)])
     for name in names:
         module = sys.modules.get(name)
@@ -116,7 +116,7 @@ def _with_parents(name: str) -> Iterator[str]:
 
 
 def _names_of_globals(module: ModuleType | None) -> Iterator[str]:
-    """The modules that a module's globals are, or come from."""
+    """Names of the modules that a module's globals are, or are defined in."""
     for value in list(vars(module).values()) if module is not None else ():
         if isinstance(value, ModuleType):
             yield value.__name__
@@ -127,26 +127,26 @@ def _names_of_globals(module: ModuleType | None) -> Iterator[str]:
 
 
 def _unloaded(name: str) -> Path | None:
-    """The file of a module that is imported later, in a function for instance; None where there is no such module."""
+    """The file of a module that is not loaded yet, e.g. one imported in a function; None if there is no such module."""
     parent = name.rpartition(".")[0]
     if parent:
         paths = getattr(sys.modules.get(parent), "__path__", None)
         if paths is None:
             return None
-        found = importlib.machinery.PathFinder.find_spec(name, paths)
+        spec = importlib.machinery.PathFinder.find_spec(name, paths)
     else:
-        found = importlib.machinery.PathFinder.find_spec(name)
-    return Path(found.origin) if found is not None and found.has_location and found.origin else None
+        spec = importlib.machinery.PathFinder.find_spec(name)
+    return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
 
 
 def _file(module: ModuleType) -> Path | None:
-    """The file of a module; None for a built-in one, a folder without a file, and code typed into a notebook."""
+    """The file of a module; None for a built-in module, a namespace package, and code typed into a notebook."""
     file = getattr(module, "__file__", None)
     return Path(file) if isinstance(file, str) else None
 
 
 def _content(source: _Source) -> bytes | None:
-    """The content of a module's file, also one inside an archive; None where there is none."""
+    """The content of a module's file, which may be inside an archive; None if there is none."""
     if source.path is None:
         return None
     try:
@@ -158,21 +158,21 @@ def _content(source: _Source) -> bytes | None:
 
 
 def _stated_files(model: Any, modules: Iterable[ModuleType], name: str) -> Iterator[tuple[Path, str]]:
-    """Files that a model names in its attribute ``files``, with their hashes; paths count from its own folder."""
+    """Files named in a model's attribute ``files``, with their hashes; paths are relative to the module's folder."""
     stated = getattr(model, "files", ())
     for file in (stated,) if isinstance(stated, str | Path) else stated:
         folders = [path.parent for module in modules if (path := _file(module)) is not None]
         path = next((folder / file for folder in (*folders, Path.cwd()) if (folder / file).is_file()), None)
         if path is None:
-            raise InputError(f"{name}: its attribute files names {str(file)!r}, and there is no such file")
+            raise InputError(f"{name}: its attribute files names {str(file)!r}, which does not exist")
         with path.open("rb") as content:
             yield path, hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _note(unknown: Sequence[str]) -> str:
-    if not unknown:
+def _note(unhashed: Sequence[str]) -> str:
+    if not unhashed:
         return ""
     return (
-        f"the code of {', '.join(unknown)} is in no file, so that changes of it are not noticed: state an attribute "
+        f"the code of {', '.join(unhashed)} is not in a file, so changes to it are not noticed: set an attribute "
         "weights_hash"
     )

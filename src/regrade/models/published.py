@@ -1,4 +1,4 @@
-"""Published accuracies, to notice a model that is not run as its authors ran it."""
+"""Published accuracies, to detect a model that is not run as its authors ran it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from regrade.core import Estimate, FormatError, InputError
 from regrade.core.utf8 import not_utf8
 
 TOLERANCE = 0.005
-"""How far outside the interval a published figure may lie: half a point, for other decoders and resizers."""
+"""How far outside the interval a published accuracy may lie: half a point, for differences of decoders and resizers."""
 
 
 @dataclass(frozen=True)
 class PublishedAccuracies:
     """Published top-1 accuracies on one test set, between 0 and 1, by model name.
 
-    A model that was published at several sizes has a figure for each.
+    A model that was published at several input sizes has one value for each.
     """
 
     test_set: str
@@ -27,34 +27,34 @@ class PublishedAccuracies:
     top1: Mapping[str, tuple[float, ...]]
 
 
-LITE_FIGURES = PublishedAccuracies(
+LITE_PUBLISHED = PublishedAccuracies(
     "imagenet-val",
     "github.com/tensorflow/tpu, models/official/efficientnet/lite/README.md",
     {"lite:efficientnet_lite0": (0.751,), "lite:efficientnet_lite1": (0.767,), "lite:efficientnet_lite2": (0.776,)},
 )
-"""The fp32 accuracies on the models' own card."""
+"""The fp32 accuracies that the authors of the ``lite:`` models publish."""
 
 
-def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> PublishedAccuracies:
-    """Read a CSV file in the form of timm's results: columns ``model`` and ``top1``, which is in percent.
+def read_published_accuracies(path: str | Path, *, test_set: str, prefix: str = "timm") -> PublishedAccuracies:
+    """Read a CSV file in the format of timm's results: columns ``model`` and ``top1``, the latter in percent.
 
-    Models are named ``prefix:model``, or as they are where the prefix is empty.
+    Models are named ``prefix:model``, or ``model`` if the prefix is empty.
     """
     path = Path(path)
-    before = f"{prefix}:" if prefix else ""
+    full_prefix = f"{prefix}:" if prefix else ""
     top1: dict[str, tuple[float, ...]] = {}
     try:
         rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
         for row in rows:
-            name, value = _figure(row, rows.line_num)
-            top1[before + name] = (*top1.get(before + name, ()), value)
+            name, value = _accuracy(row, rows.line_num)
+            top1[full_prefix + name] = (*top1.get(full_prefix + name, ()), value)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} {not_utf8(error)}") from None
     except csv.Error:
         raise FormatError(
-            f"{path}: line {rows.line_num} is not CSV: a cell is too long, or a quote is missing"
+            f"{path}: line {rows.line_num} is not valid CSV: a cell is too long, or a quote is missing"
         ) from None
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
@@ -63,22 +63,22 @@ def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> Pu
     return PublishedAccuracies(test_set, path.name, top1)
 
 
-def far_from_published(name: str, accuracy: Estimate, figures: PublishedAccuracies) -> str:
-    """A line of warning where no published figure lies within the interval widened by `TOLERANCE`, else nothing.
+def published_warning(name: str, accuracy: Estimate, published_accuracies: PublishedAccuracies) -> str:
+    """A warning if no published accuracy lies within the interval widened by `TOLERANCE`, else the empty string.
 
-    A model without a published figure gives no warning.
+    A model without a published accuracy gives no warning.
     """
-    published = figures.top1.get(name, ())
+    published = published_accuracies.top1.get(name, ())
     if not published or any(accuracy.low - TOLERANCE <= value <= accuracy.high + TOLERANCE for value in published):
         return ""
     values = " or ".join(f"{100 * value:.1f}" for value in published)
     return (
-        f"{name}: top-1 on {figures.test_set} is {accuracy}, published is {values} ({figures.source}): "
-        "check preprocessing, class order and labels"
+        f"{name}: top-1 on {published_accuracies.test_set} is {accuracy}, published is {values} "
+        f"({published_accuracies.source}): check preprocessing, class order and labels"
     )
 
 
-def _figure(row: dict[str | None, str | None], line: int) -> tuple[str, float]:
+def _accuracy(row: dict[str | None, str | None], line: int) -> tuple[str, float]:
     name, text = row.get("model"), row.get("top1")
     if not name or text is None:
         raise FormatError(f"line {line} has no model or no top1; the first line must name both columns")

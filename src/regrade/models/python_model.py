@@ -9,14 +9,14 @@ import numpy as np
 
 from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import FloatArray
-from regrade.models.description import ModelDescription, statement
+from regrade.models.description import ModelDescription, describe_model
 from regrade.models.failures import running
 from regrade.models.model import Model, Settings
-from regrade.models.score_checks import checked_scores, checked_scores_and_features, proven_score_kind
+from regrade.models.score_checks import checked_scores, checked_scores_and_features, detect_score_kind
 from regrade.models.user_code import (
-    called,
-    code_behind,
-    modules_found,
+    call_user_function,
+    importable_from,
+    own_code_of,
     source_hash,
     stated_class_space,
     stated_preprocessing,
@@ -25,58 +25,59 @@ from regrade.models.user_code import (
 
 
 class PythonModel(Model):
-    """A function as a model; device, precision and threads are its own affair."""
+    """A function as a model; the function itself chooses device, precision and threads."""
 
-    def __init__(self, function: Any, statement: ModelDescription) -> None:
+    def __init__(self, function: Any, description: ModelDescription) -> None:
         self._function = function
-        self.statement = statement
-        self.class_space = statement.class_space
-        self.preprocessing = statement.preprocessing
-        self.spec = statement.spec(str(getattr(function, "weights_hash", "")) or source_hash(function))
+        self.description = description
+        self.class_space = description.class_space
+        self.preprocessing = description.preprocessing
+        self.spec = description.spec(str(getattr(function, "weights_hash", "")) or source_hash(function))
         self.runtime = f"python {platform.python_version()}"
         stated = getattr(function, "score_kind", None)
-        self.score_kind = stated if isinstance(stated, ScoreKind) else proven_score_kind(self)
+        self.score_kind = stated if isinstance(stated, ScoreKind) else detect_score_kind(self)
 
     def scores(self, batch: FloatArray) -> FloatArray:
         """Scores (n, c) for inputs (n, channels, size, size)."""
-        with modules_found(self.statement.code.folder), running(self.statement.name, batch.shape):
+        with importable_from(self.description.code.folder), running(self.description.name, batch.shape):
             output = _array(self._function(batch))
-        return checked_scores(output, self.statement, rows=len(batch))
+        return checked_scores(output, self.description, rows=len(batch))
 
     def scores_and_features(self, batch: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Scores (n, c) and features (n, d), by the function's own attribute ``scores_and_features``."""
         both = getattr(self._function, "scores_and_features", None)
         if both is None:
             return super().scores_and_features(batch)
-        with modules_found(self.statement.code.folder), running(self.statement.name, batch.shape):
+        with importable_from(self.description.code.folder), running(self.description.name, batch.shape):
             scores, features = (_array(values) for values in both(batch))
-        return checked_scores_and_features(scores, features, self.statement, rows=len(batch))
+        return checked_scores_and_features(scores, features, self.description, rows=len(batch))
 
 
 def _array(values: Any) -> FloatArray:
-    """What a function returns as an array; values that it masks must not be taken for scores."""
+    """The returned values as an array; masked values are an error."""
     if np.ma.is_masked(values):
-        raise ValueError("values of a masked array are masked: give scores for all classes, -inf for those ruled out")
+        raise ValueError("the returned array has masked values: return scores for all classes, -inf to rule one out")
     return np.asarray(values)
 
 
 def load_python(place: str, settings: Settings) -> Model:
-    """The model of a function (n, channels, size, size) -> (n, classes), or of an object that can be called so.
+    """Load a function (n, channels, size, size) -> (n, classes), or any callable object, as a model.
 
-    Attributes ``class_space``, ``preprocessing``, ``score_kind``, ``weights_hash`` and ``scores_and_features`` say of
-    it what they say of a model, and ``files`` which files belong to it. A class is called once, without arguments.
+    Its attributes ``class_space``, ``preprocessing``, ``score_kind``, ``weights_hash`` and ``scores_and_features`` have
+    the same meaning as those of a `Model`; ``files`` names files that belong to it. A class is instantiated once,
+    without arguments.
     """
     name = f"python:{place}"
     function = user_object(place, prefix="python")
     if isinstance(function, type):
-        function = called(function, place, name)
+        function = call_user_function(function, place, name)
     if not callable(function):
         raise InputError(f"{name} is a {type(function).__name__}; expected a function from a batch to scores")
-    known = statement(
+    description = describe_model(
         name,
         settings,
         class_space=stated_class_space(function, name),
         preprocessing=stated_preprocessing(function, name),
-        code=code_behind(function, place, name),
+        code=own_code_of(function, place, name),
     )
-    return PythonModel(function, known)
+    return PythonModel(function, description)

@@ -1,4 +1,4 @@
-"""Models by name: a prefix says which adapter loads the rest."""
+"""Models by name: the prefix of a name selects the adapter that loads the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regrade.models.torchvision_model import load_torchvision
 from regrade.models.transformers_model import load_transformers
 
 ENTRY_POINTS = "regrade.models"
-"""The entry-point group in which third parties offer adapters: the prefix, and a callable (rest, settings) -> Model."""
+"""The entry-point group for third-party adapters: the prefix, and a callable (rest, settings) -> Model."""
 
 Adapter: TypeAlias = Callable[[str, Settings], Model]
 
@@ -36,34 +36,36 @@ _BUILT_IN: dict[str, Adapter] = {
 
 
 def prefixes() -> tuple[str, ...]:
-    """All prefixes a model's name may have, third parties' included, sorted."""
-    return tuple(sorted({*_BUILT_IN, *_offered()}))
+    """All prefixes of model names, including those of third parties, sorted."""
+    return tuple(sorted({*_BUILT_IN, *_third_party()}))
 
 
 def load_model(name: str, settings: Settings) -> Model:
-    """The model of a name ``prefix:rest``, loaded and ready; anything that is wrong with it raises `RegradeError`."""
+    """Load the model of a name ``prefix:rest``; any problem with it raises `RegradeError`."""
     prefix, colon, rest = name.partition(":")
     if not colon or not rest:
-        raise InputError(f"{name!r} is no model: give PREFIX:NAME, where the prefix is one of {', '.join(prefixes())}")
+        raise InputError(
+            f"{name!r} is not a model name: write PREFIX:NAME, where the prefix is one of {', '.join(prefixes())}"
+        )
     adapter = _adapter(prefix)
     with loading(f"{name} cannot be loaded"):
         model = adapter(rest, settings)
         if not isinstance(model, Model):
             raise InputError(f"the adapter of {prefix!r} returned a {type(model).__name__} for {name}, not a Model")
-        _ = model.card  # an adapter of a third party may have left a field out
+        _ = model.metadata  # raises if a third-party adapter has left out a field
     return model
 
 
 def _adapter(prefix: str) -> Adapter:
     if prefix in _BUILT_IN:
         return _BUILT_IN[prefix]
-    offered = _offered()
-    if prefix not in offered:
+    third_party = _third_party()
+    if prefix not in third_party:
         raise UnknownName("model prefix", prefix, prefixes())
-    with loading(f"the adapter of {prefix!r} ({offered[prefix].value}) cannot be loaded"):
-        adapter: Adapter = offered[prefix].load()
+    with loading(f"the adapter of {prefix!r} ({third_party[prefix].value}) cannot be loaded"):
+        adapter: Adapter = third_party[prefix].load()
     return adapter
 
 
-def _offered() -> dict[str, EntryPoint]:
+def _third_party() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=ENTRY_POINTS)}

@@ -1,4 +1,4 @@
-"""Resizing a image with anti-aliasing: by Pillow, the reference, or faster by torch or on a GPU."""
+"""Resize an image with anti-aliasing: by Pillow, the reference, or faster by torch or on a GPU."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ FILTERS = {
     Interpolation.BILINEAR: Image.Resampling.BILINEAR,
     Interpolation.BICUBIC: Image.Resampling.BICUBIC,
 }
-"""Pillow's names of the ways to find pixels in between."""
+"""Pillow's resampling filters."""
 
 
 class Resizer(Enum):
-    """What resizes images."""
+    """The library that resizes images."""
 
     PILLOW = "pillow"
-    """To the last bit what torchvision's transforms do on a Pillow image."""
+    """Bit-identical to torchvision's transforms on a Pillow image."""
 
     TORCH = "torch"
-    """Three to four times faster; within one gray level of Pillow on photographs, some more at edges in tall ones."""
+    """Three to four times faster; within one gray level of Pillow on photographs, more at edges of tall ones."""
 
     GPU = "gpu"
-    """JPEGs are decoded on the GPU too, within a few gray levels of Pillow; other images go by torch."""
+    """JPEGs are decoded on the GPU too, within a few gray levels of Pillow; other images are resized by torch."""
 
     @property
     def runtime(self) -> str:
-        """What resizes, with its version, as manifests record it."""
+        """The library and its version, as manifests record them."""
         if self is Resizer.GPU:
             return f"nvjpeg of torchvision {version('torchvision')}"
         return f"{self.value} {version(self.value)}"
 
 
 def fastest_resizer() -> Resizer:
-    """The fastest there is without a GPU."""
+    """The fastest installed resizer that needs no GPU."""
     return Resizer.TORCH if importlib.util.find_spec("torch") else Resizer.PILLOW
 
 
 def resize(
-    image: Image.Image | NDArray[np.uint8], size: tuple[int, int], interpolation: Interpolation, by: Resizer
+    image: Image.Image | NDArray[np.uint8], size: tuple[int, int], interpolation: Interpolation, resizer: Resizer
 ) -> NDArray[np.uint8]:
-    """Shape (height, width) or (height, width, 3): a gray or RGB image at another size (width, height)."""
-    if by is Resizer.PILLOW or interpolation is Interpolation.NEAREST or size_of(image) == size:
+    """Shape (height, width) or (height, width, 3): a grayscale or RGB image resized to ``size`` (width, height)."""
+    if resizer is Resizer.PILLOW or interpolation is Interpolation.NEAREST or size_of(image) == size:
         return np.asarray(as_image(image).resize(size, FILTERS[interpolation]))
     return resize_by_torch(np.asarray(image), size, interpolation.value)
 
@@ -61,5 +61,5 @@ def size_of(image: Image.Image | NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def as_image(image: Image.Image | NDArray[np.uint8]) -> Image.Image:
-    """A image as Pillow has it."""
+    """An image as a Pillow image."""
     return image if isinstance(image, Image.Image) else Image.fromarray(image)

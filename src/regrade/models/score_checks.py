@@ -1,4 +1,4 @@
-"""Scores as a model gave them: checked before anything is made of them."""
+"""Checks of a model's outputs."""
 
 from __future__ import annotations
 
@@ -14,64 +14,66 @@ from regrade.models.model import Model, OutOfMemory
 _SUM_TOLERANCE = 1e-3
 
 
-def checked_scores(output: Any, statement: ModelDescription, *, rows: int) -> FloatArray:
+def checked_scores(output: Any, description: ModelDescription, *, rows: int) -> FloatArray:
     """Shape (rows, classes): a model's output as an array; another shape, NaN or +infinity raises.
 
-    -infinity is allowed: it is the logarithm of a probability of 0.
+    -infinity is allowed: it is the logarithm of probability 0.
     """
     scores = np.asarray(output)
-    name, space = statement.name, statement.class_space
+    name, space = description.name, description.class_space
     if scores.dtype.kind not in "fiu":
-        raise InputError(f"{name} gave {scores.dtype} where scores, one number a class, were expected")
+        raise InputError(f"{name} returned values of type {scores.dtype}, expected numbers: one score per class")
     if scores.ndim != 2 or len(scores) != rows:
-        raise MismatchError(f"{name} gave scores of shape {scores.shape} for {rows} images, expected ({rows}, classes)")
+        raise MismatchError(
+            f"{name} returned scores of shape {scores.shape} for {rows} images, expected ({rows}, classes)"
+        )
     check_width(name, scores.shape[1], len(space), space.name)
     if scores.dtype.kind != "f":
         scores = scores.astype(np.float64)
     bad = np.isnan(scores) | np.isposinf(scores)
     if bad.any():
         raise InputError(
-            f"{name} gave NaN or infinity for {int(bad.any(axis=1).sum())} of {rows} images; "
-            "check its weights and its input (--size, --mean, --std), and with fp16 try --precision fp32"
+            f"{name} returned NaN or infinity for {int(bad.any(axis=1).sum())} of {rows} images: "
+            "check its weights and its input (--size, --mean, --std); with fp16, try --precision fp32"
         )
     return scores
 
 
 def checked_scores_and_features(
-    scores: Any, output: Any, statement: ModelDescription, *, rows: int
+    scores: Any, output: Any, description: ModelDescription, *, rows: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Scores as `checked_scores` has them, and features (rows, d), at least one a row, which must be finite."""
+    """Scores as checked by `checked_scores`, and features (rows, d) with d >= 1, which must be finite."""
     features = np.asarray(output)
     if features.dtype.kind != "f" or features.ndim != 2 or len(features) != rows or not features.shape[1]:
         raise MismatchError(
-            f"{statement.name} gave features of {features.dtype} {features.shape} for {rows} images, expected "
+            f"{description.name} returned features {features.dtype} {features.shape} for {rows} images, expected "
             f"floating-point numbers ({rows}, d)"
         )
     if not np.isfinite(features).all():
-        raise InputError(f"{statement.name} gave NaN or infinity among its features")
-    return checked_scores(scores, statement, rows=rows), features
+        raise InputError(f"{description.name} returned NaN or infinity among its features")
+    return checked_scores(scores, description, rows=rows), features
 
 
 def check_width(name: str, width: int, classes: int, class_space: str) -> None:
-    """Raise where a model has another number of outputs than there are classes."""
+    """Raise if the number of a model's outputs is not the number of classes."""
     if width != classes:
         raise MismatchError(
-            f"{name} gives {width} scores a image, but {class_space} has {classes} classes: give its own --classes"
+            f"{name} gives {width} scores per image, but {class_space} has {classes} classes: give its own --classes"
         )
 
 
-def proven_score_kind(model: Model) -> ScoreKind:
-    """What a model's scores are, by what it answers to two made-up inputs: only probabilities sum to 1."""
-    recipe = model.preprocessing
-    shape = (recipe.channels, recipe.size, recipe.size)
+def detect_score_kind(model: Model) -> ScoreKind:
+    """The kind of a model's scores, from two synthetic inputs: probabilities sum to 1."""
+    preprocessing = model.preprocessing
+    shape = (preprocessing.channels, preprocessing.size, preprocessing.size)
     noise = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
     scores = _scores_of(model, np.stack([np.zeros_like(noise), noise]))
-    proven = np.all(scores >= 0) and np.allclose(scores.sum(axis=1), 1, rtol=0, atol=_SUM_TOLERANCE)
-    return ScoreKind.PROBABILITIES if proven else ScoreKind.LOGITS
+    probabilities = np.all(scores >= 0) and np.allclose(scores.sum(axis=1), 1, rtol=0, atol=_SUM_TOLERANCE)
+    return ScoreKind.PROBABILITIES if probabilities else ScoreKind.LOGITS
 
 
 def _scores_of(model: Model, batch: FloatArray) -> FloatArray:
-    """Scores of a few inputs, one after another where they do not fit into memory together."""
+    """Scores of a few inputs, computed one by one if they do not fit into memory together."""
     try:
         return model.scores(batch)
     except OutOfMemory:

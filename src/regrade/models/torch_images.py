@@ -1,4 +1,4 @@
-"""What torch does with images: resizing, framing and normalizing them, on a CPU or a GPU."""
+"""Resize, crop and normalize images with torch, on a CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core.preprocessing import Preprocessing
-from regrade.models.crop_geometry import Box, frame_of
+from regrade.models.crop_geometry import Box, compute_crop
 
 
 def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str) -> NDArray[np.uint8]:
     """Pixels (height, width) or (height, width, 3) at another size (width, height), with anti-aliasing."""
     import torch
 
-    # torch takes no array that must not be written to, and copies a part of one slowly
+    # torch refuses read-only arrays, and is slow to copy part of an array
     own = np.require(np.atleast_3d(pixels), requirements=["C", "W"])
     image = torch.from_numpy(own).permute(2, 0, 1)[None]
     resized = torch.nn.functional.interpolate(image, (size[1], size[0]), mode=mode, antialias=True)
@@ -23,39 +23,40 @@ def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str)
 
 
 def bytes_tensor(data: bytes) -> Any:
-    """Bytes as a tensor."""
+    """A tensor of bytes."""
     import torch
 
     return torch.frombuffer(bytearray(data), dtype=torch.uint8)
 
 
 def wait_for_gpu() -> None:
-    """Wait until the GPU has done all it was asked to."""
+    """Wait until the GPU has finished all its work."""
     import torch
 
     torch.cuda.synchronize()
 
 
-def framed_on_gpu(image: Any, recipe: Preprocessing) -> Any:
-    """Shape (size, size, 3): what the model sees of an RGB image (3, height, width) on the GPU, in gray levels."""
+def crop_and_resize_on_gpu(image: Any, preprocessing: Preprocessing) -> Any:
+    """Shape (size, size, 3): the part of an RGB image (3, height, width) on the GPU that the model sees, as bytes."""
     import torch
 
-    frame = frame_of((image.shape[2], image.shape[1]), recipe)
-    if frame.first is not None:
-        image = _cropped(image, frame.first)
+    geometry = compute_crop((image.shape[2], image.shape[1]), preprocessing)
+    if geometry.crop_before is not None:
+        image = _cropped(image, geometry.crop_before)
+    width, height = geometry.size
     resized = torch.nn.functional.interpolate(
-        image[None].float(), (frame.size[1], frame.size[0]), mode=recipe.interpolation.value, antialias=True
+        image[None].float(), (height, width), mode=preprocessing.interpolation.value, antialias=True
     )
-    return _cropped(resized[0], frame.then).round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0)
+    return _cropped(resized[0], geometry.crop_after).round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0)
 
 
-def normalized_by_torch(levels: Any, recipe: Preprocessing) -> Any:
-    """Shape (n, channels, size, size): gray levels as a model's input."""
+def normalize_by_torch(levels: Any, preprocessing: Preprocessing) -> Any:
+    """Shape (n, channels, size, size): bytes as a model's input."""
     import torch
 
     mean, std = (
         torch.tensor(values, dtype=torch.float32, device=levels.device)[:, None, None]
-        for values in (recipe.mean, recipe.std)
+        for values in (preprocessing.mean, preprocessing.std)
     )
     return (levels.float() / 255 - mean) / std
 

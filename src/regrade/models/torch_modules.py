@@ -1,4 +1,4 @@
-"""Torch modules around other modules, so that all give scores, and features where they are asked for."""
+"""Wrappers around torch modules that return scores, and features on request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from regrade.core import InputError
 
 
 def zero_shot_module(encoder: Any, class_embeddings: Any) -> Any:
-    """A module that scores images by their likeness to class embeddings (features, classes), as its encoder scales."""
+    """A module that scores images by similarity to class embeddings (features, classes), times the encoder's scale."""
     import torch
 
     class ZeroShot(torch.nn.Module):  # type: ignore[misc]
@@ -30,7 +30,7 @@ def zero_shot_module(encoder: Any, class_embeddings: Any) -> Any:
 
 
 def logits_module(module: Any) -> Any:
-    """A module that gives the ``logits`` of another one's output."""
+    """A module that returns the ``logits`` of another module's output."""
     import torch
 
     class Logits(torch.nn.Module):  # type: ignore[misc]
@@ -45,9 +45,9 @@ def logits_module(module: Any) -> Any:
 
 
 def with_features(module: Any, width: int, name: str) -> Any:
-    """A module that gives scores and features: those it names itself, or the input of its last layer.
+    """A module that returns scores and features: by its own ``scores_and_features``, or the input of its last layer.
 
-    The last layer is the linear one, or 1 x 1 convolution, with as many outputs as there are classes that runs last.
+    The last layer is the linear layer or 1 x 1 convolution with one output per class that runs last.
     """
     import torch
 
@@ -70,14 +70,14 @@ def with_features(module: Any, width: int, name: str) -> Any:
                 for hook in hooks:
                     hook.remove()
             if not seen:
-                raise InputError(f"{name} runs no linear layer of {width} outputs: leave out --keep features")
+                raise InputError(f"{name} runs no linear layer with {width} outputs: leave out --keep features")
             return scores, seen[-1].flatten(1)
 
-    return WithFeatures().eval()  # else an export would put it, and all in it, back into training
+    return WithFeatures().eval()  # otherwise an export would put it and its parts back into training mode
 
 
 def _layers_of_width(module: Any, width: int) -> list[Any]:
-    """The linear layers and 1 x 1 convolutions with so many outputs."""
+    """The linear layers and 1 x 1 convolutions with ``width`` outputs."""
     import torch
 
     def fits(layer: Any) -> bool:

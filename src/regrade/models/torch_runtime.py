@@ -1,4 +1,4 @@
-"""Running a torch module as a model."""
+"""Run a torch module as a model."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from regrade.models.description import ModelDescription
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.score_checks import checked_scores, checked_scores_and_features
-from regrade.models.torch_images import normalized_by_torch
+from regrade.models.torch_images import normalize_by_torch
 from regrade.models.torch_modules import with_features
-from regrade.models.user_code import modules_found
+from regrade.models.user_code import importable_from
 
-_OLDEST_OPSET = 17
+_ONNX_OPSET = 17
 
 
 def require_torch(what: str, extra: str) -> None:
-    """Raise `MissingExtra` where torch is not installed."""
+    """Raise `MissingExtra` if torch is not installed."""
     with needs(extra, what):
         import torch  # noqa: F401
 
 
 def read_weights(path: str | Path) -> Any:
-    """The tensors in a file of weights; a file that holds anything else, such as code, is refused by torch."""
+    """The tensors in a file of weights; torch refuses a file that contains anything else, such as code."""
     import torch
 
     with loading(f"{path} cannot be read"):
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
-def is_module(thing: object) -> bool:
-    """Whether something is a torch module."""
+def is_module(candidate: object) -> bool:
+    """Whether an object is a torch module."""
     import torch
 
-    return isinstance(thing, torch.nn.Module)
+    return isinstance(candidate, torch.nn.Module)
 
 
 def weights_hash(module: Any) -> str:
-    """A hash of all parameters and buffers: names, types, shapes and bytes."""
+    """Hash all parameters and buffers: names, types, shapes and bytes."""
     import torch
 
     state = hashlib.sha256()
@@ -66,7 +66,7 @@ class TorchModel(Model):
     def __init__(
         self,
         module: Any,
-        statement: ModelDescription,
+        description: ModelDescription,
         settings: Settings,
         *,
         score_kind: ScoreKind = ScoreKind.LOGITS,
@@ -75,46 +75,46 @@ class TorchModel(Model):
         import torch
 
         _check_device(settings.device)
-        self.statement = statement
-        self.class_space = statement.class_space
-        self.preprocessing = statement.preprocessing
+        self.description = description
+        self.class_space = description.class_space
+        self.preprocessing = description.preprocessing
         self.score_kind = score_kind
-        self.spec = statement.spec(weights_hash(module), training_data)
+        self.spec = description.spec(weights_hash(module), training_data)
         self.settings = settings
-        self.takes_pixels = settings.device is Device.CUDA  # a quarter of the bytes to copy
+        self.takes_pixels = settings.device is Device.CUDA  # a quarter of the data to copy
         self._pinned: Any = None
         compiled = " compiled" if settings.compile else ""
         self.runtime = f"torch {torch.__version__} {settings.device.value} {settings.precision.value}{compiled}"
         # on a GPU, convolutions are fastest with the channels innermost
         self._layout = torch.channels_last if settings.device is Device.CUDA else torch.contiguous_format
-        with loading(f"{statement.name} cannot be moved to {settings.device.value}"):
+        with loading(f"{description.name} cannot be moved to {settings.device.value}"):
             self._module = module.eval().requires_grad_(False).to(settings.device.value, memory_format=self._layout)
 
     def scores(self, batch: FloatArray) -> FloatArray:
         """Scores (n, c) for inputs (n, channels, size, size)."""
         (scores,) = self._outputs(self._runnable, batch)
-        return checked_scores(scores, self.statement, rows=len(batch))
+        return checked_scores(scores, self.description, rows=len(batch))
 
     def scores_and_features(self, batch: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Scores (n, c) and the input of the last layer (n, d)."""
         scores, features = self._outputs(self._runnable_with_features, batch)
-        return checked_scores_and_features(scores, features, self.statement, rows=len(batch))
+        return checked_scores_and_features(scores, features, self.description, rows=len(batch))
 
     def stacked(self, inputs: Sequence[FloatArray]) -> FloatArray:
-        """A batch; for a GPU in memory that is never paged out, or on the GPU itself where an input is there."""
+        """Stack inputs into a batch; for a GPU in pinned memory, or on the GPU if an input is already there."""
         import torch
 
         if self.settings.device is not Device.CUDA:
             return super().stacked(inputs)
-        if any(isinstance(one, torch.Tensor) for one in inputs):
-            return torch.stack([torch.as_tensor(one).to("cuda") for one in inputs])
+        if any(isinstance(image, torch.Tensor) for image in inputs):
+            return torch.stack([torch.as_tensor(image).to("cuda") for image in inputs])
         shape = (len(inputs), *inputs[0].shape)
         if self._pinned is None or self._pinned.shape[1:] != shape[1:] or len(self._pinned) < len(inputs):
             self._pinned = torch.empty(shape, dtype=torch.uint8, pin_memory=True).numpy()
         return np.stack(inputs, out=self._pinned[: len(inputs)])
 
     def peak_memory(self, batch: FloatArray) -> int | None:
-        """How many bytes of the GPU's memory a batch needs, beside the weights."""
+        """Bytes of GPU memory that a batch needs, without the weights."""
         import torch
 
         if self.settings.device is not Device.CUDA:
@@ -125,7 +125,7 @@ class TorchModel(Model):
         return int(torch.cuda.max_memory_allocated() - before)
 
     def free_memory(self) -> int | None:
-        """How many bytes of the GPU's memory are free."""
+        """Free bytes of GPU memory."""
         import torch
 
         return int(torch.cuda.mem_get_info()[0]) if self.settings.device is Device.CUDA else None
@@ -140,7 +140,7 @@ class TorchModel(Model):
 
     @cached_property
     def _with_features(self) -> Any:
-        return with_features(self._module, len(self.class_space), self.statement.name)
+        return with_features(self._module, len(self.class_space), self.description.name)
 
     def _compiled(self, module: Any) -> Any:
         import torch
@@ -152,44 +152,44 @@ class TorchModel(Model):
 
         if self.settings.threads and torch.get_num_threads() != self.settings.threads:
             torch.set_num_threads(self.settings.threads)
-        found = modules_found(self.statement.code.folder)
-        with found, running(self.statement.name, batch.shape), torch.inference_mode(), self._precision():
-            given = runnable(self._images(batch))
-            outputs = (given,) if runnable is self._runnable else _two(given, self.statement.name)
+        name, folder = self.description.name, self.description.code.folder
+        with importable_from(folder), running(name, batch.shape), torch.inference_mode(), self._precision():
+            returned = runnable(self._images(batch))
+            outputs = (returned,) if runnable is self._runnable else _scores_and_features(returned, name)
             for output in outputs:
                 if not isinstance(output, torch.Tensor):
                     raise InputError(
-                        f"{self.statement.name} gave a {type(output).__name__}, expected one tensor (images, classes)"
+                        f"{name} returned a {type(output).__name__}, expected one tensor (images, classes)"
                     )
-            return [(one if one.dtype is torch.float64 else one.float()).cpu().numpy() for one in outputs]
+            return [(output if output.dtype is torch.float64 else output.float()).cpu().numpy() for output in outputs]
 
     def _images(self, batch: Any) -> Any:
-        """A batch on the device, normalized there if it is in gray levels."""
+        """A batch on the device, normalized there if it consists of bytes."""
         import torch
 
         if not isinstance(batch, torch.Tensor):
             kind = np.uint8 if batch.dtype == np.uint8 else np.float32
             batch = torch.from_numpy(np.require(batch, kind, ["C", "W"]))
-        there = batch.to(self.settings.device.value, non_blocking=True)
-        if there.dtype is torch.uint8:
-            there = normalized_by_torch(there.permute(0, 3, 1, 2), self.preprocessing)
-        return there.contiguous(memory_format=self._layout)
+        images = batch.to(self.settings.device.value, non_blocking=True)
+        if images.dtype is torch.uint8:
+            images = normalize_by_torch(images.permute(0, 3, 1, 2), self.preprocessing)
+        return images.contiguous(memory_format=self._layout)
 
     def export(self, path: Path, *, features: bool = False) -> None:
-        """Write the module as an ONNX file of single precision whose batch axis is free."""
+        """Write the module as an ONNX file in single precision with a dynamic batch axis."""
         import torch
 
-        recipe = self.preprocessing
-        example = torch.zeros(2, recipe.channels, recipe.size, recipe.size)
+        preprocessing = self.preprocessing
+        example = torch.zeros(2, preprocessing.channels, preprocessing.size, preprocessing.size)
         outputs = ["scores", "features"] if features else ["scores"]
         with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # tracing warns of what the comparison with torch would show
+            warnings.simplefilter("ignore")  # the comparison with torch shows what tracing warns about
             torch.onnx.export(
                 self._with_features if features else self._module,
                 (example,),
                 str(path),
-                dynamo=False,  # the newer exporter needs one more library, and does no better on classifiers
-                opset_version=_OLDEST_OPSET,
+                dynamo=False,  # the newer exporter needs another library and is no better for classifiers
+                opset_version=_ONNX_OPSET,
                 input_names=["images"],
                 output_names=outputs,
                 dynamic_axes={name: {0: "n"} for name in ("images", *outputs)},
@@ -200,25 +200,27 @@ class TorchModel(Model):
 
         types = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
         if self.settings.precision is Precision.FP32:
-            # else convolutions keep 10 bits of 23 (TF32), and scores change with the size of the batch
+            # otherwise convolutions keep 10 of 23 bits (TF32), and scores depend on the batch size
             cuda = self.settings.device is Device.CUDA
             return torch.backends.cudnn.flags(enabled=True, allow_tf32=False) if cuda else nullcontext()
         return torch.autocast(self.settings.device.value, dtype=types[self.settings.precision])
 
 
-def _two(given: Any, name: str) -> tuple[Any, Any]:
-    if not isinstance(given, tuple) or len(given) != 2:
-        raise InputError(f"scores_and_features of {name} gave a {type(given).__name__}, expected scores and features")
-    return given
+def _scores_and_features(returned: Any, name: str) -> tuple[Any, Any]:
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise InputError(
+            f"scores_and_features of {name} returned a {type(returned).__name__}, expected scores and features"
+        )
+    return returned
 
 
 def _check_device(device: Device) -> None:
     import torch
 
-    there = {
+    is_available = {
         Device.CPU: lambda: True,
         Device.CUDA: torch.cuda.is_available,
         Device.MPS: torch.backends.mps.is_available,
     }
-    if not there[device]():
-        raise InputError(f"torch {torch.__version__} finds no {device.value} device here: give --device cpu")
+    if not is_available[device]():
+        raise InputError(f"torch {torch.__version__} finds no {device.value} device: give --device cpu")

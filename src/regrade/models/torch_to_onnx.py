@@ -1,4 +1,4 @@
-"""Running a torch model through onnxruntime, where both give the same answers."""
+"""Run a torch model through onnxruntime, if both give the same scores."""
 
 from __future__ import annotations
 
@@ -12,67 +12,72 @@ from regrade.core.arrays import FloatArray
 from regrade.core.errors import RegradeError
 from regrade.models.failures import contained, first_line
 from regrade.models.model import Device, Model, Precision
-from regrade.models.onnx_model import OnnxModel, cores_apart, onnx_runtime, onnx_session
+from regrade.models.onnx_model import OnnxModel, onnx_runtime, onnx_session, parallel_cores
 from regrade.models.torch_runtime import TorchModel
 
 TOLERANCE = 1e-3
-"""How far scores may lie from torch's, as a part of the largest absolute score of the batch."""
+"""Largest allowed difference from torch's scores, relative to the largest absolute score of the batch."""
 
 
 @dataclass(frozen=True)
-class Exported:
-    """A model that onnxruntime runs, or None and the reason why there is none, empty where none was to be expected."""
+class OnnxExport:
+    """A model that onnxruntime runs, or None and the reason; the reason is empty if no export was attempted."""
 
     model: Model | None
     reason: str = ""
 
 
-def as_onnx(model: Model, batch: FloatArray, *, features: bool = False) -> Exported:
-    """A torch model as one that onnxruntime runs on the CPU, if on ``batch`` (n, channels, size, size) both agree.
-
-    They agree when the best class of every image is the same and all scores, and ``features`` where they are
-    wanted, lie within `TOLERANCE`, in the batch and for its first image alone. The recorded weights are those of
-    the torch model.
-    """
+def can_export(model: Model) -> bool:
+    """Whether a model may be exported: a torch model that runs on the CPU in single precision and is not compiled."""
     if not isinstance(model, TorchModel):
-        return Exported(None)
+        return False
     settings = model.settings
-    if settings.device is not Device.CPU or settings.precision is not Precision.FP32 or settings.compile:
-        return Exported(None)  # as the user wants it
+    return settings.device is Device.CPU and settings.precision is Precision.FP32 and not settings.compile
+
+
+def export_to_onnx(model: Model, batch: FloatArray, *, features: bool = False) -> OnnxExport:
+    """Export a torch model to onnxruntime on the CPU, if both agree on ``batch`` (n, channels, size, size).
+
+    They agree if the top class of every image is the same and all scores, and the features if ``features`` is set, lie
+    within `TOLERANCE`, both in the batch and for its first image alone. The recorded weights are those of the torch
+    model.
+    """
+    if not can_export(model) or not isinstance(model, TorchModel):
+        return OnnxExport(None)
     if len(batch) == 0:
-        return Exported(None, "there is no image to compare on")
-    return _twin(model, batch, features)
+        return OnnxExport(None, "there is no image to compare on")
+    return _export_and_compare(model, batch, features)
 
 
-def _twin(model: TorchModel, batch: FloatArray, features: bool) -> Exported:
-    """The export if it agrees with the model; what is wrong with the model itself raises."""
-    expected = _answers(model, batch.copy(), features)  # a module may write into its input
+def _export_and_compare(model: TorchModel, batch: FloatArray, features: bool) -> OnnxExport:
+    """The export if it agrees with the model; errors of the model itself are raised."""
+    expected = _outputs(model, batch.copy(), features)  # a module may write into its input
     try:
         with contained():  # the export runs the module once more
-            twin = _exported(model, features)
-        first = [one[:1] for one in expected]
-        reason = _difference(expected, _answers(twin, batch, features))
-        reason = reason or _difference(first, _answers(twin, batch[:1], features))
+            exported = _export(model, features)
+        first = [output[:1] for output in expected]
+        reason = _difference(expected, _outputs(exported, batch, features))
+        reason = reason or _difference(first, _outputs(exported, batch[:1], features))
     except RegradeError as error:
-        return Exported(None, str(error))
-    except Exception as error:  # an exporter fails in as many ways as there are operators
-        return Exported(None, f"it cannot be exported ({first_line(error)})")
-    return Exported(None, reason) if reason else Exported(twin)
+        return OnnxExport(None, str(error))
+    except Exception as error:  # exporters raise many kinds of errors
+        return OnnxExport(None, f"it cannot be exported ({first_line(error)})")
+    return OnnxExport(None, reason) if reason else OnnxExport(exported)
 
 
-def _answers(model: Model, batch: FloatArray, features: bool) -> list[FloatArray]:
+def _outputs(model: Model, batch: FloatArray, features: bool) -> list[FloatArray]:
     return list(model.scores_and_features(batch)) if features else [model.scores(batch)]
 
 
-def _exported(model: TorchModel, features: bool) -> OnnxModel:
+def _export(model: TorchModel, features: bool) -> OnnxModel:
     with tempfile.TemporaryDirectory(prefix="regrade-") as folder:
         path = Path(folder) / "model.onnx"
         model.export(path, features=features)
         session = onnx_session(path, model.settings, name=model.spec.name)
         return OnnxModel(
             session,
-            model.statement,
-            cores=cores_apart(model.settings),
+            model.description,
+            cores=parallel_cores(model.settings),
             weights_hash=model.spec.weights_hash,
             runtime=f"{onnx_runtime(Device.CPU)}, exported from {model.runtime.rsplit(' ', 2)[0]}",
             score_kind=model.score_kind,
@@ -80,20 +85,22 @@ def _exported(model: TorchModel, features: bool) -> OnnxModel:
         )
 
 
-def _difference(expected: list[FloatArray], given: list[FloatArray]) -> str:
-    """How the export's scores, and features where there are any, differ from torch's; empty where they agree."""
-    changed = int(np.sum(expected[0].argmax(axis=1) != given[0].argmax(axis=1)))
+def _difference(expected: list[FloatArray], exported: list[FloatArray]) -> str:
+    """How the export's scores and features differ from torch's; empty if they agree."""
+    changed = int(np.sum(expected[0].argmax(axis=1) != exported[0].argmax(axis=1)))
     if changed:
-        return f"its export changes the best class of {changed} of {len(expected[0])} images"
-    return next(filter(None, map(_distance, ("scores", "features"), expected, given)), "")
+        return f"its export changes the top class of {changed} of {len(expected[0])} images"
+    return next(filter(None, map(_distance, ("scores", "features"), expected, exported)), "")
 
 
-def _distance(what: str, expected: FloatArray, given: FloatArray) -> str:
+def _distance(what: str, expected: FloatArray, exported: FloatArray) -> str:
     finite = np.isfinite(expected)
-    if not np.array_equal(finite, np.isfinite(given)):
-        return f"its export gives infinite {what} elsewhere"
+    if not np.array_equal(finite, np.isfinite(exported)):
+        return f"its export gives infinite {what} where torch gives finite ones, or the reverse"
     scale = float(np.abs(expected[finite]).max(initial=0))
-    apart = float(np.abs(expected[finite] - given[finite]).max(initial=0))
-    if apart > TOLERANCE * scale:
-        return f"its export's {what} lie up to {apart:.2g} from torch's, more than {TOLERANCE:g} of {scale:.3g}"
+    difference = float(np.abs(expected[finite] - exported[finite]).max(initial=0))
+    if difference > TOLERANCE * scale:
+        return (
+            f"its export's {what} differ by up to {difference:.2g} from torch's, more than {TOLERANCE:g} x {scale:.3g}"
+        )
     return ""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from regrade.classes import imagenet_1k
-from regrade.core import Framing, InputError, Interpolation, Preprocessing, UnknownName
-from regrade.models.description import statement
+from regrade.core import CropMode, InputError, Interpolation, Preprocessing, UnknownName
+from regrade.models.description import describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.torch_images import bytes_tensor, wait_for_gpu
@@ -15,17 +15,17 @@ from regrade.models.torch_runtime import TorchModel
 
 
 def load_torchvision(place: str, settings: Settings) -> Model:
-    """A torchvision classifier; without WEIGHTS, the ones that torchvision calls its default."""
+    """Load a torchvision classifier; without WEIGHTS, with torchvision's default weights."""
     name = f"torchvision:{place}"
     with needs("timm", name):
         import torchvision
 
     architecture, _, tag = place.partition(":")
-    known_models = torchvision.models.list_models(module=torchvision.models)
-    if architecture not in known_models:
-        raise UnknownName("torchvision classifier", architecture, known_models)
+    architectures = torchvision.models.list_models(module=torchvision.models)
+    if architecture not in architectures:
+        raise UnknownName("torchvision classifier", architecture, architectures)
     weights = _weights(torchvision.models.get_model_weights(architecture), tag or "DEFAULT", architecture)
-    known = statement(
+    description = describe_model(
         name,
         settings,
         class_space=imagenet_1k() if "ImageNet-1K" in weights.meta.get("_metrics", {}) else None,
@@ -33,28 +33,28 @@ def load_torchvision(place: str, settings: Settings) -> Model:
     )
     with loading(f"{name} cannot be loaded"):
         module = torchvision.models.get_model(architecture, weights=weights)
-    return TorchModel(module, known, settings)
+    return TorchModel(module, description, settings)
 
 
-def jpegs_on_gpu(files: Sequence[bytes]) -> list[Any]:
-    """Shape (3, height, width) each: JPEGs decoded on the GPU, in bytes; one that cannot be decoded raises."""
+def decode_jpegs_on_gpu(files: Sequence[bytes]) -> list[Any]:
+    """Shape (3, height, width) each: JPEGs decoded on the GPU, as bytes; raises if one cannot be decoded."""
     with needs("timm", "decoding on the GPU"):
         import torchvision.io as images
 
     decoded = images.decode_jpeg([bytes_tensor(data) for data in files], mode=images.ImageReadMode.RGB, device="cuda")
-    wait_for_gpu()  # it decodes in a stream of its own
+    wait_for_gpu()  # decoding runs in its own stream
     return list(decoded)
 
 
 def torchvision_preprocessing(transforms: Any, name: str) -> Preprocessing:
-    """The recipe that the ``transforms()`` of torchvision's weights describe."""
+    """The preprocessing of the ``transforms()`` of torchvision's weights."""
     try:
         (size,), (short_side,) = transforms.crop_size, transforms.resize_size
         interpolation = Interpolation(transforms.interpolation.value)
         mean, std = tuple(transforms.mean), tuple(transforms.std)
     except (AttributeError, ValueError):
-        raise InputError(f"{name} frames images in a way that regrade does not know: give --size") from None
-    return Preprocessing(size, short_side, Framing.RESIZE_THEN_CROP, interpolation, mean, std)
+        raise InputError(f"{name} crops images in a way that regrade does not support: give --size") from None
+    return Preprocessing(size, short_side, CropMode.RESIZE_THEN_CROP, interpolation, mean, std)
 
 
 def _weights(offered: Any, tag: str, architecture: str) -> Any:

@@ -1,4 +1,4 @@
-"""Images to search among: their signatures, and a way to see one again."""
+"""Images to search: their signatures, and a function that decodes them again."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from regrade.core import Signatures
 from regrade.neighbors.scaling import scaled
 from regrade.neighbors.ssim import WINDOW, WindowMoments, window_moments
 
-_REMEMBERED = 24  # images with the moments of their windows: some 4 MB each
+_CACHED = 24  # images with their window moments, about 4 MB each
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
-    """The signatures of images, and ``image``, which decodes the one at a position once more.
+class ImageCollection:
+    """The signatures of images, and ``image``, which decodes the image at a position.
 
-    Only candidates are seen again; one that cannot be read any longer raises `UnreadableImage`.
+    Only candidates are decoded again; ``image`` raises `UnreadableImage` for one that can no longer be read.
     """
 
     signatures: Signatures
@@ -28,15 +28,15 @@ class Collection:
     _moments: Callable[[int, bool], WindowMoments] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_moments", lru_cache(_REMEMBERED)(self._computed))
+        object.__setattr__(self, "_moments", lru_cache(_CACHED)(self._compute))
 
     def __len__(self) -> int:
         return len(self.signatures)
 
     def moments(self, position: int, *, mirrored: bool = False) -> WindowMoments:
-        """The image at a position at the common size, or its mirror image, ready for comparisons."""
+        """The window moments of the image at a position, or of its mirror image, at the common size."""
         return self._moments(position, mirrored)
 
-    def _computed(self, position: int, mirrored: bool) -> WindowMoments:
+    def _compute(self, position: int, mirrored: bool) -> WindowMoments:
         square = scaled(self.image(position), self.signatures.size)
         return window_moments(square[:, ::-1] if mirrored else square, window=min(WINDOW, self.signatures.size))

@@ -1,4 +1,4 @@
-"""Nearest neighbors by faiss."""
+"""Nearest-neighbor search by faiss."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import numpy as np
 from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray
 from regrade.neighbors.engines import Searcher
-from regrade.neighbors.top_scores import NEVER, Best
+from regrade.neighbors.top_scores import EXCLUDED, TopScores
 
 
 class FaissSearcher(Searcher):
     """The exact search of faiss over one block after another."""
 
-    rows = 1 << 16
+    block_rows = 1 << 16
 
-    def __init__(self, queries: FloatArray, own: int | None = None) -> None:
-        super().__init__(queries, own)
+    def __init__(self, queries: FloatArray, offset: int | None = None) -> None:
+        super().__init__(queries, offset)
         self._faiss = _faiss()
 
-    def look_through(self, block: FloatArray, start: int, best: Best) -> None:
-        """Take a block's candidates."""
-        k = min(best.k + (self.own is not None), len(block))
+    def search_block(self, block: FloatArray, start: int, top: TopScores) -> None:
+        """Add the candidates of a block."""
+        k = min(top.k + (self.offset is not None), len(block))
         scores, columns = self._faiss.knn(self.queries, block, k, metric=self._faiss.METRIC_INNER_PRODUCT)
         indices = columns + start
-        found = (columns >= 0) & (scores > NEVER)
-        if self.own is not None:
-            found &= indices != (np.arange(len(indices)) + self.own)[:, None]
-        rows, places = np.nonzero(found)
-        best.add(rows, indices[rows, places], scores[rows, places])
+        valid = (columns >= 0) & (scores > EXCLUDED)
+        if self.offset is not None:
+            valid &= indices != (np.arange(len(indices)) + self.offset)[:, None]
+        rows, ranks = np.nonzero(valid)
+        top.add(rows, indices[rows, ranks], scores[rows, ranks])
 
 
 def _faiss() -> Any:

@@ -1,4 +1,4 @@
-"""Pairs of alike images by looking at the candidates again: pixel by pixel, and by structure."""
+"""Find pairs of near duplicates by comparing the decoded candidates: pixel by pixel, and by structure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ import numpy as np
 from regrade.core import Distance, MismatchError, NearPairs, UnreadableImage
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.cores import on_all_cores
-from regrade.neighbors.collection import Collection
+from regrade.neighbors.collection import ImageCollection
 from regrade.neighbors.engines import NeighborEngine
 from regrade.neighbors.merging import Edges, edges_of, merged
 from regrade.neighbors.nearest import nearest
-from regrade.neighbors.search import NEIGHBORS, crowded_rows, near_pairs, phash_pairs
+from regrade.neighbors.search import NEIGHBORS, crowded_rows, default_threshold, near_pairs, phash_pairs
 from regrade.neighbors.ssim import WindowMoments, dssim, squared_difference
-from regrade.neighbors.thresholds import default_cut
 
-WORTH_A_LOOK = 18.0
-"""How many bits of perceptual hashes may differ where it is still worth to measure DSSIM."""
+PHASH_CANDIDATE_BITS = 18.0
+"""Pairs whose perceptual hashes differ in at most this many bits are candidates for DSSIM."""
 
 ProgressCallback = Callable[[Iterable[object], int], Iterable[object]]
-"""Goes through things, given how many there are, showing how far it is."""
+"""Iterates over items, given their number, and shows the progress."""
 
 _MEASURES: Mapping[Distance, Callable[[WindowMoments, WindowMoments], float]] = {
     Distance.PIXELS: squared_difference,
@@ -31,48 +30,50 @@ _MEASURES: Mapping[Distance, Callable[[WindowMoments, WindowMoments], float]] = 
 }
 
 
-def unwatched(seen: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001
-    """Show nothing."""
+def no_progress(seen: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001
+    """Report no progress."""
     return seen
 
 
 def image_pairs(
-    first: Collection,
-    second: Collection | None = None,
+    first: ImageCollection,
+    second: ImageCollection | None = None,
     *,
-    cuts: Mapping[Distance, float],
+    thresholds: Mapping[Distance, float],
     k: int = NEIGHBORS,
     engine: NeighborEngine = NeighborEngine.NUMPY,
-    watch: ProgressCallback = unwatched,
+    progress: ProgressCallback = no_progress,
 ) -> tuple[NearPairs, ...]:
-    """Images, or their mirror images, that pixels or DSSIM put within their ``cuts``, one entry a distance asked for.
+    """Pairs of images, or mirror images, within the ``thresholds`` of pixels or DSSIM, one entry per distance.
 
-    Thumbnails say which pairs can be within the cut of pixels: block means are never further apart than the images
-    themselves, so that no pair is missed, unless a image has more than ``k`` candidates. DSSIM is measured on these
-    candidates and on pairs whose perceptual hashes differ in at most `WORTH_A_LOOK` bits, not on all pairs.
+    Candidates for pixels are found by thumbnails: the distance of block means is a lower bound of that of the images,
+    so no pair is missed unless an image has more than ``k`` candidates. DSSIM is measured only on these candidates and
+    on pairs whose perceptual hashes differ in at most `PHASH_CANDIDATE_BITS` bits.
     """
-    others = first if second is None else second
+    references = first if second is None else second
     size = first.signatures.size
-    if size != others.signatures.size:
-        raise MismatchError(f"images signed at sizes {size} and {others.signatures.size} cannot be compared")
-    limit = cuts.get(Distance.PIXELS, default_cut(Distance.PIXELS, size=size))
+    if size != references.signatures.size:
+        raise MismatchError(
+            f"signatures at sizes {size} and {references.signatures.size} cannot be compared: use the same size"
+        )
+    limit = thresholds.get(Distance.PIXELS, default_threshold(Distance.PIXELS, size=size))
     near = _by_thumbnails(first, second, limit=limit, k=k, engine=engine)
     parts = [near.candidates]
-    if Distance.DSSIM in cuts:
-        known = None if second is None else second.signatures
-        by_hash = phash_pairs(first.signatures, known, cut=WORTH_A_LOOK, k=k, engine=engine)
+    if Distance.DSSIM in thresholds:
+        signatures = None if second is None else second.signatures
+        by_hash = phash_pairs(first.signatures, signatures, threshold=PHASH_CANDIDATE_BITS, k=k, engine=engine)
         parts.append(Edges(by_hash.first, by_hash.second, by_hash.values, by_hash.mirrored))
-    candidates = _each_once(parts)
-    measured = _measured(first, others, candidates, list(cuts), watch)
+    candidates = _unique(parts)
+    measured = _measured(first, references, candidates, list(thresholds), progress)
     return tuple(
-        _pairs(distance, cut, candidates, values, near, within=second is None, readable=first.signatures.readable)
-        for (distance, cut), values in zip(cuts.items(), measured, strict=True)
+        _pairs(distance, threshold, candidates, values, near, within=second is None, readable=first.signatures.readable)
+        for (distance, threshold), values in zip(thresholds.items(), measured, strict=True)
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Near:
-    """What thumbnails tell: candidates, how far each image's nearest one may be, and how many have too many."""
+class _ThumbnailSearch:
+    """Candidates, a lower bound of each image's smallest distance, and how many images have too many candidates."""
 
     candidates: Edges
     nearest: FloatArray
@@ -80,69 +81,74 @@ class _Near:
 
 
 def _by_thumbnails(
-    first: Collection, second: Collection | None, *, limit: float, k: int, engine: NeighborEngine
-) -> _Near:
-    others = first if second is None else second
-    own, known = np.asarray(first.signatures.thumbnails), np.asarray(others.signatures.thumbnails)
-    numbers = int(np.prod(own.shape[1:]))
-    block = (first.signatures.size // own.shape[1]) ** 2  # pixels that a thumbnail's pixel is the mean of
-    reach = (np.sqrt(limit / block) + np.sqrt(numbers)) ** 2  # rounding moves either end by half a gray level
-    found = [
-        nearest(rows.reshape(len(own), -1), known.reshape(len(known), -1), k=k, within=second is None,
-                usable=others.signatures.readable, engine=engine)
-        for rows in (own, own[:, :, ::-1])
+    first: ImageCollection, second: ImageCollection | None, *, limit: float, k: int, engine: NeighborEngine
+) -> _ThumbnailSearch:
+    references = first if second is None else second
+    queries, targets = np.asarray(first.signatures.thumbnails), np.asarray(references.signatures.thumbnails)
+    values_per_thumbnail = int(np.prod(queries.shape[1:]))
+    block = (first.signatures.size // queries.shape[1]) ** 2  # pixels per pixel of a thumbnail
+    reach = (np.sqrt(limit / block) + np.sqrt(values_per_thumbnail)) ** 2  # rounding adds half a gray level at each end
+    parts = [
+        nearest(rows.reshape(len(queries), -1), targets.reshape(len(targets), -1), k=k, within=second is None,
+                usable=references.signatures.readable, engine=engine)
+        for rows in (queries, queries[:, :, ::-1])
     ]  # fmt: skip
     readable = first.signatures.readable
-    edges = merged([edges_of(part, mirrored=way > 0) for way, part in enumerate(found)], within=second is None)
-    least = block * np.fmin.reduce([part.distances[:, 0] for part in found])
-    crowded = int(readable[crowded_rows(found, reach)].sum())
+    edges = merged([edges_of(part, mirrored=index > 0) for index, part in enumerate(parts)], within=second is None)
+    smallest = block * np.fmin.reduce([part.distances[:, 0] for part in parts])
+    crowded = int(readable[crowded_rows(parts, reach)].sum())
     candidates = edges[(edges.values <= reach) & readable[edges.first]]
-    return _Near(candidates, np.where(readable, least, np.nan), crowded)
+    return _ThumbnailSearch(candidates, np.where(readable, smallest, np.nan), crowded)
 
 
-def _each_once(parts: list[Edges]) -> Edges:
-    """Candidates of several kinds, those of one image after another: it is then decoded once."""
+def _unique(parts: list[Edges]) -> Edges:
+    """Unique candidates, sorted by image, so that each image is decoded once."""
     columns = [np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "mirrored")]
     rows = np.unique(np.column_stack(columns).astype(np.int64), axis=0)
     return Edges(rows[:, 0], rows[:, 1], np.zeros(len(rows)), rows[:, 2].astype(bool))
 
 
 def _measured(
-    first: Collection, others: Collection, candidates: Edges, distances: list[Distance], watch: ProgressCallback
+    first: ImageCollection,
+    references: ImageCollection,
+    candidates: Edges,
+    distances: list[Distance],
+    progress: ProgressCallback,
 ) -> FloatArray:
-    """Shape (distances, candidates): not a number where a image can no longer be read."""
+    """Shape (distances, candidates): NaN if an image can no longer be read."""
 
-    def one(place: int) -> list[float]:
-        i, j = int(candidates.first[place]), int(candidates.second[place])
+    def measure(index: int) -> list[float]:
+        i, j = int(candidates.first[index]), int(candidates.second[index])
         try:
-            here, there = first.moments(i, mirrored=bool(candidates.mirrored[place])), others.moments(j)
+            query = first.moments(i, mirrored=bool(candidates.mirrored[index]))
+            reference = references.moments(j)
         except UnreadableImage:
             return [np.nan] * len(distances)
-        return [_MEASURES[distance](here, there) for distance in distances]
+        return [_MEASURES[distance](query, reference) for distance in distances]
 
     values = np.full((len(distances), len(candidates)), np.nan)
-    for place, row in enumerate(watch(on_all_cores(one, range(len(candidates))), len(candidates))):
-        values[:, place] = row
+    for index, row in enumerate(progress(on_all_cores(measure, range(len(candidates))), len(candidates))):
+        values[:, index] = row
     return values
 
 
 def _pairs(
     distance: Distance,
-    cut: float,
+    threshold: float,
     candidates: Edges,
     values: FloatArray,
-    near: _Near,
+    near: _ThumbnailSearch,
     *,
     within: bool,
     readable: BoolArray,
 ) -> NearPairs:
-    lost = int(np.isnan(values).sum())
-    seen = Edges(candidates.first, candidates.second, values, candidates.mirrored)[~np.isnan(values)]
-    least = np.full(len(readable), np.nan)
-    for side in (seen.first, seen.second) if within else (seen.first,):
-        np.fmin.at(least, side, seen.values)
+    unreadable = int(np.isnan(values).sum())
+    measured = Edges(candidates.first, candidates.second, values, candidates.mirrored)[~np.isnan(values)]
+    smallest = np.full(len(readable), np.nan)
+    for side in (measured.first, measured.second) if within else (measured.first,):
+        np.fmin.at(smallest, side, measured.values)
     if distance is Distance.PIXELS:
-        least = np.where(np.isnan(least), near.nearest, least)
-    edges = merged([seen[seen.values <= cut]], within=within)
-    note = f"{lost:,} candidates could not be seen again" if lost else ""
-    return near_pairs(distance, cut, edges, readable, least, crowded=near.crowded, note=note)
+        smallest = np.where(np.isnan(smallest), near.nearest, smallest)
+    edges = merged([measured[measured.values <= threshold]], within=within)
+    note = f"{unreadable:,} candidates could not be read again" if unreadable else ""
+    return near_pairs(distance, threshold, edges, readable, smallest, crowded=near.crowded, note=note)

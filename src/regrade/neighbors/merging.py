@@ -1,4 +1,4 @@
-"""Pairs of positions: put together, each once, the nearest first."""
+"""Merge pairs of positions: each pair once, the nearest first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.neighbors.nearest import Nearest
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Pairs (p,) with how far apart they are, and whether it is the mirror image of the first that is so near."""
+    """Pairs (p,), their distances, and whether the distance is that of the first image's mirror image."""
 
     first: IntArray
     second: IntArray
@@ -27,17 +27,17 @@ class Edges:
         return Edges(self.first[chosen], self.second[chosen], self.values[chosen], self.mirrored[chosen])
 
 
-def edges_of(found: Nearest, *, mirrored: bool = False) -> Edges:
-    """All neighbors that a search has found, as pairs."""
-    rows, places = np.nonzero(found.indices >= 0)
-    values = found.distances[rows, places]
-    return Edges(rows, found.indices[rows, places], values, np.full(len(rows), mirrored))
+def edges_of(neighbors: Nearest, *, mirrored: bool = False) -> Edges:
+    """All neighbors of a search, as pairs."""
+    rows, ranks = np.nonzero(neighbors.indices >= 0)
+    values = neighbors.distances[rows, ranks]
+    return Edges(rows, neighbors.indices[rows, ranks], values, np.full(len(rows), mirrored))
 
 
 def merged(parts: Sequence[Edges], *, within: bool) -> Edges:
-    """Each pair once at its least distance, unmirrored if both are equal; ``within`` one set the lower place first.
+    """Each pair once at its smallest distance, not mirrored if both are equal; ``within`` one set, the lower one first.
 
-    The nearest pairs come first, of equally near ones those of the lower places.
+    Pairs are sorted by distance, then by position.
     """
     first, second, values, mirrored = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "values", "mirrored")
@@ -46,6 +46,6 @@ def merged(parts: Sequence[Edges], *, within: bool) -> Edges:
         first, second = np.minimum(first, second), np.maximum(first, second)
     order = np.lexsort((mirrored, values, second, first))
     first, second = first[order], second[order]
-    fresh = np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0))[: len(first)]
-    each = Edges(first[fresh], second[fresh], values[order][fresh], mirrored[order][fresh])
-    return each[np.lexsort((each.second, each.first, each.values))]
+    is_new = np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0))[: len(first)]
+    edges = Edges(first[is_new], second[is_new], values[order][is_new], mirrored[order][is_new])
+    return edges[np.lexsort((edges.second, edges.first, edges.values))]

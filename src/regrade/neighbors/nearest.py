@@ -1,4 +1,4 @@
-"""Exact nearest neighbors: every query held against every reference, in blocks that fit the cache."""
+"""Exact nearest neighbors: every query is compared with every reference, in blocks that fit into the cache."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from regrade.core import InputError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.cores import on_all_cores
 from regrade.neighbors.engines import NeighborEngine, NumpySearcher, Searcher
-from regrade.neighbors.top_scores import NEVER, Best
+from regrade.neighbors.top_scores import EXCLUDED, TopScores
 
 Rows = NDArray[Any]
-"""Rows of numbers (n, d), often a memory map."""
+"""Vectors (n, d), often a memory map."""
 
 ProgressCallback = Callable[[Sequence[int]], Iterable[int]]
-"""Goes through numbers one by one, showing how far it is."""
+"""Iterates over numbers and shows the progress."""
 
-_SPARE = 8  # more neighbors than asked for are chosen in single precision, and put in order in double precision
+_SPARE = 8  # extra neighbors selected in single precision; all are then sorted in double precision
 _QUERIES = 4096  # at a time
-_NUMBERS = 1 << 24  # of queries at a time: 64 MB
-_MEASURED = 1 << 18  # numbers that are measured again at a time: they stay in the cache
+_QUERY_VALUES = 1 << 24  # numbers of the queries at a time: 64 MB
+_MEASURED_VALUES = 1 << 18  # numbers measured in double precision at a time: they stay in the cache
 
 
 class Metric(Enum):
-    """How far apart two rows of numbers are."""
+    """The distance of two vectors."""
 
     EUCLIDEAN = "squared euclidean"
     COSINE = "cosine"
-    """1 - cosine of the angle between them; a row of zeros has no angle and no neighbors."""
+    """1 - cosine of the angle; a zero vector has no angle and no neighbors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest references of each query, nearest first, of equally near ones the lower index first.
+    """The nearest references of each query, nearest first; of equally near ones, the lower index first.
 
-    ``indices`` (q, k) are -1 and ``distances`` (q, k) not a number where there are fewer.
+    If there are fewer than k, ``indices`` (q, k) are -1 and ``distances`` (q, k) NaN.
     """
 
     indices: IntArray
@@ -56,83 +56,83 @@ def nearest(
     within: bool = False,
     usable: BoolArray | None = None,
     engine: NeighborEngine = NeighborEngine.NUMPY,
-    watch: ProgressCallback = iter,
+    progress: ProgressCallback = iter,
 ) -> Nearest:
     """Find the ``k`` nearest of ``references`` (n, d) for each of ``queries`` (q, d).
 
-    Both may be memory maps of any numbers: a block at a time is read. ``within`` one set, the query at a place does not
-    find the reference at the same place. A row that holds anything but finite numbers has no neighbors and is none;
-    nor is one that is not ``usable`` (n,). Neighbors are chosen by inner products in single precision, eight more than
-    asked for, and then measured and ordered in double precision: only a reference that misses by a rounding of these
-    products may be left out for another just as near.
+    Both may be memory maps of any numeric type, which are read block by block. With ``within``, both are the same set,
+    and a query does not match itself. Rows with values that are not finite neither have neighbors nor are neighbors;
+    references that are not ``usable`` (n,) are not neighbors. Candidates are selected by inner products in single
+    precision, eight more than ``k``, and then measured and sorted in double precision: only rounding errors of these
+    products can replace a neighbor by another at the same distance.
     """
     _check(queries, references, k, within, usable)
     shift = _shift(references) if metric is Metric.EUCLIDEAN else np.zeros(queries.shape[1], dtype=np.float32)
-    parts = -(-len(queries) // _at_once(queries.shape[1]))
+    parts = -(-len(queries) // _queries_at_once(queries.shape[1]))
     bounds = np.linspace(0, len(queries), parts + 1).astype(int)
     kept = min(k + _SPARE, len(references))
-    found = Nearest(
+    result = Nearest(
         np.full((len(queries), k), -1, dtype=np.int64), np.full((len(queries), k), np.nan, dtype=np.float64)
     )
-    for part in watch(range(parts if kept else 0)):
+    for part in progress(range(parts if kept else 0)):
         rows = slice(bounds[part], bounds[part + 1])
-        chosen, sound = _prepared(queries[rows], shift, metric)
-        chosen[:, -1] = 1
-        best = Best(len(chosen), kept)
-        searcher = _searcher(engine, chosen, int(bounds[part]) if within else None)
-        _look_through(searcher, references, best, usable=usable, shift=shift, metric=metric)
-        best.indices[~sound] = -1
-        indices, distances = _in_order(queries[rows], references, best.indices, metric)
-        found.indices[rows, :kept], found.distances[rows, :kept] = indices[:, :k], distances[:, :k]
-    return found
+        prepared, valid = _prepared(queries[rows], shift, metric)
+        prepared[:, -1] = 1
+        top = TopScores(len(prepared), kept)
+        searcher = _searcher(engine, prepared, int(bounds[part]) if within else None)
+        _search_blocks(searcher, references, top, usable=usable, shift=shift, metric=metric)
+        top.indices[~valid] = -1
+        indices, distances = _in_order(queries[rows], references, top.indices, metric)
+        result.indices[rows, :kept], result.distances[rows, :kept] = indices[:, :k], distances[:, :k]
+    return result
 
 
-def _look_through(
+def _search_blocks(
     searcher: Searcher,
     references: Rows,
-    best: Best,
+    top: TopScores,
     *,
     usable: BoolArray | None,
     shift: FloatArray,
     metric: Metric,
 ) -> None:
-    for start in range(0, len(references), searcher.rows):
-        rows = slice(start, start + searcher.rows)
-        block, sound = _prepared(references[rows], shift, metric)
+    for start in range(0, len(references), searcher.block_rows):
+        rows = slice(start, start + searcher.block_rows)
+        block, valid = _prepared(references[rows], shift, metric)
         if usable is not None:
-            sound = sound & usable[rows]
-        block[~sound, -1] = 2 * NEVER
-        searcher.look_through(block, start, best)
-    best.settle()
+            valid = valid & usable[rows]
+        block[~valid, -1] = 2 * EXCLUDED
+        searcher.search_block(block, start, top)
+    top.flush()
 
 
-def _searcher(engine: NeighborEngine, queries: FloatArray, own: int | None) -> Searcher:
+def _searcher(engine: NeighborEngine, queries: FloatArray, offset: int | None) -> Searcher:
     if engine is NeighborEngine.NUMPY:
-        return NumpySearcher(queries, own)
+        return NumpySearcher(queries, offset)
     if engine is NeighborEngine.FAISS:
         from regrade.neighbors.faiss_search import FaissSearcher
 
-        return FaissSearcher(queries, own)
+        return FaissSearcher(queries, offset)
     from regrade.neighbors.torch_search import TorchSearcher
 
-    return TorchSearcher(queries, own, device="cuda" if engine is NeighborEngine.CUDA else "cpu")
+    return TorchSearcher(queries, offset, device="cuda" if engine is NeighborEngine.CUDA else "cpu")
 
 
-def _at_once(width: int) -> int:
-    return max(min(_QUERIES, _NUMBERS // max(width, 1)), 1)
+def _queries_at_once(width: int) -> int:
+    return max(min(_QUERIES, _QUERY_VALUES // max(width, 1)), 1)
 
 
 def _shift(references: Rows) -> FloatArray:
-    """Where the numbers lie: without it, what is near would be the small difference of large numbers."""
-    some = np.asarray(references[: NumpySearcher.rows], dtype=np.float32)
-    usable = np.isfinite(some).all(axis=1)
-    return some[usable].mean(axis=0) if usable.any() else np.zeros(references.shape[1], dtype=np.float32)
+    """The mean of some references: without the shift, small distances would be differences of large numbers."""
+    sample = np.asarray(references[: NumpySearcher.block_rows], dtype=np.float32)
+    usable = np.isfinite(sample).all(axis=1)
+    return sample[usable].mean(axis=0) if usable.any() else np.zeros(references.shape[1], dtype=np.float32)
 
 
 def _prepared(rows: Rows, shift: FloatArray, metric: Metric) -> tuple[FloatArray, BoolArray]:
-    """Rows in single precision, moved or brought to length 1, and which of them can be used; the others are zero.
+    """Rows in single precision, shifted or scaled to length 1, and which of them can be used; the others are zero.
 
-    The last column is what a row's score is lowered by, half its square: the product then does so along the way.
+    The last column is subtracted from a row's score by the matrix product: half its squared length.
     """
     single = np.zeros((len(rows), rows.shape[1] + 1), dtype=np.float32)
     values = single[:, :-1]
@@ -150,9 +150,9 @@ def _prepared(rows: Rows, shift: FloatArray, metric: Metric) -> tuple[FloatArray
 
 
 def _in_order(queries: Rows, references: Rows, indices: IntArray, metric: Metric) -> tuple[IntArray, FloatArray]:
-    """The chosen references in the order of their distances, measured in double precision."""
+    """The selected references sorted by their distances, measured in double precision."""
     indices = np.sort(indices, axis=1)
-    step = max(_MEASURED // max(indices.shape[1] * queries.shape[1], 1), 1)
+    step = max(_MEASURED_VALUES // max(indices.shape[1] * queries.shape[1], 1), 1)
     parts = [slice(start, start + step) for start in range(0, len(queries), step)]
     measured = on_all_cores(lambda part: _measured(queries[part], references, indices[part], metric), parts)
     distances = np.concatenate([np.zeros((0, indices.shape[1])), *measured])
@@ -162,15 +162,16 @@ def _in_order(queries: Rows, references: Rows, indices: IntArray, metric: Metric
 
 
 def _measured(queries: Rows, references: Rows, indices: IntArray, metric: Metric) -> FloatArray:
-    there = np.maximum(indices, 0)
-    with np.errstate(invalid="ignore", over="ignore"):  # rows that are no numbers have no neighbors
-        between = _doubled(references[there.ravel()], metric).reshape(*there.shape, queries.shape[1])
-        between -= _doubled(queries, metric)[:, None, :]
-        squares = np.einsum("qkd,qkd->qk", between, between)
+    selected = np.maximum(indices, 0)
+    with np.errstate(invalid="ignore", over="ignore"):  # rows that are not finite have no neighbors
+        differences = _in_double_precision(references[selected.ravel()], metric)
+        differences = differences.reshape(*selected.shape, queries.shape[1])
+        differences -= _in_double_precision(queries, metric)[:, None, :]
+        squares = np.einsum("qkd,qkd->qk", differences, differences)
     return np.where(indices < 0, np.inf, squares if metric is Metric.EUCLIDEAN else squares / 2)
 
 
-def _doubled(rows: Rows, metric: Metric) -> FloatArray:
+def _in_double_precision(rows: Rows, metric: Metric) -> FloatArray:
     double = np.array(rows, dtype=np.float64)
     if metric is Metric.EUCLIDEAN:
         return double
@@ -182,8 +183,10 @@ def _check(queries: Rows, references: Rows, k: int, within: bool, usable: BoolAr
     if queries.ndim != 2 or references.ndim != 2 or queries.shape[1] != references.shape[1]:
         raise InputError(f"queries {queries.shape} and references {references.shape} must be rows of equal length")
     if k < 1:
-        raise InputError(f"at least one neighbor must be asked for, got k = {k}")
+        raise InputError(f"k must be at least 1, got {k}")
     if within and len(queries) != len(references):
-        raise InputError(f"within one set there are as many queries as references, got {queries.shape[0]} of them")
+        raise InputError(
+            f"within one set, queries and references are the same, got {len(queries)} and {len(references)}"
+        )
     if usable is not None and usable.shape != (len(references),):
-        raise InputError(f"usable must say of each of {len(references)} references whether it is")
+        raise InputError(f"usable must have one value for each of {len(references)} references")

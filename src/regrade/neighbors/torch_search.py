@@ -1,4 +1,4 @@
-"""Nearest neighbors by torch, on the processor or on a GPU."""
+"""Nearest-neighbor search by torch, on the CPU or on a GPU."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ import numpy as np
 from regrade.core import InputError, MissingExtra
 from regrade.core.arrays import FloatArray
 from regrade.neighbors.engines import Searcher
-from regrade.neighbors.top_scores import NEVER, Best
+from regrade.neighbors.top_scores import EXCLUDED, TopScores
 
 
 class TorchSearcher(Searcher):
-    """As the numpy searcher, with the scores on a device; only what beats its bar comes back."""
+    """As the numpy searcher, with the scores on a device; only scores above the minimum are copied back."""
 
-    def __init__(self, queries: FloatArray, own: int | None = None, *, device: str = "cpu") -> None:
-        super().__init__(queries, own)
+    def __init__(self, queries: FloatArray, offset: int | None = None, *, device: str = "cpu") -> None:
+        super().__init__(queries, offset)
         torch = _torch()
         if device == "cuda" and not torch.cuda.is_available():
-            raise InputError(f"torch {torch.__version__} finds no GPU here: search with another engine")
+            raise InputError(f"torch {torch.__version__} finds no GPU: search with another engine")
         self.device = device
-        self.rows = 1 << 15 if device == "cuda" else 1 << 10
-        self._there = torch.from_numpy(queries).to(device)
+        self.block_rows = 1 << 15 if device == "cuda" else 1 << 10
+        self._queries = torch.from_numpy(queries).to(device)
 
-    def look_through(self, block: FloatArray, start: int, best: Best) -> None:
-        """Take a block's candidates."""
+    def search_block(self, block: FloatArray, start: int, top: TopScores) -> None:
+        """Add the candidates of a block."""
         torch = _torch()
         with torch.inference_mode(), _FullPrecision():
-            scores = self._there @ self._moved(block).T
-            queries, columns = self.own_places(start, len(block))
-            scores[self._moved(queries), self._moved(columns)] = float(NEVER)
-            bar = self._bar(scores, best)
-            rows = torch.nonzero(scores.amax(dim=1) > bar).ravel()
-            above, places = torch.nonzero(scores[rows] > bar[rows, None], as_tuple=True)
-            found = rows[above]
-            values = scores[found, places]
-            parts = [part.cpu().numpy() for part in (found, places, values)]
-        best.add(parts[0], parts[1] + start, parts[2])
+            scores = self._queries @ self._on_device(block).T
+            queries, columns = self.self_matches(start, len(block))
+            scores[self._on_device(queries), self._on_device(columns)] = float(EXCLUDED)
+            minimum = self._minimum(scores, top)
+            rows = torch.nonzero(scores.amax(dim=1) > minimum).ravel()
+            above, matching_columns = torch.nonzero(scores[rows] > minimum[rows, None], as_tuple=True)
+            matching_rows = rows[above]
+            values = scores[matching_rows, matching_columns]
+            parts = [part.cpu().numpy() for part in (matching_rows, matching_columns, values)]
+        top.add(parts[0], parts[1] + start, parts[2])
 
-    def _bar(self, scores: Any, best: Best) -> Any:
-        """What a score must exceed: the worst of the best, or just below the best of a first block."""
+    def _minimum(self, scores: Any, top: TopScores) -> Any:
+        """The score to exceed: the lowest of the top scores, or just below the top of a first block."""
         torch = _torch()
-        if not best.filling or scores.shape[1] <= best.k:
-            return self._moved(best.bar)
-        lowest = torch.topk(scores, best.k, dim=1).values[:, -1]
-        return torch.nextafter(lowest, torch.full_like(lowest, -np.inf)).clamp(min=float(NEVER))
+        if not top.filling or scores.shape[1] <= top.k:
+            return self._on_device(top.minimum)
+        lowest = torch.topk(scores, top.k, dim=1).values[:, -1]
+        return torch.nextafter(lowest, torch.full_like(lowest, -np.inf)).clamp(min=float(EXCLUDED))
 
-    def _moved(self, values: Any) -> Any:
+    def _on_device(self, values: Any) -> Any:
         return _torch().from_numpy(np.require(values, requirements=["C", "W"])).to(self.device)
 
 
 class _FullPrecision:
-    """Keep products in single precision, whatever was set: ten bits would choose other neighbors."""
+    """Compute products in single precision, whatever was set: TF32 would select other neighbors."""
 
     def __enter__(self) -> None:
         self._before = _torch().get_float32_matmul_precision()

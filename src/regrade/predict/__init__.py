@@ -1,40 +1,39 @@
-"""Prediction: images through models into the store, every example exactly once, resumable at any moment."""
+"""Prediction: run models on images and store the results, every example exactly once, resumable at any time."""
 
-from regrade.predict.batch_size import fitting_batch
+from regrade.predict.batch_size import find_batch_size
 from regrade.predict.cluster import NamedModel, predict_on
-from regrade.predict.engine import PART_SIZE, STORED_K, EngineOptions, Keep, PredictionEngine, PredictionInput, Progress
+from regrade.predict.engine import PART_SIZE, EngineOptions, Keep, PredictionEngine, PredictionInput, Progress
+from regrade.predict.predictor import LocalPredictor, Predictor
 from regrade.predict.prepare import PreparationOptions, Prepared, default_workers, prepare_all
 from regrade.predict.published_check import PublishedCheck, check_published
 from regrade.predict.result import Failure, ModelRun, Run
-from regrade.predict.run import ProgressCallback, predict, predict_by, unwatched
+from regrade.predict.run import ProgressCallback, no_progress, predict, predict_with
 from regrade.predict.run_all import predict_all
-from regrade.predict.workforce import ThisProcess, Workforce
 
 __all__ = [
     "PART_SIZE",
-    "STORED_K",
     "EngineOptions",
     "Failure",
     "Keep",
+    "LocalPredictor",
     "ModelRun",
     "NamedModel",
     "PredictionEngine",
     "PredictionInput",
+    "Predictor",
     "PreparationOptions",
     "Prepared",
     "Progress",
     "ProgressCallback",
     "PublishedCheck",
     "Run",
-    "ThisProcess",
-    "Workforce",
     "check_published",
     "default_workers",
-    "fitting_batch",
+    "find_batch_size",
+    "no_progress",
     "predict",
     "predict_all",
-    "predict_by",
     "predict_on",
+    "predict_with",
     "prepare_all",
-    "unwatched",
 ]

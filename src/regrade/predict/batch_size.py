@@ -1,4 +1,4 @@
-"""How many images a batch: as many as a memory budget allows, and no more than pays."""
+"""Find the number of images per batch: as many as a memory budget allows, but no more than is useful."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ import numpy as np
 from regrade.models import Model, OutOfMemory
 from regrade.models.failures import contained
 
-_MOST_ON_CPU, _MOST_ON_GPU = 32, 256  # larger batches are no faster
-_TRIED = 4  # images whose need of memory is measured
-_SHARE = 0.5  # of what is free, unless a budget is stated
+_MAX_ON_CPU, _MAX_ON_GPU = 32, 256  # larger batches are not faster
+_TRIAL = 4  # images on which the memory is measured
+_SHARE = 0.5  # of the free memory, if no budget is given
 _PROCESS = Path("/proc/self")
 
 
-def fitting_batch(model: Model, budget: int | None) -> int:
-    """The largest power of two whose need of memory, measured on a few made-up images, stays within a budget.
+def find_batch_size(model: Model, budget: int | None) -> int:
+    """The largest power of two whose memory, measured on a few synthetic images, stays within a budget.
 
-    The budget is in bytes; None is half of what is free. Where memory cannot be measured it is the most that pays.
+    The budget is in bytes (default: half of the free memory). If memory cannot be measured, the largest useful size.
     """
-    recipe = model.preprocessing
-    images = np.zeros((_TRIED, recipe.channels, recipe.size, recipe.size), dtype=np.float32)
+    preprocessing = model.preprocessing
+    images = np.zeros((_TRIAL, preprocessing.channels, preprocessing.size, preprocessing.size), dtype=np.float32)
     try:
         with contained():
             on_gpu = model.free_memory() is not None
-            model.scores(images[:1])  # whatever is made once is not counted
+            model.scores(images[:1])  # warm-up: one-time allocations are not counted
             need = model.peak_memory(images) if on_gpu else _peak_on_cpu(model, images)
             free = model.free_memory() if on_gpu else _free_on_cpu()
     except (OutOfMemory, MemoryError):
         return 1
-    except Exception:  # the engine will meet it again, and tells it with the example
-        return _MOST_ON_CPU
+    except Exception:  # the engine gets the same error and reports it with the example
+        return _MAX_ON_CPU
     allowed = budget if budget is not None else _SHARE * free if free else None
-    return _largest(_MOST_ON_GPU if on_gpu else _MOST_ON_CPU, need, allowed)
+    return _largest(_MAX_ON_GPU if on_gpu else _MAX_ON_CPU, need, allowed)
 
 
-def _largest(most: int, need: int | None, allowed: float | None) -> int:
+def _largest(limit: int, need: int | None, allowed: float | None) -> int:
     if not need or allowed is None:
-        return most
-    fitting = int(allowed * _TRIED / need)
-    return min(most, 1 << max(fitting.bit_length() - 1, 0))
+        return limit
+    fitting = int(allowed * _TRIAL / need)
+    return min(limit, 1 << max(fitting.bit_length() - 1, 0))
 
 
 def _peak_on_cpu(model: Model, images: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> int | None:
-    """By how many bytes this process grows while it computes; None where the system does not tell."""
+    """Number of bytes by which this process grows while it computes; None if the system does not report it."""
     try:
-        (_PROCESS / "clear_refs").write_text("5")  # the peak is counted from here on
+        (_PROCESS / "clear_refs").write_text("5")  # reset the peak
         before = _kilobytes(_PROCESS / "status", "VmRSS")
         model.scores(images)
         return max(_kilobytes(_PROCESS / "status", "VmHWM") - before, 0) * 1024 + images.nbytes
@@ -56,7 +56,7 @@ def _peak_on_cpu(model: Model, images: np.ndarray[tuple[int, ...], np.dtype[np.f
 
 
 def _free_on_cpu() -> int | None:
-    """How many bytes are free on this machine; None where the system does not tell."""
+    """Free bytes of this machine; None if the system does not report them."""
     try:
         return _kilobytes(Path("/proc/meminfo"), "MemAvailable") * 1024
     except OSError:
@@ -64,7 +64,7 @@ def _free_on_cpu() -> int | None:
 
 
 def _kilobytes(path: Path, field: str) -> int:
-    found = re.search(rf"^{field}:\s+(\d+) kB$", path.read_text(), re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^{field}:\s+(\d+) kB$", path.read_text(), re.MULTILINE)
+    if match is None:
         raise OSError(f"{path} has no {field}")
-    return int(found[1])
+    return int(match[1])

@@ -1,11 +1,11 @@
-"""One model on one test set by the workers of a cluster; what they answer is stored by this process alone."""
+"""Run one model on one test set on a cluster; only this process stores the workers' predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -27,20 +27,20 @@ from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
 from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
 from regrade.predict.image_check import content_digest
+from regrade.predict.predictor import Predictor
 from regrade.predict.result import ModelRun
-from regrade.predict.run import ProgressCallback, predict_by, unwatched
-from regrade.predict.runtime_choice import fastest, first_images
-from regrade.predict.stored_pair import keeping_as_stored
-from regrade.predict.workforce import Workforce
+from regrade.predict.run import ProgressCallback, no_progress, predict_with
+from regrade.predict.runtime_choice import choose_runtime, first_images
+from regrade.predict.stored_pair import match_stored_options
 from regrade.store import Part, Store, joined_parts
 from regrade.testsets import open_images
 
-_TASK = 128  # examples a worker is given at a time, rounded to whole batches
+_TASK_SIZE = 128  # examples per task of a worker, rounded to whole batches
 
 
 @dataclass(frozen=True)
 class NamedModel:
-    """A model that others are to load: ``prefix:name``, and how."""
+    """The name ``prefix:name`` of a model and the settings to load it with."""
 
     name: str
     settings: Settings
@@ -48,39 +48,39 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker says of itself: its model's card, and whether it can read the images where they are."""
+    """The description of a worker: its model's metadata, and whether it can read the images at their location."""
 
     version: str
-    card: ModelMetadata
+    metadata: ModelMetadata
     note: str
-    sees_images: bool
+    can_read_images: bool
 
 
 class Worker:
-    """On a machine of the cluster: a loaded model that answers for a few examples at a time."""
+    """A process on a machine of the cluster: a loaded model that predicts a few examples at a time."""
 
     def __init__(
-        self, model: NamedModel, how: EngineOptions, source: ImageSource, images: Mapping[int, StoredImage]
+        self, model: NamedModel, options: EngineOptions, source: ImageSource, images: Mapping[int, StoredImage]
     ) -> None:
-        chosen = fastest(load_model(model.name, model.settings), source, images, how)
-        self._engine = PredictionEngine(chosen.model, how)
-        self._hello = WorkerInfo(version("regrade"), self._engine.card, chosen.note, _sees(source, images))
+        choice = choose_runtime(load_model(model.name, model.settings), source, options, images)
+        self._engine = PredictionEngine(choice.model, options)
+        self._info = WorkerInfo(version("regrade"), self._engine.metadata, choice.note, _can_read(source, images))
 
     def hello(self) -> WorkerInfo:
-        """What this worker says of itself."""
-        return self._hello
+        """The description of this worker."""
+        return self._info
 
-    def find_batch(self) -> int:
-        """How many images a batch."""
-        return self._engine.find_batch()
+    def find_batch_size(self) -> int:
+        """Number of images per batch."""
+        return self._engine.find_batch_size()
 
     def part(
         self, examples: Sequence[str], source: ImageSource, shipped: Sequence[StoredImage | str] | None, batch: int
     ) -> Part:
-        """The answers for some examples; their images are ``shipped`` where they cannot be read here."""
+        """The predictions of some examples; their images are ``shipped`` if this worker cannot read them."""
         images = open_images(source) if shipped is None else _Shipped(shipped)
-        asked = PredictionInput(examples, source, images)
-        (part,) = self._engine.parts(asked, [range(len(examples))], batch=batch, progress=lambda _: None)
+        inputs = PredictionInput(examples, source, images)
+        (part,) = self._engine.parts(inputs, [range(len(examples))], batch=batch, progress=lambda _: None)
         return part
 
 
@@ -89,116 +89,114 @@ def predict_on(
     model: NamedModel,
     store: Store,
     test_set: TestSet,
-    how: EngineOptions,
+    options: EngineOptions,
     *,
-    watch: ProgressCallback = unwatched,
+    progress: ProgressCallback = no_progress,
 ) -> ModelRun:
-    """As `predict`, with a model that the workers load."""
+    """As `predict`, with a model that the workers of a cluster load."""
     source = store.images(test_set)
-    how = keeping_as_stored(store, test_set, model.name, how)
-    with _hired(cluster, model, test_set, source, how) as workforce:
-        pair = predict_by(lambda _: workforce, workforce.card, store, test_set, how, watch=watch)
-        return replace(pair, workers_lost=workforce.lost)
+    options = match_stored_options(store, test_set, model.name, options)
+    with _started_workers(cluster, model, test_set, source, options) as predictor:
+        pair = predict_with(lambda _: predictor, predictor.metadata, store, test_set, options, progress=progress)
+        return replace(pair, workers_lost=predictor.lost)
 
 
 @contextmanager
-def _hired(
-    cluster: RayCluster, model: NamedModel, test_set: TestSet, source: ImageSource, how: EngineOptions
-) -> Iterator[_Workers]:
+def _started_workers(
+    cluster: RayCluster, model: NamedModel, test_set: TestSet, source: ImageSource, options: EngineOptions
+) -> Iterator[_ClusterPredictor]:
     device = model.settings.device
     if device is Device.CPU and not model.settings.threads:
         model = replace(model, settings=replace(model.settings, threads=1))  # every worker has one CPU
     images = first_images(source)
     beginning = replace(source, locations=source.locations[: max(images, default=-1) + 1])
-    make = partial(Worker, model, how, beginning, images)
-    alike = _Alike()
-    with cluster.pool(make, gpus=device is Device.CUDA, on_ready=alike.check) as crew:
-        yield _Workers(crew, test_set, source)
+    make = partial(Worker, model, options, beginning, images)
+    consistency = _ConsistencyCheck()
+    with cluster.pool(make, gpus=device is Device.CUDA, on_ready=consistency.check) as crew:
+        yield _ClusterPredictor(crew, test_set, source)
 
 
-class _Alike:
-    """All workers must say the same of the model: the answers may not depend on who gave them."""
+class _ConsistencyCheck:
+    """All workers must have the same model and runtime: predictions must not depend on which worker computes them."""
 
     def __init__(self) -> None:
         self._first: WorkerInfo | None = None
 
-    def check(self, hello: WorkerInfo) -> None:
-        if hello.version != version("regrade"):
+    def check(self, info: WorkerInfo) -> None:
+        if info.version != version("regrade"):
             raise ExecutorError(
-                f"a worker has regrade {hello.version}, here it is {version('regrade')}: install the same"
+                f"a worker has regrade {info.version}, this machine has {version('regrade')}: install the same version"
             )
         if self._first is None:
-            self._first = hello
-        for what, one, other in (
-            ("runs it by", self._first.card.runtime, hello.card.runtime),
-            ("has weights", self._first.card.spec.weights_hash, hello.card.spec.weights_hash),
-            ("has code", self._first.card.spec.code_hash, hello.card.spec.code_hash),
+            self._first = info
+        for verb, expected, actual in (
+            ("runs the model by", self._first.metadata.runtime, info.metadata.runtime),
+            ("has weights", self._first.metadata.spec.weights_hash, info.metadata.spec.weights_hash),
+            ("has code", self._first.metadata.spec.code_hash, info.metadata.spec.code_hash),
         ):
-            if one != other:
-                raise ExecutorError(f"one worker {what} {one}, another {what} {other}: make all machines alike")
+            if expected != actual:
+                raise ExecutorError(
+                    f"one worker {verb} {expected}, another {verb} {actual}: set up all machines in the same way"
+                )
 
 
-class _Workers(Workforce):
-    """The workers of a cluster on one test set."""
+class _ClusterPredictor(Predictor):
+    """The workers of a cluster on one test set; waits for the first of them."""
 
     def __init__(self, crew: RayWorkerPool, test_set: TestSet, source: ImageSource) -> None:
         self._crew = crew
         self._test_set = test_set
         self._source = source
-        self._noted: dict[range, Fingerprints] = {}
+        self._fingerprints: dict[range, Fingerprints] = {}
+        first: WorkerInfo = crew.worker_info(crew.first())
+        self.metadata = first.metadata
+        self.note = first.note
 
     @property
     def lost(self) -> int:
         return self._crew.lost
 
-    @property
-    def card(self) -> ModelMetadata:
-        return self._hello.card
+    def find_batch_size(self) -> int:
+        return int(self._crew.ask("find_batch_size"))
 
-    @property
-    def note(self) -> str:
-        return self._hello.note
-
-    def find_batch(self) -> int:
-        return int(self._crew.ask("find_batch"))
-
-    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
-        size = max(_TASK // batch, 1) * batch
-        part_of = {task: positions for positions in wanted for task in _tasks(positions, size)}
-        answered: dict[range, dict[int, Part]] = {positions: {} for positions in wanted}
-        for task, answers in run_tasks(self._crew, part_of, "part", partial(self._arguments, batch)):
-            positions = part_of[task]
-            answered[positions][task.start] = _moved(self._with_noted(answers, task), task.start)
+    def parts(self, ranges: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
+        size = max(_TASK_SIZE // batch, 1) * batch
+        range_of = {task: positions for positions in ranges for task in _tasks(positions, size)}
+        finished: dict[range, dict[int, Part]] = {positions: {} for positions in ranges}
+        for task, part in run_tasks(self._crew, range_of, "part", partial(self._arguments, batch)):
+            positions = range_of[task]
+            finished[positions][task.start] = _shifted(self._with_fingerprints(part, task), task.start)
             progress(len(task))
-            if sum(map(len, answered[positions].values())) == len(positions):
-                pieces = answered.pop(positions)
+            if sum(map(len, finished[positions].values())) == len(positions):
+                pieces = finished.pop(positions)
                 yield joined_parts([pieces[start] for start in sorted(pieces)])
 
-    @cached_property
-    def _hello(self) -> WorkerInfo:
-        hello: WorkerInfo = self._crew.worker_info(self._crew.first())
-        return hello
-
-    def _arguments(self, batch: int, seat: WorkerSlot, task: range) -> tuple[Any, ...]:
-        examples, places = (self._test_set.ids[task.start : task.stop], self._source.locations[task.start : task.stop])
-        source = replace(self._source, locations=places)
-        images, noted = open_images(source), no_fingerprints(len(task))
+    def _arguments(self, batch: int, slot: WorkerSlot, task: range) -> tuple[Any, ...]:
+        examples = self._test_set.ids[task.start : task.stop]
+        source = replace(self._source, locations=self._source.locations[task.start : task.stop])
+        images, fingerprints = open_images(source), no_fingerprints(len(task))
         stamps = [images.stamp(position) or UNKNOWN_STAMP for position in range(len(task))]
-        noted["size"], noted["modified"] = np.array(stamps).T
-        self._noted[task] = noted
-        if self._crew.worker_info(seat).sees_images:
+        fingerprints["size"], fingerprints["modified"] = np.array(stamps).T
+        self._fingerprints[task] = fingerprints
+        if self._crew.worker_info(slot).can_read_images:
             return examples, source, None, batch
-        return examples, source, [_shipped(images, position, noted) for position in range(len(task))], batch
+        return (
+            examples,
+            source,
+            [_image_to_ship(images, position, fingerprints) for position in range(len(task))],
+            batch,
+        )
 
-    def _with_noted(self, part: Part, task: range) -> Part:
-        """A worker's part, its images' files as this machine sees them: here they will be looked at again."""
-        noted = self._noted.pop(task)
-        noted["digest"] = np.where(noted["digest"] != 0, noted["digest"], part.fingerprints["digest"])
-        return replace(part, fingerprints=noted)
+    def _with_fingerprints(self, part: Part, task: range) -> Part:
+        """A worker's part with the file stamps of this machine, on which later runs will check the images."""
+        fingerprints = self._fingerprints.pop(task)
+        digests = fingerprints["digest"]
+        fingerprints["digest"] = np.where(digests != 0, digests, part.fingerprints["digest"])
+        return replace(part, fingerprints=fingerprints)
 
 
 class _Shipped(Images):
-    """Images that came with the task; a text stands for one that could not be read, and says why."""
+    """Images that came with the task; a string is the reason why an image could not be read."""
 
     def __init__(self, images: Sequence[StoredImage | str]) -> None:
         self._images = images
@@ -210,23 +208,23 @@ class _Shipped(Images):
         return image
 
 
-def _shipped(images: Images, position: int, noted: Fingerprints) -> StoredImage | str:
-    """An image to ship, or the reason why there is none; the digest of its stored content is noted."""
+def _image_to_ship(images: Images, position: int, fingerprints: Fingerprints) -> StoredImage | str:
+    """An image, or the reason why it cannot be read; the digest of its stored content is added to the fingerprints."""
     try:
         stored = images.stored(position)
-        noted["digest"][position] = content_digest(stored)
+        fingerprints["digest"][position] = content_digest(stored)
         return images.rendered(position, stored)
     except UnreadableImage as error:
         return str(error)
 
 
-def _sees(source: ImageSource, images: Mapping[int, StoredImage]) -> bool:
-    """Whether the same images can be read here, at the same place."""
+def _can_read(source: ImageSource, images: Mapping[int, StoredImage]) -> bool:
+    """Whether this machine can read the same images at the same location."""
     if not images or not source.path.exists():
         return False
     try:
         opened = open_images(source)
-        return all(np.array_equal(opened.read(i), given) for i, given in images.items())
+        return all(np.array_equal(opened.read(position), image) for position, image in images.items())
     except (RegradeError, OSError):
         return False
 
@@ -236,7 +234,7 @@ def _tasks(positions: range, size: int) -> Iterator[range]:
         yield range(start, min(start + size, positions.stop))
 
 
-def _moved(part: Part, start: int) -> Part:
-    """A part that counted from 0, where it belongs."""
+def _shifted(part: Part, start: int) -> Part:
+    """A part whose positions start at ``start`` instead of 0."""
     unreadable = {start + position: reason for position, reason in part.unreadable.items()}
     return replace(part, start=start, unreadable=unreadable)

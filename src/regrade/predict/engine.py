@@ -1,4 +1,4 @@
-"""One model on one test set: every example exactly once, part by part, whatever happens in between."""
+"""Compute one model on one test set: every example exactly once, part by part."""
 
 from __future__ import annotations
 
@@ -17,32 +17,30 @@ from regrade.core.arrays import FloatArray
 from regrade.metrics import top_k_classes
 from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer
 from regrade.models.failures import contained, first_line
-from regrade.predict.batch_size import fitting_batch
+from regrade.predict.batch_size import find_batch_size
 from regrade.predict.prepare import (
-    MOST_THREADS,
+    MAX_THREADS,
     PreparationOptions,
     Prepared,
-    check_place,
-    finished_on_gpu,
+    check_source_exists,
+    finish_on_gpu,
     prepare_all,
 )
 from regrade.store import Part, empty_part
-
-STORED_K = 5
-"""How many of the best classes are kept an example."""
+from regrade.store.prediction_files import STORED_K
 
 PART_SIZE = 1024
-"""Examples a part: what a killed run loses at most."""
+"""Examples per part: the most that a killed run loses."""
 
-WORTH_PROCESSES = 2_000
-"""Examples from which it pays to start processes that prepare images."""
+MIN_EXAMPLES_FOR_PROCESSES = 2_000
+"""Number of examples from which it pays off to start processes that prepare images."""
 
 Progress = Callable[[int], object]
-"""Told how many more examples are done."""
+"""Called with the number of examples just finished."""
 
 
 class Keep(Enum):
-    """What is kept beside the best classes."""
+    """What is stored in addition to the top classes."""
 
     SCORES = "scores"
     FEATURES = "features"
@@ -50,11 +48,11 @@ class Keep(Enum):
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """How to run: images a batch, threads that prepare them, examples a part, and what is kept.
+    """Options of a run: images per batch, workers that prepare them, examples per part, and what is stored.
 
-    A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take. ``allow_unreadable`` is
-    the share of images that may be unreadable (default: few, see `Tolerance`); with ``retry_unreadable`` those that
-    were stored as unreadable are computed again.
+    Without a ``batch``, its size is chosen to fit into ``memory`` (bytes; default: half of the free memory).
+    ``allow_unreadable`` is the share of images that may be unreadable (default: see `UnreadableLimit`); with
+    ``retry_unreadable``, images that were stored as unreadable are computed again.
     """
 
     batch: int | None = None
@@ -70,7 +68,7 @@ class EngineOptions:
 
 @dataclass(frozen=True, eq=False)
 class PredictionInput:
-    """The examples to answer for: their ids, and their images."""
+    """The examples to predict: their ids, and their images."""
 
     examples: Sequence[str]
     source: ImageSource
@@ -78,149 +76,151 @@ class PredictionInput:
 
 
 class PredictionEngine:
-    """Runs one model; it remembers how large a batch the device can take.
+    """Runs one model; it remembers the largest batch that fits on the device.
 
-    Images are prepared by threads while the model computes. A batch never reaches over the end of a part, so the
-    answers are the same whichever parts an earlier run has left. Several threads may ask for parts at once.
+    Images are prepared by workers while the model computes. A batch never crosses the end of a part, so the
+    predictions do not depend on which parts an earlier run has left. Several threads may request parts at once.
     """
 
-    def __init__(self, model: Model, how: EngineOptions) -> None:
+    def __init__(self, model: Model, options: EngineOptions) -> None:
         self.model = model
-        self.how = how
-        self._fitting = sys.maxsize
-        self._width: int | None = None
-        self._one_at_a_time = Lock()
+        self.options = options
+        self._max_batch = sys.maxsize
+        self._feature_width: int | None = None
+        self._model_lock = Lock()
 
     @property
-    def card(self) -> ModelMetadata:
-        """The model's card, with what makes the images ready."""
-        own = self.model.card
-        return replace(own, runtime=f"{own.runtime}, images by {self.how.resizer.runtime}")
+    def metadata(self) -> ModelMetadata:
+        """The model's metadata; the runtime includes the resizer."""
+        metadata = self.model.metadata
+        return replace(metadata, runtime=f"{metadata.runtime}, images by {self.options.resizer.runtime}")
 
-    def find_batch(self) -> int:
-        """How many images a batch, as stated or as the memory allows."""
-        return self.how.batch or fitting_batch(self.model, self.how.memory)
+    def find_batch_size(self) -> int:
+        """Number of images per batch, from the options or the memory."""
+        return self.options.batch or find_batch_size(self.model, self.options.memory)
 
     def parts(
-        self, of: PredictionInput, wanted: Sequence[range], *, batch: int, progress: Progress
+        self, inputs: PredictionInput, ranges: Sequence[range], *, batch: int, progress: Progress
     ) -> Generator[Part, None, None]:
-        """Answer for examples, part by part."""
-        preparing = PreparationOptions(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
-        processes = self._by_processes(sum(len(positions) for positions in wanted))
+        """Predict ranges of examples, one part each."""
+        preparation = PreparationOptions(self.model.preprocessing, self.options.resizer, self.model.takes_pixels)
+        processes = self._uses_processes(sum(len(positions) for positions in ranges))
         prepared = prepare_all(
-            of.images,
-            of.source,
-            preparing,
-            chain.from_iterable(wanted),
-            workers=self.how.workers if processes else min(self.how.workers, MOST_THREADS),
-            ahead=2 * batch + self.how.workers,
+            inputs.images,
+            inputs.source,
+            preparation,
+            chain.from_iterable(ranges),
+            workers=self.options.workers if processes else min(self.options.workers, MAX_THREADS),
+            ahead=2 * batch + self.options.workers,
             processes=processes,
         )
         with closing(prepared):
-            for positions in wanted:
-                part = self._no_answers(positions)
+            for positions in ranges:
+                part = self._empty_part(positions)
                 for block in self._blocks(positions, batch):
-                    ready = _taken(prepared, block)
-                    _note_fingerprints(part, ready)
-                    if self.how.resizer is Resizer.GPU:
-                        ready = finished_on_gpu(ready, of.source, preparing)
-                    part = self._answered(part, of.examples, ready)
+                    examples = _next_block(prepared, block)
+                    _add_fingerprints(part, examples)
+                    if self.options.resizer is Resizer.GPU:
+                        examples = finish_on_gpu(examples, inputs.source, preparation)
+                    part = self._with_predictions(part, inputs.examples, examples)
                     progress(len(block))
                 if part.unreadable:
-                    check_place(of.source)
+                    check_source_exists(inputs.source)
                 yield part
 
-    def _by_processes(self, examples: int) -> bool:
-        """Whether processes of their own prepare the images: where threads would wait, and it is worth the start."""
-        many = self.how.workers > MOST_THREADS and examples >= WORTH_PROCESSES
-        return many and self.how.resizer is not Resizer.GPU
+    def _uses_processes(self, examples: int) -> bool:
+        """Whether processes prepare the images: if threads would be too slow, and there are many images."""
+        many = self.options.workers > MAX_THREADS and examples >= MIN_EXAMPLES_FOR_PROCESSES
+        return many and self.options.resizer is not Resizer.GPU
 
     def _blocks(self, positions: range, batch: int) -> Iterator[range]:
-        """Positions a batch, as large as the device can take by then."""
+        """The positions of each batch, as large as currently fits on the device."""
         start = positions.start
         while start < positions.stop:
-            block = range(start, min(start + batch, start + self._fitting, positions.stop))
+            block = range(start, min(start + batch, start + self._max_batch, positions.stop))
             yield block
             start = block.stop
 
-    def _no_answers(self, positions: range) -> Part:
+    def _empty_part(self, positions: range) -> Part:
         width = len(self.model.class_space)
-        return empty_part(positions, k=min(STORED_K, width), width=width if self.how.keep_scores else None)
+        return empty_part(positions, k=min(STORED_K, width), width=width if self.options.keep_scores else None)
 
-    def _answered(self, part: Part, examples: Sequence[str], batch: Sequence[Prepared]) -> Part:
-        """A part with the answers to a batch filled in, and the reasons where there are none."""
-        part.unreadable.update({one.position: one.trouble for one in batch if one.input is None})
-        inputs = {one.position: one.input for one in batch if one.input is not None}
+    def _with_predictions(self, part: Part, examples: Sequence[str], batch: Sequence[Prepared]) -> Part:
+        """A part with the predictions of a batch filled in, and the reasons for unreadable images."""
+        part.unreadable.update({example.position: example.error for example in batch if example.input is None})
+        inputs = {example.position: example.input for example in batch if example.input is not None}
         if not inputs:
             return part
-        with self._one_at_a_time:
+        with self._model_lock:
             scores, features = self._compute(list(inputs.values()), [examples[position] for position in inputs])
         rows = np.array(list(inputs)) - part.start
         best = top_k_classes(scores, k=part.classes.shape[1])
         part.classes[rows] = best
-        part.scores[rows] = self._single(np.take_along_axis(scores, best, axis=1), [examples[p] for p in inputs])
+        part.scores[rows] = self._to_single_precision(
+            np.take_along_axis(scores, best, axis=1), [examples[p] for p in inputs]
+        )
         if part.full_scores is not None:
-            part.full_scores[rows] = self._halved(scores, "scores")
+            part.full_scores[rows] = self._to_half_precision(scores, "scores")
         if features is None:
             return part
         kept = part.features
         if kept is None:
             kept = np.full((len(part), features.shape[1]), np.nan, dtype=np.float16)
-        kept[rows] = self._halved(features, "features")
+        kept[rows] = self._to_half_precision(features, "features")
         return replace(part, features=kept)
 
     def _compute(self, inputs: Sequence[FloatArray], examples: Sequence[str]) -> tuple[FloatArray, FloatArray | None]:
-        """Scores and features of a batch; one that does not fit into memory is cut in half, as those that follow."""
+        """Scores and features of a batch; if it does not fit into memory, it and all later batches are halved."""
         try:
             with contained():
                 batch = self.model.stacked(inputs)
-                if self.how.keep_features:
+                if self.options.keep_features:
                     scores, features = map(np.asarray, self.model.scores_and_features(batch))
                 else:
                     scores, features = np.asarray(self.model.scores(batch)), None
         except (OutOfMemory, MemoryError):
             if len(inputs) == 1:
                 raise ModelError(f"{self.model.spec.name} does not fit into memory even with a batch of one") from None
-        except Exception as error:  # a model is anyone's code: whatever it raises is told in one line
-            raise ModelError(_told(error, self.model.spec.name, examples)) from error
+        except Exception as error:  # a model is the user's code: any error is reported in one line
+            raise ModelError(_error_message(error, self.model.spec.name, examples)) from error
         else:
             self._check(scores, examples)
             if features is not None:
                 self._check_features(features, examples)
             return scores, features
         half = len(inputs) // 2
-        self._fitting = min(self._fitting, half)
+        self._max_batch = min(self._max_batch, half)
         halves = self._compute(inputs[:half], examples[:half]), self._compute(inputs[half:], examples[half:])
-        features = np.concatenate([one[1] for one in halves]) if self.how.keep_features else None
-        return np.concatenate([one[0] for one in halves]), features
+        features = np.concatenate([features for _, features in halves]) if self.options.keep_features else None
+        return np.concatenate([scores for scores, _ in halves]), features
 
     def _check(self, scores: FloatArray, examples: Sequence[str]) -> None:
         name, space = self.model.spec.name, self.model.class_space
         expected = (len(examples), len(space))
         if scores.shape != expected or not np.issubdtype(scores.dtype, np.floating):
             raise ModelError(
-                f"{name} returned {scores.dtype} of shape {scores.shape} for {_named(examples)}: expected "
-                f"floating-point scores of shape {expected}, one a class of {space.name}"
+                f"{name} returned {scores.dtype} of shape {scores.shape} for {_describe_examples(examples)}: expected "
+                f"floating-point scores of shape {expected}, one per class of {space.name}"
             )
-        broken = np.flatnonzero(~np.isfinite(scores.max(axis=1)))  # -inf rules a class out, but not all of them
+        broken = np.flatnonzero(~np.isfinite(scores.max(axis=1)))  # -inf may rule out classes, but not all of them
         if broken.size:
             raise ModelError(f"{name} returned scores that are not finite for example {examples[broken[0]]!r}")
 
     def _check_features(self, features: FloatArray, examples: Sequence[str]) -> None:
         name, width = self.model.spec.name, features.shape[-1] if features.ndim else 0
-        expected = (len(examples), self._width or max(width, 1))
+        expected = (len(examples), self._feature_width or max(width, 1))
         if features.shape != expected or not np.issubdtype(features.dtype, np.floating):
             raise ModelError(
-                f"{name} returned features, {features.dtype} of shape {features.shape}, for {_named(examples)}: "
-                f"expected floating-point numbers of shape {expected}"
+                f"{name} returned features, {features.dtype} of shape {features.shape}, for "
+                f"{_describe_examples(examples)}: expected floating-point numbers of shape {expected}"
             )
-        self._width = width
+        self._feature_width = width
         broken = np.flatnonzero(~np.isfinite(features).all(axis=1))
         if broken.size:
             raise ModelError(f"{name} returned features that are not finite for example {examples[broken[0]]!r}")
 
-    def _single(self, scores: FloatArray, examples: Sequence[str]) -> FloatArray:
-        """The best scores in single precision, as they are stored; -inf stays, but no finite score becomes infinite."""
+    def _to_single_precision(self, scores: FloatArray, examples: Sequence[str]) -> FloatArray:
+        """The top scores in single precision, as stored; -inf is kept, but no finite score may become infinite."""
         with np.errstate(all="ignore"):
             single = scores.astype(np.float32)
         too_large = np.flatnonzero((np.isinf(single) & np.isfinite(scores)).any(axis=1))
@@ -231,8 +231,8 @@ class PredictionEngine:
             )
         return single
 
-    def _halved(self, values: FloatArray, what: str) -> FloatArray:
-        """Scores or features in half precision, as they are stored."""
+    def _to_half_precision(self, values: FloatArray, what: str) -> FloatArray:
+        """Scores or features in half precision, as stored."""
         if np.abs(values, where=np.isfinite(values), out=np.zeros_like(values)).max() > np.finfo(np.float16).max:
             name = self.model.spec.name
             raise ModelError(f"{name} returned {what} too large for half precision: run it without --keep {what}")
@@ -240,27 +240,29 @@ class PredictionEngine:
             return values.astype(np.float16)
 
 
-def _note_fingerprints(part: Part, batch: Sequence[Prepared]) -> None:
-    noted = {example.position - part.start: example.fingerprint for example in batch if example.fingerprint is not None}
-    part.fingerprints[list(noted)] = np.array(list(noted.values()), dtype=FINGERPRINT)
+def _add_fingerprints(part: Part, batch: Sequence[Prepared]) -> None:
+    by_row = {
+        example.position - part.start: example.fingerprint for example in batch if example.fingerprint is not None
+    }
+    part.fingerprints[list(by_row)] = np.array(list(by_row.values()), dtype=FINGERPRINT)
 
 
-def _taken(prepared: Iterator[Prepared], block: range) -> list[Prepared]:
+def _next_block(prepared: Iterator[Prepared], block: range) -> list[Prepared]:
     batch = list(islice(prepared, len(block)))
-    if [one.position for one in batch] != list(block):
-        raise StoreError(f"examples {block.start} to {block.stop - 1} came out of order: this is a defect")
+    if [example.position for example in batch] != list(block):
+        raise StoreError(f"examples {block.start} to {block.stop - 1} came out of order: this is a bug in regrade")
     return batch
 
 
-def _named(examples: Sequence[str]) -> str:
+def _describe_examples(examples: Sequence[str]) -> str:
     if len(examples) == 1:
         return f"example {examples[0]!r}"
     return f"the {len(examples)} examples {examples[0]!r} to {examples[-1]!r}"
 
 
-def _told(error: Exception, name: str, examples: Sequence[str]) -> str:
-    """What a model raised, in one line with the examples; an adapter's own line names the model already."""
+def _error_message(error: Exception, name: str, examples: Sequence[str]) -> str:
+    """A model's error in one line with the examples; messages of adapters already name the model."""
     text = str(error).partition("\n")[0]
     if isinstance(error, RegradeError) and name in text:
-        return f"{text} ({_named(examples)})"
-    return f"{name} failed on {_named(examples)}: {first_line(error)}"
+        return f"{text} ({_describe_examples(examples)})"
+    return f"{name} failed on {_describe_examples(examples)}: {first_line(error)}"

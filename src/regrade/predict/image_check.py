@@ -1,4 +1,4 @@
-"""Are the images still those that were predicted? By size and time of change first, then by content."""
+"""Check whether images are still those that were predicted: by size and modification time, then by content."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from regrade.core import UNKNOWN_STAMP, Fingerprints, Images, ImageSource, Store
 from regrade.core.arrays import IntArray
 from regrade.testsets import content_hash, decode_gray_or_rgb
 
-_BLOCK = 4096  # images at a time, so that little is in memory
+_BLOCK = 4096  # images at a time, to limit memory
 
 
 def content_digest(image: StoredImage) -> int:
-    """The first eight bytes of a hash of an image as it is stored: enough to notice that it was replaced."""
+    """The first eight bytes of a hash of a stored image: enough to notice that it was replaced."""
     return int.from_bytes(content_hash(image)[:8], "little")
 
 
@@ -31,10 +31,10 @@ def is_readable(images: Images, source: ImageSource, position: int) -> bool:
 def changed_images(
     images: Images, fingerprints: Fingerprints, positions: IntArray, *, first: int = 0, workers: int
 ) -> Iterator[int]:
-    """The positions of images whose content is not what their fingerprints, those from ``first`` on, say.
+    """The positions of images whose content differs from their fingerprints, which start at position ``first``.
 
-    Only images whose file has another size or time of change than before, or does not tell, are read. One that cannot
-    be read is not counted as changed.
+    Only images whose file has another size or modification time than before, or an unknown one, are read. An
+    unreadable image does not count as changed.
     """
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(positions), _BLOCK):
@@ -48,7 +48,7 @@ def changed_images(
 
 
 def _suspects(images: Images, fingerprints: Fingerprints, positions: IntArray, first: int) -> IntArray:
-    """The positions of images whose file may have changed: its stamp differs from before, or is not known."""
+    """The positions of images whose file may have changed: its stamp differs, or is not known."""
     now = np.array([images.stamp(position) or UNKNOWN_STAMP for position in positions.tolist()]).reshape(-1, 2)
     before = fingerprints[positions - first]
     same = (now[:, 0] == before["size"]) & (now[:, 1] == before["modified"])

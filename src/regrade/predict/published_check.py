@@ -1,4 +1,4 @@
-"""Does a model do here what its authors say it does? Measured accuracies beside published ones."""
+"""Compare measured accuracies with published ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from regrade.core import Column, InputError, Table, Tabular
-from regrade.models import PublishedAccuracies, far_from_published
+from regrade.models import PublishedAccuracies, published_warning
 
 if TYPE_CHECKING:
     from regrade.studies import Grade
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class PublishedCheck(Tabular):
-    """The graded models that have a published figure, and a line of warning for each that is far from it."""
+    """The graded models that have a published accuracy, and a warning for each that is far from it."""
 
     grade: Grade
     published: dict[str, tuple[float, ...]]
     warnings: tuple[str, ...]
 
     def table(self) -> Table:
-        """One line a model."""
+        """One row per model."""
         from regrade.studies import EVERYTHING
 
         columns = tuple(Column(key, heading) for key, heading in _COLUMNS.items())
@@ -37,17 +37,17 @@ class PublishedCheck(Tabular):
 _COLUMNS = {"model": "model", "top1": "top-1", "published": "published"}
 
 
-def check_published(grade: Grade, figures: Sequence[PublishedAccuracies]) -> PublishedCheck:
-    """Hold a grade against published figures of the same test set; none that fits raises."""
-    from regrade.studies import EVERYTHING  # with scipy, which a process that prepares images does not need
+def check_published(grade: Grade, sources: Sequence[PublishedAccuracies]) -> PublishedCheck:
+    """Compare a grade with published accuracies on the same test set; raises if no model has one."""
+    from regrade.studies import EVERYTHING  # imports scipy, which processes that prepare images do not need
 
     published: dict[str, tuple[float, ...]] = {}
     warnings = []
     for row in grade.rows:
-        for known in figures:
-            if known.test_set == grade.test_set and row.slice == EVERYTHING and row.top1 and row.model in known.top1:
-                published[row.model] = published.get(row.model, ()) + tuple(known.top1[row.model])
-                warnings.append(far_from_published(row.model, row.top1, known))
+        for source in sources:
+            if source.test_set == grade.test_set and row.slice == EVERYTHING and row.top1 and row.model in source.top1:
+                published[row.model] = published.get(row.model, ()) + tuple(source.top1[row.model])
+                warnings.append(published_warning(row.model, row.top1, source))
     if not published:
-        raise InputError(f"no model on {grade.test_set} has a published figure: give a file of them with --published")
+        raise InputError(f"no model on {grade.test_set} has a published accuracy: give a file of them with --published")
     return PublishedCheck(grade, published, tuple(filter(None, warnings)))

@@ -1,4 +1,4 @@
-"""What a run has done, one line a model and test set."""
+"""The result of a run, one row per model and test set."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import asdict, dataclass
 from regrade.core import Cell, Column, Table, Tabular
 from regrade.core.amounts import amount
 
-_SHOWN = 10  # unreadable images named a pair
+_SHOWN = 10  # unreadable images listed per pair
 
 
 @dataclass(frozen=True)
 class ModelRun:
-    """One model on one test set: ``resumed`` examples were there from an earlier run, ``already`` says all were.
+    """One model on one test set: ``resumed`` examples came from an earlier run; ``already`` if all were stored.
 
-    ``unreadable`` gives each example without an answer and the reason; ``runtime`` is what computed the scores, and
-    ``workers_lost`` how many workers of a cluster died over it. ``recovered`` counts images that were stored as
-    unreadable and have been computed now. ``images_away`` says that what is stored could not be compared with images.
+    ``unreadable`` maps each example without a prediction to the reason; ``runtime`` computed the scores;
+    ``workers_lost`` counts workers of a cluster that died. ``recovered`` counts images that had been stored as
+    unreadable and were computed now. ``images_away`` says that the images were missing, so they could not be compared
+    with those of the stored predictions.
     """
 
     model: str
@@ -34,14 +35,14 @@ class ModelRun:
 
     @property
     def rate(self) -> float | None:
-        """Images a second, of those that this run has computed."""
+        """Images per second, of those that this run has computed."""
         computed = self.examples - self.resumed
         return computed / self.seconds if computed and self.seconds else None
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A model that could not be run, and why."""
+    """A model that could not be run, and the reason."""
 
     model: str
     reason: str
@@ -49,25 +50,25 @@ class Failure:
 
 @dataclass(frozen=True)
 class Run(Tabular):
-    """What a run has done, and which models it could not run."""
+    """The results of a run, and the models that failed."""
 
     pairs: tuple[ModelRun, ...]
     failures: tuple[Failure, ...] = ()
 
     @property
     def unreadable(self) -> int:
-        """How many images could not be read, over all pairs."""
+        """Number of unreadable images, over all pairs."""
         return sum(len(pair.unreadable) for pair in self.pairs)
 
     def as_dict(self) -> dict[str, object]:
-        """The run, ready for JSON."""
+        """The run as JSON-compatible data."""
         return {
             "pairs": [{**asdict(pair), "rate": pair.rate} for pair in self.pairs],
             "failures": [asdict(failure) for failure in self.failures],
         }
 
     def table(self) -> Table:
-        """One line a pair; the first unreadable images of each are named below."""
+        """One row per pair; the notes list the first unreadable images of each."""
         columns = (
             Column("model", "model"),
             Column("test_set", "test set"),
@@ -93,13 +94,13 @@ def _notes(pair: ModelRun) -> Iterator[str]:
     for example, reason in list(pair.unreadable.items())[:_SHOWN]:
         yield f"unreadable for {pair.model} on {pair.test_set}: {example}: {reason}"
     if len(pair.unreadable) > _SHOWN:
-        yield f"... and {len(pair.unreadable) - _SHOWN:,} more, all of them in manifest.json"
+        yield f"... and {len(pair.unreadable) - _SHOWN:,} more, all listed in manifest.json"
     if pair.recovered:
         yield f"computed now, unreadable before: {amount(pair.recovered, 'image')} for {pair.model} on {pair.test_set}"
     if pair.images_away:
         yield (
-            f"no image of {pair.test_set} could be compared with those that {pair.model} was run on: they are not "
-            "where they were"
+            f"the images of {pair.test_set} are missing, so they were not compared with those that {pair.model} was "
+            "run on"
         )
     if pair.workers_lost:
-        yield f"{pair.workers_lost:,} workers were lost; what they were at was done again by others"
+        yield f"{pair.workers_lost:,} workers were lost; other workers repeated their tasks"

@@ -1,4 +1,4 @@
-"""Many models on many test sets, one pair after another; a model that fails does not stop the others."""
+"""Run many models on many test sets, one pair after another; a model that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from regrade.core import ExecutorError, ImageSourceError, RegradeError, StoreError, TestSet
 from regrade.executors import RayCluster
 from regrade.models import load_model
-from regrade.models.interrupts import noticing_control_c
+from regrade.models.interrupts import tracking_control_c
 from regrade.predict.cluster import NamedModel, predict_on
 from regrade.predict.engine import EngineOptions
 from regrade.predict.result import Failure, ModelRun, Run
-from regrade.predict.run import ProgressCallback, predict, unwatched
+from regrade.predict.run import ProgressCallback, no_progress, predict
 from regrade.store import Store
 
 
@@ -21,29 +21,33 @@ def predict_all(
     store: Store,
     models: Sequence[NamedModel],
     test_sets: Sequence[TestSet],
-    how: EngineOptions,
+    options: EngineOptions,
     *,
     cluster: RayCluster | None = None,
-    watch: ProgressCallback = unwatched,
+    progress: ProgressCallback = no_progress,
 ) -> Run:
-    """Every model on every test set, here or on a cluster.
+    """Run every model on every test set, in this process or on a cluster.
 
-    What is wrong with a model is told at the end, and so are test sets whose images are gone, which other models then
-    pass over; a disk that refuses or a cluster that is gone ends the run.
+    Models that fail are reported at the end, and so are test sets whose images are missing, which the remaining models
+    skip. Errors of the store or of the cluster end the run.
     """
-    store = Store(store.root.absolute(), store.config)  # a model may change the working folder
+    store = Store(store.root.absolute(), store.config)  # a model may change the working directory
     pairs: list[ModelRun] = []
     failures: list[Failure] = []
     without_images: dict[str, Failure] = {}
     for model in models:
         try:
-            with noticing_control_c(), chdir(Path.cwd()):
-                one = _here(store, model, how, watch) if cluster is None else _there(cluster, store, model, how, watch)
+            with tracking_control_c(), chdir(Path.cwd()):
+                if cluster is None:
+                    run = _locally(store, model, options, progress)
+                else:
+                    run = _on_cluster(cluster, store, model, options, progress)
                 for test_set in test_sets:
                     if test_set.name in without_images:
                         continue
-                    with _noting(without_images, model, test_set, alone=len(models) == len(test_sets) == 1):
-                        pairs.append(one(test_set))
+                    only_pair = len(models) == len(test_sets) == 1
+                    with _recording_missing_images(without_images, model, test_set, only_pair=only_pair):
+                        pairs.append(run(test_set))
         except (StoreError, ExecutorError):
             raise
         except RegradeError as error:
@@ -54,24 +58,26 @@ def predict_all(
 
 
 @contextmanager
-def _noting(without_images: dict[str, Failure], model: NamedModel, test_set: TestSet, *, alone: bool) -> Iterator[None]:
-    """Around one pair: note a test set whose images are gone, unless there is nothing else to go on with."""
+def _recording_missing_images(
+    without_images: dict[str, Failure], model: NamedModel, test_set: TestSet, *, only_pair: bool
+) -> Iterator[None]:
+    """Around one pair: record a test set whose images are missing, or raise if there is no other pair."""
     try:
         yield
     except ImageSourceError as error:
-        if alone:
+        if only_pair:
             raise
         without_images[test_set.name] = Failure(model.name, str(error))
 
 
-def _here(
-    store: Store, model: NamedModel, how: EngineOptions, watch: ProgressCallback
+def _locally(
+    store: Store, model: NamedModel, options: EngineOptions, progress: ProgressCallback
 ) -> Callable[[TestSet], ModelRun]:
     loaded = load_model(model.name, model.settings)
-    return lambda test_set: predict(store, loaded, test_set, how, watch=watch)
+    return lambda test_set: predict(store, loaded, test_set, options, progress=progress)
 
 
-def _there(
-    cluster: RayCluster, store: Store, model: NamedModel, how: EngineOptions, watch: ProgressCallback
+def _on_cluster(
+    cluster: RayCluster, store: Store, model: NamedModel, options: EngineOptions, progress: ProgressCallback
 ) -> Callable[[TestSet], ModelRun]:
-    return lambda test_set: predict_on(cluster, model, store, test_set, how, watch=watch)
+    return lambda test_set: predict_on(cluster, model, store, test_set, options, progress=progress)

@@ -1,4 +1,4 @@
-"""How many images may be unreadable: a folder that is not mounted must not become an accuracy of 0."""
+"""How many images may be unreadable: a folder that is not mounted must not result in an accuracy of 0."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from regrade.core import ImageSource, ImageSourceError, TestSet
 
-_FEW = 10  # images that may be damaged, however small the test set is
-_SHARE = 0.05  # of a test set, where that is more
+_MIN_LIMIT = 10  # damaged images allowed in a small test set
+_SHARE = 0.05  # of a test set, if that is more
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """The limit for one test set: ``share`` of its images if it is stated.
+class UnreadableLimit:
+    """The limit for one test set: ``share`` of its images, if given.
 
-    The default is 5 % of the images, or 10 where that is more, but never more than half of them.
+    The default is 5 % of the images, or 10 if that is more, but never more than half of them.
     """
 
     test_set: TestSet
@@ -28,17 +28,17 @@ class Tolerance:
         size = len(self.test_set)
         if self.share is not None:
             return int(self.share * size)
-        return min(max(_FEW, int(_SHARE * size)), size // 2)
+        return min(max(_MIN_LIMIT, int(_SHARE * size)), size // 2)
 
     def check(self, unreadable: Mapping[int, str], done: int) -> None:
-        """Raise where more of the ``done`` images than the limit are unreadable, or, by default, all of them."""
+        """Raise if more of the ``done`` images than the limit are unreadable or, without a given share, all of them."""
         none_readable = self.share is None and len(unreadable) == done
         if not unreadable or not (none_readable or len(unreadable) > self.limit):
             return
         position, reason = next(iter(unreadable.items()))
         raise ImageSourceError(
             f"{len(unreadable):,} of {done:,} images of {self.test_set.name} cannot be read, for instance "
-            f"{self.test_set.ids[position]!r} ({reason}): if {self.source.path} is not mounted or not complete, repair "
-            "that and run the same command again, it goes on from here; to store them as unreadable, add "
+            f"{self.test_set.ids[position]!r} ({reason}): if {self.source.path} is not mounted or incomplete, repair "
+            "it and run the same command again, which resumes from here; to store them as unreadable, add "
             "--allow-unreadable 100%"
         )

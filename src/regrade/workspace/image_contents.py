@@ -11,7 +11,7 @@ import numpy as np
 from regrade.core import FormatError, ImageSource, RegradeError, TestSet
 from regrade.ledger import Ledger, Queue
 from regrade.ledger.item_images import images_without_content, store_contents
-from regrade.neighbors import pixel_hash, unwatched
+from regrade.neighbors import no_progress, pixel_hash
 from regrade.predict import default_workers
 from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of
@@ -36,7 +36,7 @@ class ImageContents:
         """The hashes computed so far, by position; None for images that cannot be read."""
         return self._hashes
 
-    def of(self, positions: Sequence[int], progress: ImageProgress = unwatched) -> list[str | None]:
+    def of(self, positions: Sequence[int], progress: ImageProgress = no_progress) -> list[str | None]:
         """The hashes of the images at these positions, in this order; None for images that cannot be read."""
         missing = [position for position in dict.fromkeys(positions) if position not in self._hashes]
         if missing:
@@ -53,7 +53,7 @@ class ImageContents:
                 yield from pool.map(self._read, positions[start : start + _BATCH])
 
 
-def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, progress: ImageProgress = unwatched) -> None:
+def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, progress: ImageProgress = no_progress) -> None:
     """Compute and store the hashes of a queue's images that have none yet; unreadable images are skipped."""
     missing = images_without_content(ledger.engine, queue.id)
     if not missing or not store.has_images(queue.test_set):

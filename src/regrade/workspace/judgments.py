@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
 from regrade.metrics import MultilabelRule
-from regrade.neighbors import unwatched
+from regrade.neighbors import no_progress as unwatched
 from regrade.store import LabelFormat, Store
 from regrade.studies import LabelChange, PanelAgreement, StratifyBy
 from regrade.workspace.label_diff_loader import compare_labels

@@ -28,14 +28,14 @@ from regrade.core.arrays import FloatArray
 from regrade.neighbors import (
     NEIGHBORS,
     SIZE,
-    Collection,
+    ImageCollection,
     NeighborEngine,
-    default_cut,
+    default_threshold,
     exact_pairs,
     feature_pairs,
     image_pairs,
+    no_progress,
     phash_pairs,
-    unwatched,
 )
 from regrade.report import ThumbnailLoader, pairs_page, to_csv
 from regrade.store import Store, write_file
@@ -89,7 +89,7 @@ def search_for(
         raise InputError("searching by features requires a model: name it with --model")
     if most < 1:
         raise InputError(f"the number of near duplicates listed per image must be at least 1, got {most}")
-    thresholds = {distance: overrides.get(distance, default_cut(distance, size=size)) for distance in distances}
+    thresholds = {distance: overrides.get(distance, default_threshold(distance, size=size)) for distance in distances}
     return SearchOptions(thresholds, most, size, member(NeighborEngine, engine), model)
 
 
@@ -99,7 +99,7 @@ class ImageSet:
 
     examples: TestSet
     source: ImageSource | None = None
-    collection: Collection | None = None
+    collection: ImageCollection | None = None
     features: FloatArray | None = field(default=None, repr=False)
 
     @property
@@ -142,7 +142,7 @@ def study_leakage(
 
 
 def search_folders(
-    path: Path, against: Path | None, search: SearchOptions, *, image_progress: ImageProgress = unwatched
+    path: Path, against: Path | None, search: SearchOptions, *, image_progress: ImageProgress = no_progress
 ) -> LeakageSearch:
     """Search the images of a folder against those of another, or among themselves; nothing is stored."""
     if against is not None and against.resolve() == path.resolve():
@@ -195,7 +195,7 @@ def _pairs(
     if image_distances:
         own, other_collection = _collection(first), None if second is None else _collection(second)
         image_results = image_pairs(
-            own, other_collection, cuts=image_distances, k=search.most, engine=search.engine, watch=progress
+            own, other_collection, thresholds=image_distances, k=search.most, engine=search.engine, progress=progress
         )
         pairs_by_distance = {pairs.distance: pairs for pairs in image_results}
     for distance, threshold in search.thresholds.items():
@@ -214,15 +214,20 @@ def _stored_pairs(
         if first.features is None or (second is not None and features is None):
             raise InputError(f"there are no stored features of {search.model}")
         return feature_pairs(
-            first.features, features, cut=threshold, k=search.most, engine=search.engine, note=f"of {search.model}"
+            first.features,
+            features,
+            threshold=threshold,
+            k=search.most,
+            engine=search.engine,
+            note=f"of {search.model}",
         )
     own, other_signatures = _signatures(first), None if second is None else _signatures(second)
     if distance is Distance.EXACT:
         return exact_pairs(own, other_signatures, k=search.most)
-    return phash_pairs(own, other_signatures, cut=threshold, k=search.most, engine=search.engine)
+    return phash_pairs(own, other_signatures, threshold=threshold, k=search.most, engine=search.engine)
 
 
-def _collection(side: ImageSet) -> Collection:
+def _collection(side: ImageSet) -> ImageCollection:
     if side.collection is None:
         raise InputError(f"{side.examples.name} has no images")
     return side.collection
@@ -345,7 +350,7 @@ def find_near_duplicates(
     size: int = SIZE,
     engine: NeighborEngine | str = NeighborEngine.NUMPY,
     pairs: str | Path | None = None,
-    image_progress: ImageProgress = unwatched,
+    image_progress: ImageProgress = no_progress,
 ) -> Leakage:
     """Find near duplicates between two folders of images or within one, without a workspace; see `leakage`."""
     target = None if pairs is None else Path(pairs)

@@ -18,7 +18,7 @@ from regrade.core import (
     UnreadableImage,
     joined_signatures,
 )
-from regrade.neighbors import Collection, signatures
+from regrade.neighbors import ImageCollection, compute_signatures
 from regrade.predict import default_workers
 from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of
@@ -76,9 +76,9 @@ def fresh_signatures(source: ImageSource, *, size: int, progress: ImageProgress)
     return next(iter(_signed_parts(source, size, [range(len(source.locations))], [], progress)))
 
 
-def collection_of(image_signatures: Signatures, source: ImageSource) -> Collection:
+def collection_of(image_signatures: Signatures, source: ImageSource) -> ImageCollection:
     """Signatures together with their images."""
-    return Collection(image_signatures, _ImageDecoder(source))
+    return ImageCollection(image_signatures, _ImageDecoder(source))
 
 
 class _ImageDecoder:
@@ -110,9 +110,9 @@ def _signed_parts(
             if (row := rows.get(source.locations[position])) is not None and row not in earlier.unreadable:
                 return earlier[np.array([row])]
         try:
-            return signatures([decoder(position)], size=size)
+            return compute_signatures([decoder(position)], size=size)
         except UnreadableImage as error:
-            return signatures([error], size=size)
+            return compute_signatures([error], size=size)
 
     def all_signatures() -> Iterator[Signatures]:
         with ThreadPoolExecutor(workers) as pool:

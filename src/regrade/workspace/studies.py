@@ -10,7 +10,8 @@ import numpy as np
 from regrade.core import ClassSpace, Distance
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
-from regrade.neighbors import NEIGHBORS, SIZE, NeighborEngine, unwatched
+from regrade.neighbors import NEIGHBORS, SIZE, NeighborEngine
+from regrade.neighbors import no_progress as unwatched
 from regrade.stats import Scale
 from regrade.store import Store
 from regrade.studies import (

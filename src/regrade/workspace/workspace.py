@@ -23,7 +23,15 @@ from regrade.core import (
 from regrade.core.arguments import member, refuse_text
 from regrade.executors import RayCluster
 from regrade.metrics import MultilabelRule
-from regrade.models import LITE_FIGURES, Device, Precision, Resizer, Settings, fastest_resizer, read_figures
+from regrade.models import (
+    LITE_PUBLISHED,
+    Device,
+    Precision,
+    Resizer,
+    Settings,
+    fastest_resizer,
+    read_published_accuracies,
+)
 from regrade.predict import (
     EngineOptions,
     Keep,
@@ -32,8 +40,8 @@ from regrade.predict import (
     Run,
     check_published,
     default_workers,
+    no_progress,
     predict_all,
-    unwatched,
 )
 from regrade.predict import ProgressCallback as PredictProgress
 from regrade.store import (
@@ -409,7 +417,7 @@ class Workspace(Studies, Judgments, Plans):
         allow_unreadable: float | None = None,
         retry_unreadable: bool = False,
         cluster: RayCluster | None = None,
-        progress: PredictProgress = unwatched,
+        progress: PredictProgress = no_progress,
     ) -> Run:
         """Predict every image of the test sets with every model and store the predictions; existing ones are kept.
 
@@ -444,7 +452,7 @@ class Workspace(Studies, Judgments, Plans):
             retry_unreadable=retry_unreadable,
         )
         named = [NamedModel(name, settings) for name in models]
-        return predict_all(self.store, named, targets, options, cluster=cluster, watch=progress)
+        return predict_all(self.store, named, targets, options, cluster=cluster, progress=progress)
 
     # Results
 
@@ -569,9 +577,9 @@ class Workspace(Studies, Judgments, Plans):
 
         ``prefix`` is prepended to the names in the CSV (empty: unchanged).
         """
-        figures = [LITE_FIGURES]
+        figures = [LITE_PUBLISHED]
         if published is not None:
-            figures.append(read_figures(published, test_set=test_set, prefix=prefix))
+            figures.append(read_published_accuracies(published, test_set=test_set, prefix=prefix))
         return check_published(self.grade(test_set, progress=progress), figures)
 
     def report(

@@ -1,0 +1,106 @@
+"""All predictors store the same predictions."""
+
+from dataclasses import replace
+
+import pytest
+from predicting import Toy, failing, noisy
+
+from regrade.core import ModelError, StoreError
+from regrade.models import OnnxExport
+from regrade.predict import EngineOptions, LocalPredictor, Predictor, predict, predict_with, runtime_choice
+
+SMALL = EngineOptions(batch=4, part_size=8, keep_scores=True)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return noisy(tmp_path)
+
+
+def local_predictor(store, model, options=SMALL):
+    test_set = store.test_set("noise")
+    return LocalPredictor(model, test_set.ids, store.images(test_set), options)
+
+
+class Shuffled(Predictor):
+    """A predictor that gives the parts from the last to the first, as modified by ``change``."""
+
+    def __init__(self, predictor, change=lambda parts: parts) -> None:
+        self.predictor, self.change = predictor, change
+        self.metadata = predictor.metadata
+        self.note = "shuffled"
+        self.requests = []
+
+    def find_batch_size(self):
+        return 3
+
+    def parts(self, ranges, *, batch, progress):
+        self.requests.append((tuple(ranges), batch))
+        yield from self.change(list(self.predictor.parts(ranges[::-1], batch=batch, progress=progress)))
+
+
+def stored(store) -> dict[str, bytes]:
+    folder = store.prediction_folder("noise", "toy")
+    return {name: (folder / name).read_bytes() for name in ("topk.parquet", "scores.npy")}
+
+
+class TestLocalPredictor:
+    def test_local_predictor_chooses_the_runtime_once(self, store, monkeypatch):
+        compared = []
+        differing = OnnxExport(None, "it differs")
+        monkeypatch.setattr(runtime_choice, "can_export", lambda _: True)
+        monkeypatch.setattr(runtime_choice, "export_to_onnx", lambda *_, **__: compared.append(1) or differing)
+        model = Toy()
+        predictor = local_predictor(store, model)
+        assert compared == [1]
+        assert predictor.metadata.runtime.startswith("toy, images by pillow ")
+        assert predictor.note == "not through onnxruntime: it differs"
+        assert predictor.find_batch_size() == 4
+        assert compared == [1] and model.batches == []
+
+    def test_parts_come_in_the_requested_order(self, store):
+        advances, model = [], Toy()
+        ranges = [range(8, 16), range(0, 8), range(32, 40)]
+        parts = list(local_predictor(store, model).parts(ranges, batch=5, progress=advances.append))
+        assert [(part.start, len(part)) for part in parts] == [(8, 8), (0, 8), (32, 8)]
+        assert model.batches == advances == [5, 3] * 3
+
+
+class TestPredictWith:
+    def test_stored_bytes_do_not_depend_on_the_order_of_parts(self, store, tmp_path):
+        plain = noisy(tmp_path / "other")
+        predict(plain, Toy(), plain.test_set("noise"), SMALL)
+        shuffled = Shuffled(local_predictor(store, Toy()))
+        pair = predict_with(lambda _: shuffled, Toy().metadata, store, store.test_set("noise"), SMALL)
+        assert (pair.examples, pair.resumed) == (40, 0)
+        assert stored(store) == stored(plain)
+        assert store.manifest(store.test_set("noise"), "toy").runtime_note == "shuffled"
+
+    def test_only_missing_parts_are_requested_with_the_found_batch_size(self, store):
+        test_set = store.test_set("noise")
+        with pytest.raises(ModelError):
+            predict(store, failing(6), test_set, SMALL)
+        shuffled = Shuffled(local_predictor(store, Toy()))
+        predict_with(lambda _: shuffled, Toy().metadata, store, test_set, replace(SMALL, batch=None))
+        assert shuffled.requests == [((range(24, 32), range(32, 40)), 3)]
+
+    @pytest.mark.parametrize("change", [lambda parts: parts[1:], lambda parts: parts[:-1], lambda _: []])
+    def test_missing_part_is_an_error(self, store, change):
+        shuffled = Shuffled(local_predictor(store, Toy()), change)
+        with pytest.raises(StoreError, match="do not hold every example exactly once"):
+            predict_with(lambda _: shuffled, Toy().metadata, store, store.test_set("noise"), SMALL)
+        assert store.model_names("noise") == ()
+
+    def test_repeated_part_counts_once(self, store, tmp_path):
+        plain = noisy(tmp_path / "other")
+        predict(plain, Toy(), plain.test_set("noise"), SMALL)
+        shuffled = Shuffled(local_predictor(store, Toy()), lambda parts: parts + parts[2:])
+        predict_with(lambda _: shuffled, Toy().metadata, store, store.test_set("noise"), SMALL)
+        assert stored(store) == stored(plain)
+
+    def test_predictor_is_not_made_for_stored_predictions(self, store):
+        predict(store, Toy(), store.test_set("noise"), SMALL)
+        pair = predict_with(
+            lambda _: pytest.fail("nothing is computed"), Toy().metadata, store, store.test_set("noise"), SMALL
+        )
+        assert pair.already
