@@ -61,9 +61,9 @@ def as_first_loaded(shared_page, width):
         settled(page, None)
     if page.evaluate(STATE) != loaded_state:
         page.reload()
-    console, asked = shown.console[:], shown.asked[:]
+    console, asked = shown.console[:], shown.requests[:]
     shown.console.clear()
-    shown.asked.clear()
+    shown.requests.clear()
     assert console == []
     assert asked == []
 
@@ -92,7 +92,7 @@ def newly_opened(browser, report_page):
     with opened(browser, report_page, width=DESKTOP) as found:
         yield found
         assert found.console == []
-        assert found.asked == []
+        assert found.requests == []
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def printed(browser, report_page, tmp_path_factory):
         found.page.pdf(path=str(path), prefer_css_page_size=True)
         yield found.page, path
         assert found.console == []
-        assert found.asked == []
+        assert found.requests == []
 
 
 def draw_all(page):

@@ -1,4 +1,4 @@
-"""What pages send as JSON."""
+"""JSON request bodies, parsed strictly."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from regrade.core.strict_json import parse_json
 
 
 class StrictForm(BaseModel):
-    """A form that takes the fields it names, and no others."""
+    """A form that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses a body in which a key stands twice, instead of using one of its values."""
+    """A route that rejects JSON bodies with duplicate keys."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of the route, for a request whose JSON is read strictly."""
+        """Return the route's handler, with strict JSON parsing."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -34,7 +34,7 @@ class StrictRoute(APIRoute):
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        """The body; one that is not strict JSON is refused."""
+        """Parse the body, or raise a validation error."""
         try:
             return parse_json((await self.body()).decode())
         except UnicodeDecodeError:

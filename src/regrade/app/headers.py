@@ -1,4 +1,4 @@
-"""Headers of every answer: nothing but our own files may run, and no other site may show or read our pages."""
+"""Security headers of every response: only this site's files may run, and no other site may embed or read its pages."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HEADERS = {
 }
 
 
-class SafeHeaders:
-    """Adds the headers that an answer does not set itself."""
+class SecurityHeaders:
+    """Adds the security headers that a response does not set itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add to what comes back."""
+        """Handle a request, and add headers to the response."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

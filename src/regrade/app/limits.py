@@ -1,4 +1,4 @@
-"""No request is larger than anything a page of ours sends."""
+"""A limit on the size of request bodies."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LARGEST = 256 * 1024
-"""The most bytes of a request's body."""
+MAX_BODY_BYTES = 256 * 1024
+"""Largest request body, in bytes."""
 
-_MESSAGE = f"a request has at most {LARGEST // 1024} kB"
+_MESSAGE = f"the request body is larger than {MAX_BODY_BYTES // 1024} kB"
 
 
-class LimitedBody:
-    """Turns away requests whose body is too large, whether they say so or not."""
+class BodySizeLimit:
+    """Rejects requests whose body is too large, with or without a Content-Length header."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, counting what it sends."""
+        """Handle a request, counting the bytes of its body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         sizes = [value for name, value in scope["headers"] if name == b"content-length"]
-        if sizes and (not sizes[0].isdigit() or int(sizes[0]) > LARGEST):
+        if sizes and (not sizes[0].isdigit() or int(sizes[0]) > MAX_BODY_BYTES):
             await JSONResponse({"error": _MESSAGE}, 413)(scope, receive, send)
             return
         received = 0
 
-        async def counted() -> Message:
+        async def count_and_receive() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > LARGEST:
+            if received > MAX_BODY_BYTES:
                 raise HTTPException(413, _MESSAGE)
             return message
 
-        await self.app(scope, counted, send)
+        await self.app(scope, count_and_receive, send)

@@ -1,4 +1,4 @@
-"""Text that people send: what no database can hold is refused, and what no one can see is empty."""
+"""Text sent by people: characters that cannot be stored are rejected, and invisible text counts as empty."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # Hangul fillers a
 
 
 def is_visible(text: str) -> bool:
-    """Whether a text has a letter, number, punctuation mark or symbol; spaces and format characters do not count.
+    """Whether a text has a visible character: a letter, number, punctuation mark or symbol.
 
     >>> is_visible("a fox"), is_visible(" "), is_visible(chr(0x200B))
     (True, False, False)
@@ -23,7 +23,7 @@ def is_visible(text: str) -> bool:
 
 def _storable(text: str) -> str:
     if not is_whole(text):
-        raise ValueError("a text has whole letters only")
+        raise ValueError("the text contains a NUL character or an unpaired surrogate")
     return text if is_visible(text) else ""
 
 

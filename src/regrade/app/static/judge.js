@@ -1,6 +1,6 @@
-// Judge: is the proposed class right for the image?
+// Judge: is the predicted class right for the image?
 
-import { moreReferences, showAsked } from "./asked.js";
+import { moreReferences, showQuestion } from "./question.js";
 import { Desk } from "./desk.js";
 import { noDialog, onKeys } from "./keys.js";
 import { reasonChoice } from "./reason_choice.js";
@@ -14,7 +14,7 @@ let count = Number(page.dataset.done);
 function show(item) {
   lens.reset();
   by("count").textContent = (count + 1).toLocaleString("en");
-  showAsked(desk.queue, item);
+  showQuestion(desk.queue, item);
 }
 
 const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; } });

@@ -1,7 +1,7 @@
-// Mistake: of what kind is it, and how grave? What the triage says comes after one's own answer.
+// Mistake: category and severity. The suggestion of the triage is shown after the person's own answer.
 
-import { moreReferences, showAsked } from "./asked.js";
-import { choice } from "./choosing.js";
+import { moreReferences, showQuestion } from "./question.js";
+import { choice } from "./button_choice.js";
 import { Desk } from "./desk.js";
 import { noDialog, onKeys } from "./keys.js";
 import { reasonChoice } from "./reason_choice.js";
@@ -24,19 +24,19 @@ function show(item) {
   lens.reset();
   kind.clear();
   by("count").textContent = (count + 1).toLocaleString("en");
-  showAsked(desk.queue, item);
+  showQuestion(desk.queue, item);
 }
 
-function told(item, ballot, { suggests }) {
-  const mine = ballot.severity ? `${ballot.answer}, ${ballot.severity}` : ballot.answer;
+function showReply(item, vote, { suggests }) {
+  const mine = vote.severity ? `${vote.answer}, ${vote.severity}` : vote.answer;
   for (const place of [by("triage"), by("triage-last")]) {
-    place.textContent = `Your last answer: ${item.class.name}, ${mine}. ${suggests ? `The automatic triage says: ${suggests}.` : "The automatic triage has nothing to say."}`;
+    place.textContent = `Your last answer: ${item.class.name}, ${mine}. ${suggests ? `The automatic triage suggests: ${suggests}.` : "The automatic triage has no suggestion."}`;
     place.hidden = false;
   }
   return true;
 }
 
-const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; }, told });
+const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; }, showReply });
 const chooseReason = reasonChoice(by("reasons"), desk, { chosen: (reason) => desk.vote({ answer: NONE, reason }), canceled: () => kind.clear() });
 
 const grade = (severity) => { if (kind.value && kind.value !== NONE) desk.vote({ answer: kind.value, severity }); };

@@ -1,5 +1,5 @@
-// A dialog in which the reason of an answer is chosen, by number or by mouse. It belongs to the item that was shown when it
-// was opened: when the item changes, it closes and nothing is chosen.
+// A dialog to choose the reason for an answer, by number key or by mouse. It belongs to the item that was shown when it was
+// opened: if the item changes, the dialog closes without a choice.
 
 import { onKeys, onlyDialog } from "./keys.js";
 
