@@ -26,7 +26,7 @@ def test_links_lead_from_a_number_to_images_image_and_class(workspace, server, p
     expect(page.locator("h1")).not_to_have_text(first)
     page.keyboard.press("k")
     expect(page.locator("h1")).to_have_text(first)
-    page.locator(".known a").first.click()
+    page.locator(".facts a").first.click()
     expect(page.get_by_role("heading", name="Hardest images")).to_be_visible()
     for _ in range(4):
         page.go_back()

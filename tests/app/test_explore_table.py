@@ -148,7 +148,7 @@ def test_pages_explain_missing_predictions_and_labels(workspace, visitor, tmp_pa
     assert grid.images == []
     for outcome in ("wrong", "right", "not-in-five"):
         assert "0 images of 5" in parse_page(rita.get(f"/explore/images?set=bare&model=alpha&outcome={outcome}")).text
-    assert "Label none" in parse_page(rita.get("/explore/image?set=bare&image=3")).text
+    assert "Labelnone" in parse_page(rita.get("/explore/image?set=bare&image=3")).text
     assert "No image of this class is scored" in parse_page(rita.get("/explore/class?set=bare&class=3")).text
 
 

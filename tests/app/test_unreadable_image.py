@@ -12,7 +12,7 @@ from regrade.ledger import NewItem, Question, UnreadableReports
 FAILURES = {
     "missing": (Failure("^/images/", 404), "The image file is missing or damaged."),
     "server error": (Failure("^/images/", 500), "The server has a problem (error 500)."),
-    "broken off": (Failure("^/images/", halved=True), "The image did not arrive whole, or it is damaged."),
+    "broken off": (Failure("^/images/", halved=True), "The image is incomplete or damaged."),
 }
 
 each_failure = pytest.mark.parametrize(("failure", "words"), FAILURES.values(), ids=FAILURES)
@@ -143,7 +143,7 @@ def test_panel_accepts_no_vote_on_an_unreadable_image(unsteady):
     is_unreadable(page, words)
     page.keyboard.press("c")
     page.locator("#cast").click()
-    expect(page.locator("#notice")).to_have_text("A vote counts only when the image can be seen.")
+    expect(page.locator("#notice")).to_have_text("You can vote once the image is visible.")
     page.get_by_role("button", name="Report as unreadable").click()
     expect(page.locator("#notice")).to_contain_text("Reported")
     unsteady.network.steady()
@@ -151,6 +151,6 @@ def test_panel_accepts_no_vote_on_an_unreadable_image(unsteady):
     expect(page.locator("body[data-ready]")).to_have_count(1)
     page.keyboard.press("c")
     page.locator("#cast").click()
-    expect(page.locator("#waiting")).to_contain_text("You say correct")
+    expect(page.locator("#waiting")).to_contain_text("You voted correct")
     assert unsteady.standing(queue, "Rita") == ["correct"]
     assert queue.name in [report.queue for report in UnreadableReports(unsteady.workspace.ledger.engine).open()]

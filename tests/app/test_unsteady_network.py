@@ -134,15 +134,15 @@ EXPLAINED = {
     "Object.assign(new Refused('sign in first'), { status: 401 })": (
         "Your session has ended: sign in again in another tab."
     ),
-    "new Trouble()": "No connection to the server.",
-    "new Trouble({ status: 500 })": "The server has a problem (error 500).",
-    "new Trouble({ status: 507, reason: 'it is full' })": "The server has a problem (error 507): it is full.",
-    "new Trouble({ status: 503 })": "The server has a problem (error 503).",
-    "new Trouble({ status: 503, retryAfter: 5 })": "The database is not available; trying again in 5 s.",
-    "new Trouble({ status: 503, retryAfter: 5, reason: 'the server is stopping: try again later' })": (
+    "new ServiceError()": "No connection to the server.",
+    "new ServiceError({ status: 500 })": "The server has a problem (error 500).",
+    "new ServiceError({ status: 507, reason: 'it is full' })": "The server has a problem (error 507): it is full.",
+    "new ServiceError({ status: 503 })": "The server has a problem (error 503).",
+    "new ServiceError({ status: 503, retryAfter: 5 })": "The database is not available; trying again in 5 s.",
+    "new ServiceError({ status: 503, retryAfter: 5, reason: 'the server is stopping: try again later' })": (
         "The server is stopping; trying again in 5 s."
     ),
-    "new TypeError('x is undefined')": "This page has a problem (x is undefined): load it again.",
+    "new TypeError('x is undefined')": "This page has a problem (x is undefined): reload it.",
 }
 
 
@@ -150,7 +150,7 @@ def test_explain_says_what_failed(unsteady):
     page = unsteady.context("Rita").new_page()
     page.goto("/guide")
     calls = ", ".join(f"explain({error})" for error in EXPLAINED)
-    load = "const { explain, Refused, Trouble } = await import('/static/sending.js')"
+    load = "const { explain, Refused, ServiceError } = await import('/static/sending.js')"
     sentences = page.evaluate(f"async () => {{ {load}; return [{calls}]; }}")
     assert dict(zip(EXPLAINED, sentences, strict=True)) == EXPLAINED
 
@@ -406,9 +406,9 @@ class TestPanel:
         page.locator("#cast").click()
         page.keyboard.press("w")
         page.keyboard.press("Enter")
-        expect(page.locator("#waiting")).to_contain_text("You say correct")
+        expect(page.locator("#waiting")).to_contain_text("You voted correct")
         self.change(page, "w")
-        expect(page.locator("#waiting")).to_contain_text("You say wrong")
+        expect(page.locator("#waiting")).to_contain_text("You voted wrong")
         saved(page)
         assert [row["answer"] for row in unsteady.votes(queue, "Rita")] == ["correct", "wrong"]
 
@@ -430,7 +430,7 @@ class TestPanel:
         expect(page.locator("#notice")).to_contain_text("The server has a problem")
         page.reload()
         self.shown(page)
-        expect(page.locator("#waiting")).to_contain_text("You say correct. Your vote is kept in this browser")
+        expect(page.locator("#waiting")).to_contain_text("You voted correct. Your vote is kept in this browser")
         self.change(page, "w")
         unsteady.network.steady()
         saved(page)
@@ -443,7 +443,7 @@ class TestPanel:
                 page.keyboard.press("c")
                 page.locator("#cast").click()
             saved(page)
-            expect(page.locator("#waiting")).to_contain_text("You say correct")
+            expect(page.locator("#waiting")).to_contain_text("You voted correct")
             with losing(page, "votes", answered=answered):
                 self.change(page, "w")
             saved(page)
@@ -457,13 +457,13 @@ class TestPanel:
         expect(page.locator("#notice")).to_contain_text("The database is not available; trying again in 1 s.")
         unsteady.network.steady()
         saved(page)
-        expect(page.locator("#waiting")).to_contain_text("You say correct")
+        expect(page.locator("#waiting")).to_contain_text("You voted correct")
         unsteady.network.failures = [Failure("/api/panel/")]
         self.look(page)
         expect(page.locator("#notice")).to_contain_text("The server has a problem (error 500). Trying again.")
         unsteady.network.steady()
         self.look(page)
-        expect(page.locator("#notice")).to_contain_text("The server answers again")
+        expect(page.locator("#notice")).to_contain_text("The server responds again")
         assert unsteady.standing(queue, "Rita") == ["correct"]
 
 

@@ -106,7 +106,7 @@ def _respond(request: Request, status: int, message: str, *, code: str = "") -> 
     """Return an error as a page, or for the API as JSON, with a ``code`` for errors that scripts handle."""
     if _is_api(request):
         return JSONResponse({"error": message} | ({"code": code} if code else {}), status)
-    return page(request, "trouble.html", status=status, message=message, code=status)
+    return page(request, "error.html", status=status, message=message, code=status)
 
 
 def _retry_later(request: Request, message: str) -> Response:

@@ -130,7 +130,7 @@ def write(
     except AlreadyStored:
         return _conflict(request, site, about, form, session.person)
     except InputError as error:
-        return _form(request, site, about, form, trouble=str(error), status=400)
+        return _form(request, site, about, form, error_text=str(error), status=400)
     return RedirectResponse(about.address, 303)
 
 
@@ -186,7 +186,7 @@ def _form(
     """Render the form with the typed values; ``more`` describes what went wrong."""
     names, examined = site.readable_test_sets(), site.examined()
     sets = [name for name in names if name not in examined and site.space_of(name) == about.space.name]
-    values = {"trouble": "", "theirs": None, "differs": {}, **more}
+    values = {"error_text": "", "theirs": None, "differs": {}, **more}
     return about.page(
         request, "guide_edit.html", status=status, typed=typed, longest=MAX_TEXT_LENGTH, sets=sets, **values
     )
@@ -197,7 +197,7 @@ def _conflict(request: Request, site: Site, about: GuideClass, form: EntryForm, 
     theirs = site.guide.entry(about.space.name, about.id)
     typed = form.model_copy(update={"replaces": "" if theirs is None else str(theirs.id)})
     if theirs is None:
-        return _form(request, site, about, typed, status=409, trouble="the entry that you edited no longer exists")
+        return _form(request, site, about, typed, status=409, error_text="the entry that you edited no longer exists")
     shown = without_examples(theirs.said, _hidden(site, person, theirs.said))
     differs = changes(about.space, shown, _parse_form(site, about.space, form), examples=True)
     return _form(request, site, about, typed, status=409, theirs=theirs, differs=differs)

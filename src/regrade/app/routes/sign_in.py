@@ -58,14 +58,14 @@ def sign_in(
     _check_origin(request)
     address = client_network(request)
     if (seconds := site.attempts.reserve(address, name)) > 0:
-        trouble = f"too many attempts: wait {ceil(seconds)} seconds"
-        response = _form(request, status=429, name=name, trouble=trouble, destination=destination)
+        error_text = f"too many attempts: wait {ceil(seconds)} seconds"
+        response = _form(request, status=429, name=name, error_text=error_text, destination=destination)
         response.headers["Retry-After"] = str(ceil(seconds))
         return response
     account = site.accounts.sign_in(name, password)
     if account is None:
-        trouble = "wrong name or password"
-        return _form(request, status=401, name=name, trouble=trouble, destination=destination)
+        error_text = "wrong name or password"
+        return _form(request, status=401, name=name, error_text=error_text, destination=destination)
     site.attempts.succeeded(address, name)
     return _start_session(request, site, account, destination)
 
@@ -76,7 +76,7 @@ def invitation(key: str, request: Request, site: SiteDep) -> Response:
     person = site.accounts.invited(key)
     if person is None:
         raise HTTPException(404, "this invitation was already used or has expired: ask for a new one")
-    return page(request, "join.html", person=person, key=key, trouble="")
+    return page(request, "join.html", person=person, key=key, error_text="")
 
 
 @router.post("/join/{key}")
@@ -95,7 +95,7 @@ def join(
         person = site.accounts.invited(key)
         if person is None:
             raise
-        return page(request, "join.html", status=400, person=person, key=key, trouble=str(error))
+        return page(request, "join.html", status=400, person=person, key=key, error_text=str(error))
     return _start_session(request, site, account)
 
 
@@ -108,9 +108,9 @@ def sign_out(request: Request, site: SiteDep, _: Labeler) -> Response:
     return response
 
 
-def _form(request: Request, *, status: int = 200, name: str = "", trouble: str = "", destination: str) -> Response:
+def _form(request: Request, *, status: int = 200, name: str = "", error_text: str = "", destination: str) -> Response:
     destination = safe_path(destination) or ""
-    return page(request, "sign_in.html", status=status, name=name, trouble=trouble, destination=destination)
+    return page(request, "sign_in.html", status=status, name=name, error_text=error_text, destination=destination)
 
 
 def _start_session(request: Request, site: Site, account: OpenAccount, destination: str = "") -> Response:
@@ -127,7 +127,7 @@ def _start_session(request: Request, site: Site, account: OpenAccount, destinati
 
 def _link_needed(request: Request, status: int, reason: str) -> Response:
     return page(
-        request, "trouble.html", status=status, code=status,
+        request, "error.html", status=status, code=status,
         message=f"{reason}. For another link, run this in the workspace's folder:",
         command=f"regrade team link --address {str(request.base_url).rstrip('/')}",
     )  # fmt: skip

@@ -53,7 +53,7 @@ def add(
     try:
         person = site.ledger.add_person(name, member(Role, role))
     except (InputError, AlreadyStored) as error:
-        return _team_page(request, site, trouble=str(error), status=400)
+        return _team_page(request, site, error_text=str(error), status=400)
     return _invitation_page(request, site, person)
 
 
@@ -157,7 +157,7 @@ def _team_page(
     request: Request,
     site: Site,
     *,
-    trouble: str = "",
+    error_text: str = "",
     message: str = "",
     invitation: tuple[str, str] | None = None,
     status: int = 200,
@@ -165,7 +165,7 @@ def _team_page(
     queues = [(queue, {person.id for person in site.ledger.assigned(queue)}) for queue in site.ledger.queues()]
     return page(
         request, "team.html", status=status, members=site.accounts.members(), now=now_in_utc(), queues=queues,
-        roles=[role.value for role in Role], trouble=trouble, message=message, invitation=invitation,
+        roles=[role.value for role in Role], error_text=error_text, message=message, invitation=invitation,
         reports=site.reports.open(),
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 import { ClassSearch } from "./class_search.js";
 import { loadClasses } from "./classes.js";
 import { safeNodes } from "./guide_block.js";
-import { call, explain, notice, tellFailure } from "./sending.js";
+import { call, explain, notice, showFailure } from "./sending.js";
 
 const by = (id) => document.getElementById(id);
 const page = by("edit");
@@ -15,7 +15,7 @@ by("preview").addEventListener("click", async () => {
     by("previewed").replaceChildren(...safeNodes(html));
     by("previewed").hidden = false;
   } catch (error) {
-    tellFailure(error, { doing: "The preview cannot be loaded." });
+    showFailure(error, { doing: "The preview cannot be loaded." });
   }
 });
 

@@ -1,7 +1,7 @@
 // The image of an item. If it cannot be shown, a notice offers to retry, report or skip it, and votes are blocked until the
 // whole image is visible.
 
-import { call, explain, request, SIGNED_OUT, troubleOf } from "./sending.js";
+import { call, explain, request, SIGNED_OUT, serviceErrorOf } from "./sending.js";
 
 const by = (id) => document.getElementById(id);
 
@@ -75,7 +75,7 @@ async function reasonOf(address) {
   try {
     const response = await request(address, undefined, { cache: "reload" });
     if (response.redirected || response.status === 401) return SIGNED_OUT;
-    if (response.status >= 500) throw troubleOf(response);
+    if (response.status >= 500) throw serviceErrorOf(response);
     return response.ok ? "The image is incomplete or damaged." : "The image file is missing or damaged.";
   } catch (error) {
     return explain(error);

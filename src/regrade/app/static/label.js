@@ -3,7 +3,7 @@
 import { ClassSearch } from "./class_search.js";
 import { ClassTree } from "./class_tree.js";
 import { loadClasses } from "./classes.js";
-import { Desk } from "./desk.js";
+import { WorkPage } from "./work_page.js";
 import { guideAddress, guideBlock } from "./guide_block.js";
 import { noDialog, onKeys } from "./keys.js";
 import { Score } from "./score.js";
@@ -87,7 +87,7 @@ function back() {
   }
 }
 
-const answer = ({ id }) => desk.vote({ answer: id });
+const answer = ({ id }) => work.vote({ answer: id });
 const answerSide = (place) => { if (shown("chosen")) by("sides").querySelectorAll(".it")[place]?.click(); };
 
 function show(item) {
@@ -131,7 +131,7 @@ function tally() {
   if (training) by("score").textContent = score.text;
 }
 
-const desk = new Desk(queue, {
+const work = new WorkPage(queue, {
   show,
   finished: () => { by("last-score").textContent = training ? score.text : ""; },
   counted: (change) => { count += change; },
@@ -179,18 +179,18 @@ async function begin() {
     const undoes = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey);
     if (field.value || !(undoes || event.key === "/")) return;
     event.preventDefault();
-    if (undoes) desk.undo();
+    if (undoes) work.undo();
   });
   document.addEventListener("keydown", hold);
   onKeys({
     "/": () => { if (!shown("feedback")) { if (shown("chosen")) find({ keep: true }); field.focus(); field.select(); } },
-    z: () => desk.undo(), r: () => desk.image.retry(), c: compare, Escape: back, 1: () => answerSide(0), 2: () => answerSide(1), ...lens.keys,
+    z: () => work.undo(), r: () => work.image.retry(), c: compare, Escape: back, 1: () => answerSide(0), 2: () => answerSide(1), ...lens.keys,
   }, { when: noDialog });
-  for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => desk.undo());
+  for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => work.undo());
   for (const id of ["back", "beside-back"]) by(id).addEventListener("click", back);
   by("compare").addEventListener("click", compare);
   by("next").addEventListener("click", next);
-  desk.begin();
+  work.begin();
 }
 
 begin();

@@ -32,7 +32,7 @@ export class Outbox {
     this.channel = new BroadcastChannel(this.prefix);
     this.channel.onmessage = ({ data }) => this.receive(data);
     window.addEventListener("online", () => this.flush());
-    window.addEventListener("storage", () => { showUnsent(); if (this.trouble && !this.entries.length) this.recover(); });
+    window.addEventListener("storage", () => { showUnsent(); if (this.failing && !this.entries.length) this.recover(); });
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.flush(); });
     showUnsent();
   }
@@ -166,19 +166,19 @@ export class Outbox {
 
   later(error) {
     notice(`${explain(error)} Your answers are kept in this browser and will be sent.`);
-    this.trouble = true;
+    this.failing = true;
     this.pause = error.retryAfter ?? Math.min(2 * (this.pause || 0.5), MAX_PAUSE);
     this.notBefore = error.retryAfter ? performance.now() + 1000 * error.retryAfter : 0;
     this.timer = setTimeout(() => this.flush(), 1000 * this.pause + 50); // after notBefore
   }
 
   recover() {
-    if (this.trouble) this.tellSaved();
-    this.trouble = false;
+    if (this.failing) this.showSaved();
+    this.failing = false;
     this.pause = 0;
   }
 
-  tellSaved() {
+  showSaved() {
     if (!this.entries.length) notice("The server responds again: everything is saved.", 3);
   }
 

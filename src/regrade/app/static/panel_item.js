@@ -10,7 +10,7 @@ import { noDialog, onKeys } from "./keys.js";
 import { withLinks } from "./links.js";
 import { Outbox } from "./outbox.js";
 import { askReasonIn } from "./reason.js";
-import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, tellFailure } from "./sending.js";
+import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, showFailure } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
 
@@ -152,12 +152,12 @@ async function poll() {
   if (performance.now() < pollAfter) return;
   try {
     show((await call(`${place}?version=${state?.version ?? ""}`)).state);
-    if (lost) outbox.tellSaved();
+    if (lost) outbox.showSaved();
     lost = false;
   } catch (error) {
     lost = mayPass(error);
     pollAfter = performance.now() + 1000 * (error.retryAfter ?? 0);
-    if (!outbox.trouble) notice(`${explain(error)}${lost ? " Trying again." : ""}`);
+    if (!outbox.failing) notice(`${explain(error)}${lost ? " Trying again." : ""}`);
   }
 }
 
@@ -168,7 +168,7 @@ async function act(what, body) {
     show((await call(`${place}/${what}`, body)).state);
     return true;
   } catch (error) {
-    tellFailure(error, { doing: "It was not sent." });
+    showFailure(error, { doing: "It was not sent." });
     if (!mayPass(error)) await poll();
     return false;
   }
@@ -270,7 +270,7 @@ async function again() {
   try {
     location.assign((await call(`${place}/again`, {})).address);
   } catch (error) {
-    tellFailure(error);
+    showFailure(error);
   }
 }
 
@@ -285,7 +285,7 @@ async function report(comment) {
     await call(`/api/queues/${queue}/reports`, { item: Number(item), comment });
     notice("Reported to the owners.", 5);
   } catch (error) {
-    tellFailure(error);
+    showFailure(error);
   }
 }
 

@@ -1,7 +1,7 @@
 // The question about an item: its class with names and definition, known labels, and reference images of the class.
 
 import { guideAddress, guideBlock } from "./guide_block.js";
-import { call, tellFailure } from "./sending.js";
+import { call, showFailure } from "./sending.js";
 import { strip } from "./strip.js";
 
 const by = (id) => document.getElementById(id);
@@ -34,6 +34,6 @@ export async function moreReferences(queue, classId) {
     strip(by("references"), await call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(classId)}`));
     by("more").hidden = true;
   } catch (error) {
-    tellFailure(error, { doing: "More images cannot be loaded." });
+    showFailure(error, { doing: "More images cannot be loaded." });
   }
 }

@@ -3,19 +3,19 @@
 
 import { onKeys, onlyDialog } from "./keys.js";
 
-export function reasonChoice(dialog, desk, { chosen, canceled = () => {} }) {
-  let turn = null; // the desk's turn in which the dialog was opened
-  desk.left = () => dialog.close("");
+export function reasonChoice(dialog, work, { chosen, canceled = () => {} }) {
+  let turn = null; // the turn of the work page in which the dialog was opened
+  work.left = () => dialog.close("");
   dialog.addEventListener("close", () => {
-    if (dialog.returnValue && turn === desk.turn) chosen(dialog.returnValue);
+    if (dialog.returnValue && turn === work.turn) chosen(dialog.returnValue);
     else canceled();
   });
   const buttons = [...dialog.querySelectorAll("[value]")];
   onKeys(Object.fromEntries(buttons.map((button, place) => [String(place + 1), () => dialog.close(button.value)])),
     { when: () => onlyDialog(dialog) });
   return () => {
-    if (!desk.ready) return;
-    ({ turn } = desk);
+    if (!work.ready) return;
+    ({ turn } = work);
     dialog.returnValue = "";
     dialog.showModal();
   };

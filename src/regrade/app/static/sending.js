@@ -14,7 +14,7 @@ export const storageKey = (kind, ...parts) => ["regrade", kind, meta("ledger"), 
 export class Refused extends Error {}
 
 // No usable response: no connection, or a server error. The same request may work later.
-export class Trouble extends Error {
+export class ServiceError extends Error {
   constructor({ status = 0, retryAfter = null, reason = "" } = {}) {
     super(`no usable response (${status})`);
     Object.assign(this, { status, retryAfter, reason });
@@ -38,7 +38,7 @@ export async function request(address, body, options = {}) {
       credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(1000 * TIMEOUT), ...options,
     });
   } catch {
-    throw new Trouble();
+    throw new ServiceError();
   }
 }
 
@@ -47,19 +47,19 @@ async function content(response) {
   try {
     reply = JSON.parse(await response.text());
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw new Trouble();
+    if (!(error instanceof SyntaxError)) throw new ServiceError();
   }
   if (response.ok && reply !== null) return reply;
   // An error in another format comes from a proxy between the browser and the server.
   if (response.status < 500 && typeof reply?.error === "string") {
     throw Object.assign(new Refused(reply.error), { status: response.status, code: reply.code });
   }
-  throw troubleOf(response, typeof reply?.error === "string" ? reply.error : "");
+  throw serviceErrorOf(response, typeof reply?.error === "string" ? reply.error : "");
 }
 
-export function troubleOf(response, reason = "") {
+export function serviceErrorOf(response, reason = "") {
   const seconds = Number(response.headers.get("Retry-After") ?? Number.NaN);
-  return new Trouble({ status: response.status, retryAfter: seconds > 0 ? Math.ceil(seconds) : null, reason });
+  return new ServiceError({ status: response.status, retryAfter: seconds > 0 ? Math.ceil(seconds) : null, reason });
 }
 
 async function renewToken() {
@@ -74,13 +74,13 @@ async function renewToken() {
 export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // Whether the same request may work later: once the server is back, or after a new sign-in.
-export const mayPass = (error) => error instanceof Trouble || (error instanceof Refused && [STATUS.signedOut, STATUS.notAllowed].includes(error.status));
+export const mayPass = (error) => error instanceof ServiceError || (error instanceof Refused && [STATUS.signedOut, STATUS.notAllowed].includes(error.status));
 
 export function explain(error) {
   // An error as a sentence.
   if (error instanceof Refused && error.status === STATUS.signedOut) return SIGNED_OUT;
   if (error instanceof Refused) return `${sentence(error.message)}.`;
-  if (!(error instanceof Trouble)) return `This page has a problem (${error.message}): reload it.`;
+  if (!(error instanceof ServiceError)) return `This page has a problem (${error.message}): reload it.`;
   if (error.status === STATUS.unavailable && error.retryAfter) {
     const what = error.reason.split(":")[0] || "the database is not available"; // the rest asks to try again, which happens anyway
     return `${sentence(what)}; trying again in ${error.retryAfter} s.`;
@@ -113,8 +113,8 @@ export function clearRefusals() {
   place.hidden = true;
 }
 
-// Shows why an action failed: a refusal stays, other trouble disappears after some seconds.
-export function tellFailure(error, { doing = "" } = {}) {
+// Shows why an action failed: a refusal stays, other errors disappear after some seconds.
+export function showFailure(error, { doing = "" } = {}) {
   const text = [doing, explain(error)].filter(Boolean).join(" ");
   if (error instanceof Refused) refusal(text);
   else notice(text, 8);

@@ -4,19 +4,19 @@ import { Clock } from "./clock.js";
 import { ItemImage } from "./image.js";
 import { Outbox } from "./outbox.js";
 import { askReason, askReasonIn } from "./reason.js";
-import { call, clearRefusals, explain, mayPass, newKey, notice, tellFailure } from "./sending.js";
+import { call, clearRefusals, explain, mayPass, newKey, notice, showFailure } from "./sending.js";
 
 const SETTLE = 200; // milliseconds in which keys are ignored, since they may be meant for the previous image
 const MAX_PAUSE = 15; // seconds between two attempts, if the server does not ask for more
 const by = (id) => document.getElementById(id);
 const afterSeconds = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
 
-export class Desk {
+export class WorkPage {
   // show(item) draws everything of an item except its image; finished() is called when nothing is left. The optional
   // showReply(item, vote, reply) shows the server's reply to a vote, and resolves to whether to continue.
   constructor(queue, { show, finished = () => {}, counted, showReply }) {
     Object.assign(this, { queue, show, finished, counted, showReply });
-    this.page = document.querySelector(".desk");
+    this.page = document.querySelector(".work-page");
     this.image = new ItemImage(queue, { appeared: () => this.allow(), skip: () => this.skip(), report: (comment) => this.report(comment) });
     this.outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: (entry) => this.dropped(entry) });
     this.clock = new Clock();
@@ -69,17 +69,17 @@ export class Desk {
 
   async next(turn, after = null) {
     // The next item that was not voted on here; retries after errors until another turn begins.
-    for (let pause = 0.5, trouble = false; turn === this.turn; pause = Math.min(2 * pause, MAX_PAUSE)) {
+    for (let pause = 0.5, failed = false; turn === this.turn; pause = Math.min(2 * pause, MAX_PAUSE)) {
       try {
         const { item, skipped } = await call(`/api/queues/${this.queue}/next${after ? `?after=${after}` : ""}`);
-        if (trouble) this.outbox.tellSaved();
-        trouble = false;
+        if (failed) this.outbox.showSaved();
+        failed = false;
         this.skipped = skipped;
         if (!item || !this.isVoted(item)) return item;
         await this.outbox.flush();
       } catch (error) {
         if (!mayPass(error)) return this.stop(error);
-        trouble = true;
+        failed = true;
         notice(`${explain(error)} ${this.outbox.entries.length ? "Your answers are kept in this browser and will be sent." : "Trying again."}`);
         pause = error.retryAfter ?? pause;
       }
@@ -182,7 +182,7 @@ export class Desk {
       if (!last.item) notice("There is nothing to undo.", 3);
       return last.item ? last : null;
     } catch (error) {
-      tellFailure(error, { doing: "Nothing was undone." });
+      showFailure(error, { doing: "Nothing was undone." });
       return null;
     }
   }
@@ -214,7 +214,7 @@ export class Desk {
     try {
       await call(`/api/queues/${this.queue}/${how}`, { item: this.current.id, ...more });
     } catch (error) {
-      tellFailure(error);
+      showFailure(error);
       return;
     }
     if (how === "reports") notice("Reported to the owners.", 3);
@@ -225,7 +225,7 @@ export class Desk {
     try {
       await call(`/api/queues/${this.queue}/return-skipped`, {});
     } catch (error) {
-      tellFailure(error);
+      showFailure(error);
       return;
     }
     await this.forward();
