@@ -4,7 +4,7 @@ import pytest
 from panel_votes import cast_votes
 from work_page import item_numbers
 
-from regrade.app.plain_text import is_visible
+from regrade.app.forms import is_visible
 from regrade.ledger import Guide, GuideText, Role
 
 INVISIBLE = {"zero width": "\u200b", "spaces": " \u00a0\u3000", "Hangul filler": "\u3164", "variation": "\ufe0f"}

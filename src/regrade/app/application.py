@@ -7,8 +7,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from regrade.app.error_pages import add_error_pages
-from regrade.app.headers import SecurityHeaders
-from regrade.app.limits import BodySizeLimit
+from regrade.app.middleware import BodySizeLimit, SecurityHeaders
 from regrade.app.pages import HERE
 from regrade.app.routes import ROUTERS
 from regrade.app.site import Site

@@ -1,16 +1,50 @@
-"""JSON request bodies, parsed strictly."""
+"""Types of request data: strict JSON bodies, row ids, and text without invisible or unstorable characters."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import HTTPException, Request, Response
+from fastapi import HTTPException, Path, Request, Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from regrade.core import FormatError
 from regrade.core.strict_json import parse_json
+from regrade.ledger.text_validation import is_whole
+
+MAX_ROW_ID = 2**31 - 1
+"""Largest row id."""
+
+FormId = Annotated[int, Field(ge=1, le=MAX_ROW_ID)]
+"""A row id in a form."""
+
+JsonId = Annotated[int, Field(ge=1, le=MAX_ROW_ID, strict=True)]
+"""A row id in JSON: an integer, neither a string nor a boolean."""
+
+PathId = Annotated[int, Path(ge=1, le=MAX_ROW_ID)]
+"""A row id in a URL path."""
+
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # Hangul fillers and the empty braille pattern
+
+
+def is_visible(text: str) -> bool:
+    """Whether a text has a visible character: a letter, number, punctuation mark or symbol.
+
+    >>> is_visible("a fox"), is_visible(" "), is_visible(chr(0x200B))
+    (True, False, False)
+    """
+    return any(unicodedata.category(letter)[0] in "LNPS" and letter not in _BLANK_LETTERS for letter in text)
+
+
+def _storable(text: str) -> str:
+    if not is_whole(text):
+        raise ValueError("the text contains a NUL character or an unpaired surrogate")
+    return text if is_visible(text) else ""
+
+
+PlainText = Annotated[str, AfterValidator(_storable)]
 
 
 class StrictForm(BaseModel):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
-from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.hidden_images import HiddenImages, PendingQueue
 from regrade.app.queue_image_index import QueueImageIndex, QueueImages
+from regrade.app.recent_cache import RecentCache
 from regrade.core import TestSet
 from regrade.ledger import Ledger, Mode, Person, Question, Queue
 from regrade.ledger.item_images import item_images

@@ -8,8 +8,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Query
 
 from regrade.app.access import Reviewer, SiteDep
-from regrade.app.plain_text import PlainText
-from regrade.app.row_ids import PathId
+from regrade.app.forms import PathId, PlainText
 from regrade.app.site import Site
 from regrade.core import UnknownName
 from regrade.ledger import Discussions, Item, Person, Question, Queue, Stage, TopicFilter

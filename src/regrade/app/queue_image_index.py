@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from regrade.app.explore.recent_cache import RecentCache
+from regrade.app.recent_cache import RecentCache
 from regrade.core import TestSet
 from regrade.core.arrays import IntArray
 from regrade.ledger import Queue

@@ -9,12 +9,12 @@ from fastapi import Request
 from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.error_log import ErrorLog
 from regrade.app.explore import Explorer
-from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.explore.stamps import test_set_stamp
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.hiding_rules import HidingRules
 from regrade.app.images import ImageCache
 from regrade.app.label_index import LabelIndex
+from regrade.app.recent_cache import RecentCache
 from regrade.app.scores import ScoreCache
 from regrade.app.sessions import Session, Sessions
 from regrade.app.suggestions import Suggestions

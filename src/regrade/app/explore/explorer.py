@@ -11,8 +11,8 @@ import numpy as np
 from regrade.app.explore.answer_table import AnswerTable, read_answers
 from regrade.app.explore.near_duplicates import NearDuplicateFinder
 from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, Codes, codes_of, has_kind
-from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.explore.stamps import Stamp, answers_stamp, review_stamp, test_set_stamp
+from regrade.app.recent_cache import RecentCache
 from regrade.core import InputError, LabelState, TestSet, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.store import Store

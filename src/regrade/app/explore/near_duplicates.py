@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.app.explore.answer_table import AnswerTable
-from regrade.app.explore.recent_cache import RecentCache
+from regrade.app.recent_cache import RecentCache
 from regrade.core import InputError, Signatures, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.neighbors import Metric, nearest

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from regrade.app.forms import StrictForm, StrictRoute
+from regrade.app.forms import FormId, PlainText, StrictForm, StrictRoute
 from regrade.app.panel_access import PanelItem, PanelItemDep
 from regrade.app.panel_view import panel_state
-from regrade.app.plain_text import PlainText
-from regrade.app.row_ids import FormId
 from regrade.core import InputError
 
 router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"], route_class=StrictRoute)

@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
+from regrade.app.forms import FormId, is_visible
 from regrade.app.guide_views import (
     VARIANT,
     breadcrumbs,
@@ -29,8 +30,6 @@ from regrade.app.guide_views import (
 )
 from regrade.app.markdown import render_markdown
 from regrade.app.pages import page
-from regrade.app.plain_text import is_visible
-from regrade.app.row_ids import FormId
 from regrade.app.site import Site
 from regrade.app.views import class_view
 from regrade.core import AlreadyStored, ClassSpace, InputError

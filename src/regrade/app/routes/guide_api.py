@@ -8,11 +8,10 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
-from regrade.app.forms import StrictForm, StrictRoute
+from regrade.app.forms import MAX_ROW_ID, StrictForm, StrictRoute
 from regrade.app.guide_views import confusable_classes, example_images
 from regrade.app.markdown import render_markdown
 from regrade.app.routes.guide import MAX_TEXT_LENGTH
-from regrade.app.row_ids import MAX_ROW_ID
 from regrade.ledger import GuideText
 
 router = APIRouter(prefix="/api/guide", tags=["guide"], route_class=StrictRoute)

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from regrade.app.access import Labeler, SiteDep
+from regrade.app.forms import PathId
 from regrade.app.images import SIDES, DisplayImage
-from regrade.app.row_ids import PathId
 from regrade.core import InputError
 
 router = APIRouter()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Labeler, SiteDep
+from regrade.app.forms import PathId
 from regrade.app.pages import page
-from regrade.app.row_ids import PathId
 from regrade.core import UnknownName
 from regrade.ledger import Question
 

@@ -13,8 +13,8 @@ from fastapi.responses import RedirectResponse
 
 from regrade.app.access import Labeler, SiteDep
 from regrade.app.client_network import client_network
+from regrade.app.forms import PlainText, is_visible
 from regrade.app.pages import page
-from regrade.app.plain_text import PlainText, is_visible
 from regrade.app.redirects import MAX_PATH_LENGTH, redirect_after_sign_in, safe_path
 from regrade.app.sessions import SESSION_SECONDS
 from regrade.app.site import Site

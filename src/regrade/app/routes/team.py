@@ -9,9 +9,8 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Owner, SiteDep
+from regrade.app.forms import FormId, PathId, PlainText
 from regrade.app.pages import page
-from regrade.app.plain_text import PlainText
-from regrade.app.row_ids import FormId, PathId
 from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.core import AlreadyStored, InputError, UnknownName

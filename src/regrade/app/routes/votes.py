@@ -8,9 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, SiteDep
-from regrade.app.forms import StrictForm, StrictRoute
-from regrade.app.plain_text import PlainText
-from regrade.app.row_ids import MAX_ROW_ID, JsonId, PathId
+from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm, StrictRoute
 from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.app.training import TrainingFeedback, training_feedback

@@ -1,8 +1,10 @@
-"""Security headers of every response: only this site's files may run, and no other site may embed or read its pages."""
+"""ASGI middleware: security headers of every response, and a limit on the size of request bodies."""
 
 from __future__ import annotations
 
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = (
@@ -38,3 +40,37 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+MAX_BODY_BYTES = 256 * 1024
+"""Largest request body, in bytes."""
+
+_MESSAGE = f"the request body is larger than {MAX_BODY_BYTES // 1024} kB"
+
+
+class BodySizeLimit:
+    """Rejects requests whose body is too large, with or without a Content-Length header."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, counting the bytes of its body."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        sizes = [value for name, value in scope["headers"] if name == b"content-length"]
+        if sizes and (not sizes[0].isdigit() or int(sizes[0]) > MAX_BODY_BYTES):
+            await JSONResponse({"error": _MESSAGE}, 413)(scope, receive, send)
+            return
+        received = 0
+
+        async def count_and_receive() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > MAX_BODY_BYTES:
+                raise HTTPException(413, _MESSAGE)
+            return message
+
+        await self.app(scope, count_and_receive, send)
