@@ -1,4 +1,4 @@
-"""How pages look: legible in light and dark, nothing wider than a phone, and everything reached by the keyboard."""
+"""Appearance of pages: contrast in light and dark mode, phone width, and keyboard access."""
 
 import pytest
 from panel_votes import cast_votes
@@ -12,18 +12,18 @@ PAGES = (
     "/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/explore/images?set=digits",
     "/explore/image?set=digits&image=0", "/no-such-page",
 )  # fmt: skip
-"""Pages that no test of their own looks at in this way."""
+"""Pages whose appearance is not tested elsewhere."""
 
 NAMELESS = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a[href]")]
-  .filter(one => one.checkVisibility() && !(one.labels?.length || one.getAttribute("aria-label")
-    || one.textContent.trim() || one.querySelector("img[alt]:not([alt=''])") || one.title))
-  .map(one => one.outerHTML.slice(0, 100))"""
-"""What can be used and has no name."""
+  .filter(control => control.checkVisibility() && !(control.labels?.length || control.getAttribute("aria-label")
+    || control.textContent.trim() || control.querySelector("img[alt]:not([alt=''])") || control.title))
+  .map(control => control.outerHTML.slice(0, 100))"""
+"""Controls without an accessible name."""
 
 
 @pytest.fixture
 def every_page(workspace, judge_queue, server, page_of):  # noqa: ARG001
-    """Opens every page in one window, one after the other."""
+    """Opens the pages one after the other in one window."""
     workspace.queue_labels("digits", size=5, mode="training")
 
     def opened(**how):
@@ -62,7 +62,7 @@ def test_keyboard_reaches_all_controls_in_order(server, page_of):
 
 
 def check_looks(page, state):
-    """Assert that everything can be read, fits on the page, and has a name."""
+    """Assert that all texts have contrast, the page fits its window, and all controls have names."""
     assert faint_texts(page) == [], state
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), state
     assert page.evaluate(NAMELESS) == [], state

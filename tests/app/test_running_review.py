@@ -1,4 +1,4 @@
-"""The accuracy so far on a queue's page: for owners, live, and only where items were drawn at random."""
+"""The interim accuracy on a queue's page: for owners, up to date, and only for random samples."""
 
 import pytest
 from panel_votes import cast_votes
@@ -12,13 +12,13 @@ LABEL = "valid at any stopping point"
 
 @pytest.fixture
 def sampled(workspace):
-    """A queue of twelve novel predictions that were drawn at random, one vote each."""
+    """A queue of twelve novel predictions drawn at random, one vote each."""
     workspace.queue_novel("digits", labels="multi", size=12, overlap=1)
     return next(queue for queue in workspace.ledger.queues() if queue.question is Question.JUDGE)
 
 
 def vote_on(workspace, queue, count, answer="correct"):
-    """The first items of a queue that are not answered yet, up to so many."""
+    """Vote on the open items among the first ``count`` items of a queue."""
     done = workspace.ledger.progress(queue).by_person.get("Rita", 0)
     for item in item_numbers(workspace, queue)[done:count]:
         cast_votes(workspace, item, Rita=answer)

@@ -1,4 +1,4 @@
-"""How sure models are: from probabilities, their logarithms and logits, and again when they are stored anew."""
+"""Confidence of models from probabilities, log probabilities and logits, and after new predictions."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from regrade.core import ScoreKind
 
 @pytest.fixture
 def place(workspace):
-    """An image of the digits, and the class that alpha gives it."""
+    """An image of the digits, and the class that alpha predicts for it."""
     target = workspace.store.test_set("digits")
     top = workspace.store.predictions(target, "alpha").top1
     return target, 7, int(top[7])

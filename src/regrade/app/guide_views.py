@@ -1,4 +1,4 @@
-"""What the guide shows about a class: its entry, its place in the hierarchy, confusable classes and images."""
+"""Content of guide pages: an entry, its class in the hierarchy, confusable classes and images."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _position(site: Site, test_set: str, example: str) -> int | None:
 def changes(
     space: ClassSpace, before: GuideText, after: GuideText, *, examples: bool
 ) -> dict[str, tuple[TextChange, ...]]:
-    """What changed between two revisions of an entry, part by part; unchanged parts are left out."""
+    """The changes between two revisions of an entry, part by part; unchanged parts are left out."""
     old, new = (_parts(space, text) for text in (before, after))
     shown = {name: word_diff(old[name], new[name]) for name in old if old[name] != new[name]}
     return {name: pieces for name, pieces in shown.items() if examples or name != "Examples"}
