@@ -1,4 +1,4 @@
-"""A real browser for pages: Debian's Chromium, with the network off and everything else refused and noted."""
+"""A real browser for tests: Debian's Chromium, offline, with all other requests refused and recorded."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,59 +15,59 @@ from skipping import skip
 expect.set_options(timeout=1000 * HANG_LIMIT)
 
 
-def _once_wired(act: Callable[..., Any], page_of: Callable[[Any], Page]) -> Callable[..., Any]:
-    """An act of a user that waits until the page's scripts have run: what comes before has no one who listens."""
+def _after_load(act: Callable[..., Any], page_of: Callable[[Any], Page]) -> Callable[..., Any]:
+    """Wrap an action so that it waits until the page's scripts have run and listen to events."""
 
     @wraps(act)
-    def patient(*arguments: Any, **options: Any) -> Any:
+    def waiting(*arguments: Any, **options: Any) -> Any:
         page_of(arguments).wait_for_load_state("domcontentloaded")
         return act(*arguments, **options)
 
-    return patient
+    return waiting
 
 
 for _name in ("click", "press", "fill", "check", "select_option"):
-    setattr(Locator, _name, _once_wired(getattr(Locator, _name), lambda arguments: arguments[0].page))
+    setattr(Locator, _name, _after_load(getattr(Locator, _name), lambda arguments: arguments[0].page))
 
 CONTRASTS = """() => {
   const channel = value => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   const numbers = color => color.match(/[\\d.]+/g).map(Number);
   const luminance = ([red, green, blue]) => 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
-  const behind = element => {
+  const backgroundOf = element => {
     for (; element; element = element.parentElement) {
       const color = numbers(getComputedStyle(element).backgroundColor);
       if (color.length < 4 || color[3] > 0) return color;
     }
     return [255, 255, 255];
   };
-  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const text = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement;
     if (!text || ["SCRIPT", "STYLE", "OPTION"].includes(element.tagName) || !element.checkVisibility()) continue;
     if (element.closest(".role-mark")) continue;
     const style = getComputedStyle(element), svg = element.closest("svg");
-    const [one, other] = [luminance(numbers(svg ? style.fill : style.color)), luminance(behind(svg || element))];
-    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    const front = luminance(numbers(svg ? style.fill : style.color)), back = luminance(backgroundOf(svg || element));
+    const ratio = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
     const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
-    found.push({text: text.slice(0, 40), ratio, needed: large ? 3 : 4.5});
+    texts.push({text: text.slice(0, 40), ratio, needed: large ? 3 : 4.5});
   }
-  return found;
+  return texts;
 }"""
-"""Every text that is seen, with its contrast and what WCAG AA asks for."""
+"""Every visible text with its contrast ratio and the ratio that WCAG AA requires."""
 
 
 @dataclass
 class Opened:
-    """A page that is open, what its console said, and what it asked of others."""
+    """An open page, its console messages, and the requests to other sites."""
 
     page: Page
     console: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser without a window, which opens pages for less, or the full one; where there is neither: skipped."""
+    """Headless Chromium, or the full one; skips the test if neither is installed."""
     executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if executable is None:
         skip("there is no Chromium here (apt-get install chromium-headless-shell fonts-liberation)")
@@ -78,33 +78,33 @@ def chromium() -> Iterator[Browser]:
 
 
 def new_window(browser: Browser, **options: Any) -> BrowserContext:
-    """A window with cookies of its own, in which nothing fails because the machine is slow."""
+    """A browser window with its own cookies and a long timeout."""
     context = browser.new_context(**options)
     context.set_default_timeout(1000 * HANG_LIMIT)
-    context.on("page", _type_once_wired)
+    context.on("page", _patch_keyboard)
     return context
 
 
-def _type_once_wired(page: Page) -> None:
+def _patch_keyboard(page: Page) -> None:
     keyboard: Any = page.keyboard
     for name in ("press", "type"):
-        setattr(keyboard, name, _once_wired(getattr(keyboard, name), lambda _: page))
+        setattr(keyboard, name, _after_load(getattr(keyboard, name), lambda _: page))
 
 
 @contextmanager
 def opened(browser: Browser, path: Path, *, width: int, height: int = 800, script: bool = True) -> Iterator[Opened]:
-    """A page from a file, in a window of its own."""
+    """Open a file in its own browser window."""
     context = new_window(browser, viewport={"width": width, "height": height}, offline=True, java_script_enabled=script)
     shown = Opened(context.new_page())
 
-    def watch(route: Route) -> None:
+    def refuse_network(route: Route) -> None:
         if route.request.url.startswith("file:"):
             route.continue_()
         else:
-            shown.asked.append(route.request.url)
+            shown.requests.append(route.request.url)
             route.abort()
 
-    context.route("**/*", watch)
+    context.route("**/*", refuse_network)
     shown.page.on("console", lambda message: shown.console.append(message.text))
     shown.page.on("pageerror", lambda error: shown.console.append(str(error)))
     shown.page.on("dialog", lambda dialog: (shown.console.append(f"dialog: {dialog.message}"), dialog.dismiss()))

@@ -1,4 +1,4 @@
-"""Markdown that would like to run something, or to fetch it from elsewhere."""
+"""Markdown that tries to run scripts or to fetch content from other sites."""
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -1,4 +1,4 @@
-"""Panels that vote as they are told, for tests of what comes of it."""
+"""Helpers to open queues and cast votes."""
 
 import itertools
 
@@ -9,8 +9,8 @@ _keys = itertools.count()
 
 def people(ledger: Ledger, *names: str):
     """People by name, added if they are new."""
-    known = {person.name: person for person in ledger.people()}
-    return [known.get(name) or ledger.add_person(name, Role.REVIEWER) for name in names]
+    stored = {person.name: person for person in ledger.people()}
+    return [stored.get(name) or ledger.add_person(name, Role.REVIEWER) for name in names]
 
 
 def queue_of(ledger: Ledger, name: str, pairs, *, question=Question.JUDGE, overlap=1, **options) -> Queue:
@@ -21,7 +21,7 @@ def queue_of(ledger: Ledger, name: str, pairs, *, question=Question.JUDGE, overl
 
 
 def item_of(ledger: Ledger, queue: Queue, example: str, class_id: str = "") -> int:
-    """The number of an item."""
+    """The id of an item."""
     from sqlalchemy import select
 
     from regrade.ledger.schema import item
@@ -32,7 +32,7 @@ def item_of(ledger: Ledger, queue: Queue, example: str, class_id: str = "") -> i
 
 
 def vote(ledger: Ledger, queue: Queue, person, pair, answer, **more):
-    """One vote."""
+    """Cast one vote."""
     return ledger.vote(item_of(ledger, queue, *pair), person, VoteContent(f"key {next(_keys)}", answer, **more))
 
 

@@ -17,10 +17,10 @@ import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from browser import new_window
 from databases import without_disk_sync
-from desk import PASSWORD
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page
-from unsteady import Unsteady, UnsteadyNetwork
+from unsteady_network import Unsteady, UnsteadyNetwork
+from work_page import PASSWORD
 
 import regrade
 from regrade.app import create_app
@@ -42,21 +42,23 @@ def _without_disk_sync():
 
 @pytest.fixture(scope="session")
 def digits_template(tmp_path_factory) -> Path:
-    """60 digits to ask about, 120 for reference, three models, labels that know one class each, and people."""
+    """60 digits to ask about, 120 for reference, three models, a label set with one class per image, and people."""
     from sklearn.datasets import load_digits
 
     root = tmp_path_factory.mktemp("digits")
     workspace = regrade.init(root / "W")
-    found = load_digits()
+    digits = load_digits()
     for name, rows in (("digits", slice(0, 60)), ("reference", slice(100, 220))):
-        _write_images(root / name, found.images[rows], found.target[rows])
+        _write_images(root / name, digits.images[rows], digits.target[rows])
         workspace.add_test_set(name, root / name, classes="digits")
     target = workspace.store.test_set("digits")
     rng = np.random.default_rng(0)
     for number, model in enumerate(MODELS):
         scores = rng.random((len(target), 10)) + (1.2 - 0.3 * number) * np.eye(10)[target.labels]
         workspace.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set="digits")
-    lines = [f"{one},{target.class_space.ids[label]}" for one, label in zip(target.ids, target.labels, strict=True)]
+    lines = [
+        f"{example},{target.class_space.ids[label]}" for example, label in zip(target.ids, target.labels, strict=True)
+    ]
     (root / "multi.csv").write_text("image,class\n" + "\n".join(lines) + "\n")
     workspace.import_labels(root / "multi.csv", test_set="digits", name="multi")
     accounts = Accounts(workspace.ledger.engine)
@@ -75,14 +77,14 @@ def _write_images(folder: Path, images, labels) -> None:
 
 @pytest.fixture
 def workspace(digits_template: Path, tmp_path: Path) -> Workspace:
-    """The workspace for one test, with everyone in `PEOPLE`, who all have the same password."""
+    """The workspace for one test, with everyone in `PEOPLE`; all have the same password."""
     shutil.copytree(digits_template, tmp_path / "W")
     return regrade.open(tmp_path / "W")
 
 
 @pytest.fixture
 def judge_queue(workspace: Workspace):
-    """Twelve predictions of digits that are to be judged by three people each."""
+    """Twelve predictions of digits to judge, by three people each."""
     return open_judge_queue(workspace)
 
 
@@ -94,8 +96,8 @@ def open_judge_queue(workspace: Workspace) -> Queue:
     return queue
 
 
-class OneCall(httpx2.BaseTransport):
-    """Has a request answered by one call into the event loop; Starlette's client makes eight, which take longer."""
+class SingleCallTransport(httpx2.BaseTransport):
+    """Sends a request with one call into the event loop; Starlette's client makes eight, which is slower."""
 
     def __init__(self, app, event_loop_thread: BlockingPortal) -> None:
         self._app = httpx2.ASGITransport(app, client=("testclient", 50_000))
@@ -103,21 +105,21 @@ class OneCall(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         request.read()
-        return self._event_loop_thread.call(self._answer, request)
+        return self._event_loop_thread.call(self._respond, request)
 
-    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self._app.handle_async_request(request)
-        body = b"".join([part async for part in answer.stream])
-        return httpx2.Response(answer.status_code, headers=answer.headers, stream=httpx2.ByteStream(body))
+    async def _respond(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._app.handle_async_request(request)
+        body = b"".join([part async for part in response.stream])
+        return httpx2.Response(response.status_code, headers=response.headers, stream=httpx2.ByteStream(body))
 
 
 class Visitor(httpx2.Client):
-    """Someone at the app, without a browser; ``write`` sends JSON and ``submit`` a form, with the session's token."""
+    """A client of the app without a browser; ``write`` sends JSON and ``submit`` a form, with the session's token."""
 
     token = ""
 
     def __init__(self, app, event_loop_thread: BlockingPortal) -> None:
-        super().__init__(transport=OneCall(app, event_loop_thread), base_url="http://testserver")
+        super().__init__(transport=SingleCallTransport(app, event_loop_thread), base_url="http://testserver")
         self.app = app
 
     def write(self, address: str, **values):
@@ -135,16 +137,16 @@ def app(workspace: Workspace):
 
 @pytest.fixture(scope="session")
 def event_loop_thread():
-    """Where the requests of visitors are answered, as a server does it: in one event loop."""
+    """One event loop that answers all requests of visitors, as in a server."""
     with start_blocking_portal() as portal:
         yield portal
 
 
 def visitors(app, workspace: Workspace, event_loop_thread: BlockingPortal):
-    """What makes visitors of an app."""
+    """Return a function that creates visitors of an app."""
     sessions = Sessions(Accounts(workspace.ledger.engine))
 
-    def made(name: str | None = None) -> Visitor:
+    def create_visitor(name: str | None = None) -> Visitor:
         client = Visitor(app, event_loop_thread)
         if name is not None:
             cookie = sessions.cookie_for(workspace.ledger.person(name))
@@ -154,18 +156,18 @@ def visitors(app, workspace: Workspace, event_loop_thread: BlockingPortal):
             client.token = session.token
         return client
 
-    return made
+    return create_visitor
 
 
 @pytest.fixture
 def visitor(app, workspace: Workspace, event_loop_thread: BlockingPortal):
-    """Makes visitors: ``visitor("Rita")`` is signed in, ``visitor()`` is not."""
+    """Creates visitors: ``visitor("Rita")`` is signed in, ``visitor()`` is not."""
     return visitors(app, workspace, event_loop_thread)
 
 
 @pytest.fixture(scope="module")
 def bystander(digits_template: Path, tmp_path_factory, event_loop_thread: BlockingPortal):
-    """Makes visitors as `visitor` does, of one app with `judge_queue` for a whole file: nothing is changed there."""
+    """Creates visitors of one app with `judge_queue`, shared by a test file whose tests change nothing."""
     root = tmp_path_factory.mktemp("shared") / "W"
     shutil.copytree(digits_template, root)
     workspace = regrade.open(root)
@@ -183,7 +185,7 @@ def bystander(digits_template: Path, tmp_path_factory, event_loop_thread: Blocki
 
 @dataclass
 class Server:
-    """A server of the app, where it is reached."""
+    """A server of the app."""
 
     port: int
 
@@ -194,7 +196,7 @@ class Server:
 
 @contextmanager
 def serving(app):
-    """An app, served from a thread of this process; gives the port."""
+    """Serve an app from a thread of this process; yields the port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
@@ -208,7 +210,7 @@ def serving(app):
 
 @pytest.fixture
 def serve_app():
-    """Serves an app until the test ends; gives the address."""
+    """Serves an app until the test ends; returns the address."""
     with ExitStack() as running:
         yield lambda app: f"http://127.0.0.1:{running.enter_context(serving(app))}"
 
@@ -236,7 +238,7 @@ class Process(Server):
         assert self.process.stdout.readline(), "the server has stopped"
 
     def kill(self) -> None:
-        """End it at once, as a power cut would."""
+        """Kill the process, as a power failure would."""
         assert self.process is not None and self.process.stdout is not None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -249,47 +251,47 @@ def process(workspace: Workspace):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    found = Process(port, workspace.store.root)
-    found.start()
-    yield found
-    found.kill()
+    server = Process(port, workspace.store.root)
+    server.start()
+    yield server
+    server.kill()
 
 
 @pytest.fixture
 def context_of(browser: Browser, workspace: Workspace):
-    """Makes windows of a browser in which someone is signed in at a server."""
+    """Creates browser windows in which a person is signed in."""
     sessions = Sessions(Accounts(workspace.ledger.engine))
-    made: list[BrowserContext] = []
+    contexts: list[BrowserContext] = []
 
     def opened(server: Server, name: str, *, width: int = 1280, height: int = 800) -> BrowserContext:
         context = new_window(browser, viewport={"width": width, "height": height}, base_url=server.address)
         cookie = sessions.cookie_for(workspace.ledger.person(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": server.address, "httpOnly": True}])
-        made.append(context)
+        contexts.append(context)
         return context
 
     yield opened
-    for context in made:
+    for context in contexts:
         context.close()
 
 
 @pytest.fixture
 def page_of(context_of):
-    """Makes pages on which someone is signed in; what their scripts complain of fails the test."""
-    complaints: list[str] = []
+    """Creates pages on which a person is signed in; script errors fail the test."""
+    script_errors: list[str] = []
 
     def opened(server: Server, name: str, **how) -> Page:
         page = context_of(server, name, **how).new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("pageerror", lambda error: script_errors.append(str(error)))
         return page
 
     yield opened
-    assert complaints == []
+    assert script_errors == []
 
 
 @pytest.fixture(scope="session")
 def unsteady_server(digits_template: Path, tmp_path_factory, browser: Browser):
-    """One workspace and one server behind an unsteady network for all tests of it, each with queues of its own."""
+    """One workspace and one server behind an unsteady network, shared by tests with their own queues."""
     root = tmp_path_factory.mktemp("unsteady") / "W"
     shutil.copytree(digits_template, root)
     app = create_app(regrade.open(root), local=False)
@@ -301,11 +303,11 @@ def unsteady_server(digits_template: Path, tmp_path_factory, browser: Browser):
 
 @pytest.fixture
 def unsteady(unsteady_server: Unsteady):
-    """The server behind an unsteady network, steady at first; what scripts complain of fails the test."""
+    """The server behind an unsteady network, steady at first; script errors fail the test."""
     unsteady_server.network.steady()
-    unsteady_server.complaints.clear()
+    unsteady_server.script_errors.clear()
     yield unsteady_server
     for context in unsteady_server.contexts:
         context.close()
     unsteady_server.contexts.clear()
-    assert unsteady_server.complaints == []
+    assert unsteady_server.script_errors == []

@@ -1,25 +1,25 @@
-"""Who may do what: every route, for everyone; writes without a token, and with someone else's."""
+"""Access control: every route for every role, and writes without a token or with another person's token."""
 
 import pytest
 from starlette.routing import Mount, Route
 
 from regrade.app.routes import ROUTERS
 
-NO_ONE, LABELER, REVIEWER, OWNER = range(4)
-WHO = {NO_ONE: None, LABELER: "Leo", REVIEWER: "Rita", OWNER: "Olga"}
+ANONYMOUS, LABELER, REVIEWER, OWNER = range(4)
+WHO = {ANONYMOUS: None, LABELER: "Leo", REVIEWER: "Rita", OWNER: "Olga"}
 
-LEAST = {
-    "GET /enter/{word}": NO_ONE,
-    "GET /sign-in": NO_ONE,
-    "POST /sign-in": NO_ONE,
-    "GET /join/{word}": NO_ONE,
-    "POST /join/{word}": NO_ONE,
-    "GET /api/openapi.json": NO_ONE,
-    "GET /static": NO_ONE,
+REQUIRED_ROLE = {
+    "GET /enter/{key}": ANONYMOUS,
+    "GET /sign-in": ANONYMOUS,
+    "POST /sign-in": ANONYMOUS,
+    "GET /join/{key}": ANONYMOUS,
+    "POST /join/{key}": ANONYMOUS,
+    "GET /api/openapi.json": ANONYMOUS,
+    "GET /static": ANONYMOUS,
     "POST /sign-out": LABELER,
     "GET /": LABELER,
-    "GET /images/{word}": LABELER,
-    "GET /images/{queue_id}/{word}": LABELER,
+    "GET /images/{opaque_id}": LABELER,
+    "GET /images/{queue_id}/{opaque_id}": LABELER,
     "GET /label/{queue_id}": LABELER,
     "GET /guide": LABELER,
     "GET /guide/{class_space}/{class_id}": LABELER,
@@ -66,11 +66,11 @@ LEAST = {
     "POST /team/reports/{report_id}/clear": OWNER,
     "GET /team/export.{form}": OWNER,
 }
-"""The least that someone must be for each route."""
+"""The lowest role that each route admits."""
 
 
 def routes(app):
-    """Every route of the app: those of its routers, and the few that it has itself."""
+    """Every route of the app and of its routers."""
     for route in [*app.routes, *(route for router in ROUTERS for route in router.routes)]:
         if isinstance(route, Mount):
             yield f"GET {route.path}"
@@ -79,59 +79,59 @@ def routes(app):
             yield from (f"{method} {path}" for method in sorted(route.methods - {"HEAD"}))
 
 
-def test_every_route_says_who_may_use_it(app):
-    assert sorted(routes(app)) == sorted(LEAST)
+def test_routes_have_a_required_role(app):
+    assert sorted(routes(app)) == sorted(REQUIRED_ROLE)
 
 
-def asked(client, route, *, token):
-    """A request to a route, with some values where it wants any."""
+def send(client, route, *, token):
+    """Send a request to a route, with placeholder values."""
     method, path = route.split(" ")
     values = {
-        "queue_id": "1", "item_id": "1", "person_id": "1", "word": "word", "class_space": "digits", "class_id": "1",
-        "form": "csv", "number": "1", "report_id": "1",
+        "queue_id": "1", "item_id": "1", "person_id": "1", "key": "key", "opaque_id": "id", "class_space": "digits",
+        "class_id": "1", "form": "csv", "number": "1", "report_id": "1",
     }  # fmt: skip
     headers = {"X-Regrade-Token": token} if token is not None else {}
     return client.request(method, path.format(**values), headers=headers, **({"json": {}} if method == "POST" else {}))
 
 
-GUARDED = [route for route, least in LEAST.items() if least > NO_ONE]
-REFUSED = [(route, who) for who in WHO for route in GUARDED if who < LEAST[route]]
-ADMITTED = [(route, who) for who in WHO for route in GUARDED if who >= LEAST[route]]
+GUARDED = [route for route, role in REQUIRED_ROLE.items() if role > ANONYMOUS]
+REFUSED = [(route, who) for who in WHO for route in GUARDED if who < REQUIRED_ROLE[route]]
+ADMITTED = [(route, who) for who in WHO for route in GUARDED if who >= REQUIRED_ROLE[route]]
 
 
 @pytest.mark.parametrize(("route", "who"), REFUSED)
-def test_a_route_refuses_those_below_its_role(bystander, route, who):
+def test_route_refuses_lower_roles(bystander, route, who):
     client = bystander(WHO[who])
-    answer = asked(client, route, token=client.token)
-    if who == NO_ONE:
-        location = answer.headers.get("location", "").partition("?")[0]
-        assert (answer.status_code, location) in [(303, "/sign-in"), (401, "")]
+    response = send(client, route, token=client.token)
+    if who == ANONYMOUS:
+        location = response.headers.get("location", "").partition("?")[0]
+        assert (response.status_code, location) in [(303, "/sign-in"), (401, "")]
     else:
-        assert answer.status_code == 403
+        assert response.status_code == 403
 
 
 @pytest.mark.parametrize(("route", "who"), [(route, who) for route, who in ADMITTED if route.startswith("GET")])
-def test_a_route_that_reads_lets_in_its_role_and_those_above(bystander, route, who):
+def test_get_route_admits_its_role_and_higher_ones(bystander, route, who):
     client = bystander(WHO[who])
-    assert asked(client, route, token=client.token).status_code not in (401, 403, 500)
+    assert send(client, route, token=client.token).status_code not in (401, 403, 500)
 
 
 @pytest.mark.parametrize(("route", "who"), [(route, who) for route, who in ADMITTED if route.startswith("POST")])
 @pytest.mark.usefixtures("judge_queue")
-def test_a_route_that_writes_lets_in_its_role_and_those_above(visitor, route, who):
+def test_post_route_admits_its_role_and_higher_ones(visitor, route, who):
     client = visitor(WHO[who])
-    assert asked(client, route, token=client.token).status_code not in (401, 403, 500)
+    assert send(client, route, token=client.token).status_code not in (401, 403, 500)
 
 
 @pytest.mark.parametrize("route", [route for route in GUARDED if "POST" in route])
-def test_a_write_needs_the_token_of_its_own_session(bystander, route):
-    client, other = bystander("Olga"), bystander("Rita")
-    for token in (None, "", "0" * 64, other.token):
-        assert asked(client, route, token=token).status_code == 403
-    assert client.token != other.token
+def test_write_needs_the_token_of_its_session(bystander, route):
+    client, second_client = bystander("Olga"), bystander("Rita")
+    for token in (None, "", "0" * 64, second_client.token):
+        assert send(client, route, token=token).status_code == 403
+    assert client.token != second_client.token
 
 
-def test_a_cookie_that_was_changed_is_no_cookie(app, visitor):
+def test_session_rejects_changed_cookies(app, visitor):
     client = visitor("Olga")
     name = app.state.site.sessions.cookie_name
     cookie = client.cookies[name]
@@ -140,14 +140,14 @@ def test_a_cookie_that_was_changed_is_no_cookie(app, visitor):
         assert stranger.get("/", headers={"Cookie": f"{name}={changed}".encode()}).status_code == 303
 
 
-def test_a_closed_account_ends_its_sessions_at_once(app, visitor, workspace):
+def test_closing_an_account_ends_its_sessions(app, visitor, workspace):
     client = visitor("Rita")
     assert client.get("/").status_code == 200
     app.state.site.accounts.close(workspace.ledger.person("Rita"))
     assert client.get("/").status_code == 303
 
 
-def test_a_labeler_sees_only_queues_of_labels(visitor, judge_queue):
+def test_labeler_sees_only_labeling_queues(visitor, judge_queue):
     leo = visitor("Leo")
     assert "novel" not in leo.get("/").text
     assert leo.get(f"/api/queues/{judge_queue.id}/next").status_code == 404
@@ -155,7 +155,7 @@ def test_a_labeler_sees_only_queues_of_labels(visitor, judge_queue):
     assert leo.write(f"/api/queues/{judge_queue.id}/votes", **vote).status_code == 404
 
 
-def test_a_queue_that_was_given_to_others_is_not_there(visitor, judge_queue, workspace):
+def test_queue_assigned_to_others_is_not_found(visitor, judge_queue, workspace):
     workspace.ledger.assign(judge_queue, [workspace.ledger.person("Rita")])
     assert visitor("Rita").get(f"/judge/{judge_queue.id}").status_code == 200
     assert visitor("Rob").get(f"/judge/{judge_queue.id}").status_code == 404
@@ -163,6 +163,6 @@ def test_a_queue_that_was_given_to_others_is_not_there(visitor, judge_queue, wor
 
 
 @pytest.mark.parametrize("address", ["/team/export.json", "/images/1/abc", "/api/queues/1/next"])
-def test_data_without_a_session_is_refused_and_no_page(visitor, address):
-    answer = visitor().get(address)
-    assert (answer.status_code, answer.headers.get("location")) == (401, None)
+def test_data_without_a_session_is_refused_with_401(visitor, address):
+    response = visitor().get(address)
+    assert (response.status_code, response.headers.get("location")) == (401, None)

@@ -1,10 +1,10 @@
-"""Changing a vote that the others were revealed on: the page asks why, before or after the server does."""
+"""Changing a vote after the other votes were revealed: the page asks for a reason."""
 
 import pytest
-from desk import ready, saved
-from paneling import said
+from panel_votes import cast_votes
 from playwright.sync_api import expect
-from unsteady import JUDGE, LATENCY, MISTAKE, Failure, holding
+from unsteady_network import JUDGE, LATENCY, MISTAKE, Failure, holding
+from work_page import ready, saved
 
 from regrade.app.views import image_address
 
@@ -13,20 +13,22 @@ QUESTION = "Why do you change your vote?"
 
 @pytest.fixture
 def open_on(unsteady):
-    """Opens a station's page on a queue of two items; of the first that is shown, all votes but the person's are in."""
+    """Opens a station's page on a queue of two items; only the person's own vote on the first shown item is missing."""
 
     def opened(station):
         queue = unsteady.queue(station.question, items=2, overlap=2)
         page = station.open(unsteady, queue)
         item = int(ready(page))
-        said(unsteady.workspace, item, Rob=station.answers[0] if station is JUDGE else (station.answers[0], "major"))
+        cast_votes(
+            unsteady.workspace, item, Rob=station.answers[0] if station is JUDGE else (station.answers[0], "major")
+        )
         return queue, page, item
 
     return opened
 
 
 def vote_and_undo(page):
-    """Vote, and undo it while the vote is on its way: earlier, undo would leave no trace; later, the page would ask."""
+    """Vote, and undo while the vote is in flight: before that, undo leaves no trace; after it, the page asks."""
     with holding(page, "votes"):
         with page.expect_request("**/votes"):
             page.keyboard.press("c")
@@ -43,7 +45,7 @@ def shows_image_of(page, unsteady, queue, item):
 
 def give_reason(page, text="it is a nine"):
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
-    page.get_by_label("What made you change it?").fill(text)
+    page.get_by_label("Reason", exact=True).fill(text)
     page.keyboard.press("Enter")
 
 
@@ -72,7 +74,7 @@ def test_undo_of_a_revealed_vote_asks_for_the_reason(unsteady, open_on, station)
     assert unsteady.workspace.ledger.decision(item) is None
 
 
-def test_undo_before_the_reveal_is_known_asks_when_the_server_does(unsteady, open_on):
+def test_undo_asks_for_a_reason_when_the_server_requires_one(unsteady, open_on):
     queue, page, item = open_on(JUDGE)
     unsteady.network.latency = LATENCY
     vote_and_undo(page)
@@ -87,7 +89,7 @@ def test_undo_before_the_reveal_is_known_asks_when_the_server_does(unsteady, ope
     ]  # fmt: skip
 
 
-def test_escape_keeps_the_vote_and_drops_what_was_meant_on_top(unsteady, open_on):
+def test_escape_keeps_the_vote_and_drops_later_entries(unsteady, open_on):
     queue, page, item = open_on(JUDGE)
     unsteady.network.latency = LATENCY
     vote_and_undo(page)
@@ -107,7 +109,7 @@ def test_reason_is_asked_for_after_a_reload(unsteady, open_on):
     expect(page.locator("#notice")).to_contain_text("The server has a problem")
     page.goto("/")
     unsteady.network.steady()
-    expect(page.locator("#notice")).to_contain_text("An undo of yours needs a reason")
+    expect(page.locator("#notice")).to_contain_text("Your undo needs a reason")
     assert unsteady.standing(queue, "Rita") == ["correct"]
     page.goto(f"/judge/{queue.id}")
     give_reason(page)
@@ -122,10 +124,10 @@ def test_reason_is_asked_for_after_a_reload(unsteady, open_on):
     assert unsteady.votes(queue, "Rita")[-1]["why"] == "as I said"
 
 
-def test_panel_asks_for_the_reason_of_a_vote_given_anew(unsteady, open_on):
+def test_panel_asks_for_a_reason_after_a_vote_was_taken_back(unsteady, open_on):
     queue, page, item = open_on(JUDGE)
     page.close()
-    said(unsteady.workspace, item, Rita="wrong")
+    cast_votes(unsteady.workspace, item, Rita="wrong")
     ledger = unsteady.workspace.ledger
     ledger.take_back(item, ledger.person("Rita"), key=f"taken back {item}", why="no idea")
     page = page.context.new_page()
@@ -148,7 +150,9 @@ def test_reason_dialog_closes_without_a_vote_when_the_item_changes(unsteady, sta
     station.answer(page, 0)
     saved(page)
     ready(page)
-    said(unsteady.workspace, int(item), Rob=station.answers[0] if station is JUDGE else (station.answers[0], "major"))
+    cast_votes(
+        unsteady.workspace, int(item), Rob=station.answers[0] if station is JUDGE else (station.answers[0], "major")
+    )
     with holding(page, "undo"):
         page.keyboard.press("z")
         expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
@@ -165,7 +169,7 @@ def test_reason_dialog_closes_without_a_vote_when_the_item_changes(unsteady, sta
     assert [row["answer"] for row in unsteady.votes(queue, "Rita")] == [station.answers[0]]
 
 
-def test_number_key_chooses_no_reason_behind_another_dialog(unsteady):
+def test_number_keys_are_ignored_behind_another_dialog(unsteady):
     queue = unsteady.queue(JUDGE.question, items=2)
     page = JUDGE.open(unsteady, queue)
     ready(page)
@@ -180,7 +184,7 @@ def test_number_key_chooses_no_reason_behind_another_dialog(unsteady):
     assert unsteady.votes(queue, "Rita") == []
 
 
-def test_ask_reason_asks_for_each_vote_on_its_own(unsteady):
+def test_ask_reason_asks_for_each_vote_separately(unsteady):
     queue = unsteady.queue(JUDGE.question)
     page = JUDGE.open(unsteady, queue)
     ready(page)
@@ -189,12 +193,12 @@ def test_ask_reason_asks_for_each_vote_on_its_own(unsteady):
       window.reasons = Promise.all([askReason(), askReason()]);
     }""")
     give_reason(page, "it is a nine")
-    expect(page.get_by_label("What made you change it?")).to_have_value("")
+    expect(page.get_by_label("Reason", exact=True)).to_have_value("")
     give_reason(page, "it is a four")
     assert page.evaluate("() => window.reasons") == ["it is a nine", "it is a four"]
 
 
-def test_key_acts_while_the_field_of_a_closed_dialog_still_has_the_focus(open_on):
+def test_keys_work_while_the_field_of_a_closed_dialog_has_the_focus(open_on):
     _, page, _ = open_on(JUDGE)
     JUDGE.answer(page, 0)
     saved(page)
@@ -204,7 +208,7 @@ def test_key_acts_while_the_field_of_a_closed_dialog_still_has_the_focus(open_on
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
 
 
-def test_undo_that_the_server_refuses_leaves_the_vote(unsteady, open_on):
+def test_refused_undo_keeps_the_vote(unsteady, open_on):
     queue, page, item = open_on(JUDGE)
     page.keyboard.press("w")
     saved(page)

@@ -11,8 +11,8 @@ SEARCH = """async (queries) => {
   const classes = await loadClasses("imagenet-1k");
   const among = classes.families.get("insects");
   return [
-    queries.map((query) => classes.search(query).map((one) => one.name)),
-    classes.search("tiger", { among }).map((one) => one.name),
+    queries.map((query) => classes.search(query).map(({ name }) => name)),
+    classes.search("tiger", { among }).map(({ name }) => name),
     classes.within(among).length,
   ];
 }"""
@@ -23,7 +23,7 @@ FIRST = {
     "tigers": "tiger",
     "corgi": "Cardigan (corgi)",
     "pembroke welsh corgi": "Pembroke",
-    "welsh corgis": "Pembroke",  # a word of other names, in the plural
+    "welsh corgis": "Pembroke",  # a word of a synonym, in the plural
     "tshirt": "jersey",
     "t-shirt": "jersey",
     "T shirt": "jersey",
@@ -32,7 +32,7 @@ FIRST = {
     "potters wheel": "potter's wheel",
     "german shep": "German shepherd",
     "golden retr": "golden retriever",
-    "foxes": "kit fox",  # of equally long names the first
+    "foxes": "kit fox",  # the first of equally long names
     "n02113023": "Pembroke",
     "chihuahau": "Chihuahua",  # letters swapped
     "labordor": "Labrador retriever",
@@ -41,12 +41,12 @@ FIRST = {
 }
 
 
-OTHERS = ("crane", "fox", "terriers", "dog", "bow", "straight-legged", "xylographer", "", " - ", "a", "zz")
+MORE_QUERIES = ("crane", "fox", "terriers", "dog", "bow", "straight-legged", "xylographer", "", " - ", "a", "zz")
 
 
 @pytest.fixture(scope="module")
-def found(browser):
-    """What each query finds, by the script and the index that the app sends."""
+def results(browser):
+    """The search results of each query, by the script and the class index of the app."""
     index = class_index(imagenet_1k())
     page = browser.new_page(base_url="http://regrade.test")
 
@@ -59,24 +59,24 @@ def found(browser):
 
     page.route("**/*", answer)
     page.goto("/")
-    queries = [*FIRST, *OTHERS]
+    queries = [*FIRST, *MORE_QUERIES]
     names, among, size = page.evaluate(SEARCH, queries)
     yield dict(zip(queries, names, strict=True), among=among, size=size)
     page.close()
 
 
 @pytest.mark.parametrize(("query", "name"), FIRST.items())
-def test_the_likeliest_class_comes_first(found, query, name):
-    assert found[query][:1] == [name]
+def test_search_ranks_the_best_match_first(results, query, name):
+    assert results[query][:1] == [name]
 
 
-def test_both_classes_of_one_word_are_found_first(found):
-    assert set(found["crane"][:2]) == {"crane (lifting device)", "crane (wading bird)"}
+def test_search_finds_all_classes_with_the_same_name(results):
+    assert set(results["crane"][:2]) == {"crane (lifting device)", "crane (wading bird)"}
 
 
-def test_a_whole_word_comes_before_the_beginning_of_one(found):
+def test_search_ranks_whole_words_before_prefixes(results):
     """Foxes of all kinds, then fox squirrels, then foxhounds."""
-    names = found["fox"]
+    names = results["fox"]
     whole = [place for place, name in enumerate(names) if "fox" in name.replace("-", " ").split()]
     begun = [place for place, name in enumerate(names) if name.split()[-1].startswith("foxhound")]
     assert len(whole) >= 4
@@ -84,36 +84,36 @@ def test_a_whole_word_comes_before_the_beginning_of_one(found):
     assert max(whole) < min(begun)
 
 
-def test_a_plural_finds_every_class_of_the_word(found):
+def test_search_matches_plurals(results):
     space = imagenet_1k()
     terriers = {
-        name for name, own in zip(space.names, space.lemmas, strict=True) if any("terrier" in one for one in own)
+        name for name, own in zip(space.names, space.lemmas, strict=True) if any("terrier" in word for word in own)
     }
     assert len(terriers) >= 20
-    assert set(found["terriers"][: len(terriers)]) == terriers
+    assert set(results["terriers"][: len(terriers)]) == terriers
 
 
-def test_a_name_comes_before_the_middle_of_a_word(found):
-    """Bow, then what begins with it; elbow and rainbow are no beginnings."""
-    assert found["bow"][0] == "bow"
-    begun = [place for place, name in enumerate(found["bow"]) if name.startswith("bow")]
-    inside = [place for place, name in enumerate(found["bow"]) if "bow" in name and " bow" not in f" {name}"]
+def test_search_ranks_prefixes_before_substrings(results):
+    """Bow and names that begin with it come before elbow and rainbow."""
+    assert results["bow"][0] == "bow"
+    begun = [place for place, name in enumerate(results["bow"]) if name.startswith("bow")]
+    inside = [place for place, name in enumerate(results["bow"]) if "bow" in name and " bow" not in f" {name}"]
     assert not inside or max(begun) < min(inside)
 
 
-def test_a_definition_is_found_where_no_name_is(found):
-    assert "Pembroke" in found["straight-legged"]
+def test_search_falls_back_to_definitions(results):
+    assert "Pembroke" in results["straight-legged"]
 
 
-def test_nothing_is_found_where_there_is_nothing(found):
-    assert found["xylographer"] == found[""] == found[" - "] == found["zz"] == []
+def test_search_without_matches_is_empty(results):
+    assert results["xylographer"] == results[""] == results[" - "] == results["zz"] == []
 
 
-def test_a_single_letter_finds_beginnings_only(found):
-    assert 0 < len(found["a"]) <= 60
-    assert "abacus" in found["a"]
+def test_search_by_one_letter_matches_prefixes_only(results):
+    assert 0 < len(results["a"]) <= 60
+    assert "abacus" in results["a"]
 
 
-def test_a_search_can_keep_to_a_family(found):
-    assert found["among"] == ["tiger beetle"]
-    assert found["size"] == len(imagenet_1k().group("insects"))
+def test_search_can_be_restricted_to_a_family(results):
+    assert results["among"] == ["tiger beetle"]
+    assert results["size"] == len(imagenet_1k().group("insects"))

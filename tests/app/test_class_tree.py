@@ -1,4 +1,4 @@
-"""Classes as a tree to walk."""
+"""The class tree."""
 
 import pytest
 
@@ -14,11 +14,11 @@ PARENTS = {
 SMALL = ClassSpace(
     "small",
     ("wolf", "dog", "cat", "lamp"),
-    hierarchy=Hierarchy(PARENTS, {one: (f"a {one}",) for one in PARENTS}),
+    hierarchy=Hierarchy(PARENTS, {concept: (f"a {concept}",) for concept in PARENTS}),
 )
 
 
-def test_a_tree_leaves_out_what_has_one_part_only():
+def test_class_tree_skips_single_child_concepts():
     assert class_tree(SMALL) == (
         Branch("a thing", (1,), (3,), 4),
         Branch("a animal", (2, 3), (), 3),
@@ -27,15 +27,15 @@ def test_a_tree_leaves_out_what_has_one_part_only():
     )
 
 
-def test_a_class_that_is_a_concept_itself_stands_below_it():
+def test_class_tree_lists_a_class_below_its_own_concept():
     space = ClassSpace("both", ("pet", "cat", "dog"), hierarchy=SMALL.hierarchy)
     tree = class_tree(space)
-    pet = next(one for one in tree if one.name == "a pet")
+    pet = next(branch for branch in tree if branch.name == "a pet")
     assert (pet.classes, pet.count) == ((1, 2, 0), 3)
     assert tree[0].count == 3
 
 
-def test_a_class_outside_the_hierarchy_and_several_roots_are_below_all_classes():
+def test_class_tree_joins_several_roots_and_loose_classes():
     space = ClassSpace("loose", ("cat", "dog", "stone"), hierarchy=SMALL.hierarchy)
     tree = class_tree(space)
     assert tree[0].name == "all classes"
@@ -43,29 +43,29 @@ def test_a_class_outside_the_hierarchy_and_several_roots_are_below_all_classes()
     assert 2 in tree[0].classes
 
 
-def test_a_circle_does_not_hang():
+def test_class_tree_accepts_cycles():
     circle = Hierarchy({"a": ("b",), "b": ("a",), "cat": ("a",), "dog": ("b",)}, {})
     assert class_tree(ClassSpace("odd", ("cat", "dog"), hierarchy=circle))[0].count == 2
 
 
-def test_groups_stand_in_for_a_hierarchy():
+def test_class_tree_uses_groups_without_a_hierarchy():
     root, *groups = class_tree(cifar_10())
-    assert [one.name for one in groups] == ["animals", "vehicles"]
+    assert [group.name for group in groups] == ["animals", "vehicles"]
     assert (root.branches, root.classes, root.count) == ((1, 2), (), 10)
     assert class_tree(digits()) == (Branch("all classes", (), tuple(range(10)), 10),)
 
 
-@pytest.mark.parametrize("space", [imagenet_1k(), imagenet_a()], ids=lambda one: one.name)
-def test_every_class_can_be_reached_and_counts_are_right(space):
+@pytest.mark.parametrize("space", [imagenet_1k(), imagenet_a()], ids=lambda space: space.name)
+def test_class_tree_reaches_every_class_with_right_counts(space):
     tree = class_tree(space)
     below: dict[int, frozenset[int]] = {}
 
     def classes(number):
         if number not in below:
-            one = tree[number]
-            below[number] = frozenset(one.classes).union(*(classes(each) for each in one.branches))
+            branch = tree[number]
+            below[number] = frozenset(branch.classes).union(*(classes(child) for child in branch.branches))
         return below[number]
 
     assert classes(0) == frozenset(range(len(space)))
-    assert all(len(classes(number)) == one.count >= 2 for number, one in enumerate(tree))
+    assert all(len(classes(number)) == branch.count >= 2 for number, branch in enumerate(tree))
     assert set(below) == set(range(len(tree)))

@@ -1,4 +1,4 @@
-"""Pages about other test sets leave out one whose files are damaged, and say so."""
+"""Pages skip a test set with damaged files, and show a note."""
 
 import shutil
 
@@ -6,7 +6,7 @@ import pytest
 
 from regrade.ledger import Guide, GuideText, NewItem, Question
 
-LEFT_OUT = "The test set spare is left out here"
+NOTE = "The test set spare is not shown"
 
 
 @pytest.fixture
@@ -36,21 +36,21 @@ def pages(judge_queue, label_queue):
 
 
 @pytest.mark.usefixtures("damaged")
-def test_pages_name_the_damaged_set_and_go_on(visitor, judge_queue, label_queue):
+def test_pages_skip_a_damaged_test_set_with_a_note(visitor, judge_queue, label_queue):
     for address in pages(judge_queue, label_queue):
         page = visitor("Rita").get(address)
-        assert page.status_code == 200 and LEFT_OUT in page.text, address
+        assert page.status_code == 200 and NOTE in page.text, address
     assert visitor("Rita").get("/guide/digits/3/history").status_code == 200
 
 
 @pytest.mark.usefixtures("spare")
-def test_pages_say_nothing_where_all_sets_can_be_read(visitor, judge_queue, label_queue):
+def test_pages_have_no_note_if_all_test_sets_are_readable(visitor, judge_queue, label_queue):
     for address in pages(judge_queue, label_queue):
-        assert LEFT_OUT not in visitor("Rita").get(address).text, address
+        assert NOTE not in visitor("Rita").get(address).text, address
 
 
 @pytest.mark.usefixtures("damaged")
-def test_references_come_from_the_sets_that_can_be_read(app, visitor, judge_queue):
+def test_references_come_from_readable_test_sets(app, visitor, judge_queue):
     rita, target = visitor("Rita"), app.state.site.test_set("reference")
     shown = rita.get("/api/guide/digits/3").json()["examples"]
     assert shown == [app.state.site.images.address("reference", 1)]
@@ -62,12 +62,12 @@ def test_references_come_from_the_sets_that_can_be_read(app, visitor, judge_queu
     assert set(item["references"]) <= set(more)
 
 
-def test_set_comes_back_once_it_is_restored(visitor, spare, tmp_path):
+def test_restored_test_set_is_shown_again(visitor, spare, tmp_path):
     shutil.copy2(spare, tmp_path / "kept")
     spare.write_bytes(b"x")
-    assert LEFT_OUT in visitor("Rita").get("/guide").text
+    assert NOTE in visitor("Rita").get("/guide").text
     shutil.copy2(tmp_path / "kept", spare)
-    assert LEFT_OUT not in visitor("Rita").get("/guide").text
+    assert NOTE not in visitor("Rita").get("/guide").text
 
 
 def test_damaged_signatures_are_not_used_to_find_copies(workspace, visitor, label_queue):

@@ -1,12 +1,12 @@
-"""Exploring in a real browser: from a number to its images, to one of them, to its class, and back."""
+"""Explore in a real browser: from a number to its images, to one image, to its class, and back."""
 
 import re
 
-from desk import faint_texts
 from playwright.sync_api import expect
+from work_page import faint_texts
 
 
-def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, server, page_of):
+def test_links_lead_from_a_number_to_images_image_and_class(workspace, server, page_of):
     page = page_of(server, "Rita")
     page.goto("/")
     page.get_by_role("link", name="Explore").click()
@@ -14,7 +14,7 @@ def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, serv
     page.get_by_label("Labels").select_option("multi@1")
     expect(page).to_have_url(re.compile(r"labels=multi%401"))
     row = page.get_by_role("row").filter(has_text="gamma")
-    wrong = next(one for one in workspace.grade("digits").rows if one.model == "gamma").top1
+    wrong = next(row for row in workspace.grade("digits").rows if row.model == "gamma").top1
     row.get_by_role("link", name=f"{100 * wrong.value:.1f}").first.click()
     expect(page.locator("#count")).to_have_text(f"{round(wrong.n * (1 - wrong.value))} images")
     grid = page.url
@@ -26,7 +26,7 @@ def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, serv
     expect(page.locator("h1")).not_to_have_text(first)
     page.keyboard.press("k")
     expect(page.locator("h1")).to_have_text(first)
-    page.locator(".known a").first.click()
+    page.locator(".facts a").first.click()
     expect(page.get_by_role("heading", name="Hardest images")).to_be_visible()
     for _ in range(4):
         page.go_back()
@@ -36,13 +36,13 @@ def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, serv
     expect(page.get_by_label("Labels")).to_have_value("multi@1")
 
 
-def test_filters_by_form_and_by_taking_them_away(server, page_of):
+def test_filters_are_set_by_form_and_removed_by_chip(server, page_of):
     page = page_of(server, "Rita")
     page.goto("/explore/images?set=digits")
     page.get_by_label("Model", exact=True).fill("gamma")
-    page.get_by_label("Its answer is").first.select_option("wrong")
+    page.get_by_label("Its prediction is").first.select_option("wrong")
     page.get_by_label("Another model").fill("alpha")
-    page.get_by_label("Its answer is").nth(1).select_option("right")
+    page.get_by_label("Its prediction is").nth(1).select_option("right")
     page.get_by_label("Another model").press("Enter")
     expect(page).to_have_url(re.compile(r"\?set=digits&model=gamma&outcome=wrong&other=alpha&other_outcome=right$"))
     both = int(page.locator("#count").inner_text().split()[0])
@@ -51,7 +51,7 @@ def test_filters_by_form_and_by_taking_them_away(server, page_of):
     assert int(page.locator("#count").inner_text().split()[0]) >= both
 
 
-def test_a_image_is_enlarged_by_keyboard(server, page_of):
+def test_image_is_zoomed_by_keyboard(server, page_of):
     page = page_of(server, "Rita")
     page.goto("/explore/image?set=digits&image=3")
     expect(page.locator("#image.tiny")).to_have_count(1)
@@ -67,7 +67,7 @@ PAGES = (
 )  # fmt: skip
 
 
-def test_pages_are_legible_and_fit_a_phone(server, page_of):
+def test_explore_pages_are_legible_and_fit_a_phone(server, page_of):
     page = page_of(server, "Rita", width=360)
     for address in PAGES:
         page.goto(address)
@@ -75,7 +75,7 @@ def test_pages_are_legible_and_fit_a_phone(server, page_of):
         assert faint_texts(page) == [], address
 
 
-def test_marks_of_the_plot_lead_to_images(server, page_of):
+def test_plot_points_link_to_images(server, page_of):
     page = page_of(server, "Rita")
     page.goto("/explore?set=digits&models=gamma")
     page.locator(".mark circle").first.click()

@@ -1,11 +1,11 @@
-"""The table of models: the numbers of a grade, in the order of the address, and plots of two of them."""
+"""The table of models: the numbers of a grade, sorting and filters by URL, and plots of two accuracies."""
 
 import re
 from urllib.parse import quote
 
 import numpy as np
 import pytest
-from reading_pages import seen
+from page_reader import parse_page
 
 from regrade.app.explore.choice import Choice
 
@@ -26,36 +26,36 @@ def sliced(workspace, tmp_path):
     target = workspace.store.test_set("digits")
     (tmp_path / "thirds.csv").write_text(
         "image,third\n"
-        + "".join(f"{one},{'yes' if place % 3 == 0 else 'no'}\n" for place, one in enumerate(target.ids))
+        + "".join(f"{example},{'yes' if place % 3 == 0 else 'no'}\n" for place, example in enumerate(target.ids))
     )
     workspace.import_slices(tmp_path / "thirds.csv", test_set="digits", name="third")
     return workspace
 
 
-def test_the_table_shows_the_grade(workspace, visitor):
-    page = seen(visitor("Rita").get("/explore", params={"set": "digits", "labels": "multi"}))
-    found = workspace.grade("digits", labels="multi")
-    for row in found.rows:
+def test_table_shows_the_grade(workspace, visitor):
+    page = parse_page(visitor("Rita").get("/explore", params={"set": "digits", "labels": "multi"}))
+    grade = workspace.grade("digits", labels="multi")
+    for row in grade.rows:
         shown = page.row(row.model)
         assert percent(row.top1) in shown
         assert percent(row.top5) in shown
         assert shown.count(percent(row.multilabel)) >= 1
         assert str(row.novel) in shown
-    assert [row[0] for row in page.rows[1:]] == [row.model for row in found.rows]
+    assert [row[0] for row in page.rows[1:]] == [row.model for row in grade.rows]
 
 
-def test_a_slice_is_graded_alone(sliced, visitor):
-    page = seen(visitor("Rita").get("/explore", params={"set": "digits", "slice": SLICE}))
-    found = {row.model: row for row in sliced.grade("digits", slices=[SLICE]).rows if row.slice == SLICE}
-    assert {name: page.row(name)[2] for name in found} == {name: percent(row.top1) for name, row in found.items()}
+def test_table_shows_the_grade_of_a_slice(sliced, visitor):
+    page = parse_page(visitor("Rita").get("/explore", params={"set": "digits", "slice": SLICE}))
+    graded = {row.model: row for row in sliced.grade("digits", slices=[SLICE]).rows if row.slice == SLICE}
+    assert {name: page.row(name)[2] for name in graded} == {name: percent(row.top1) for name, row in graded.items()}
     assert page.row("alpha")[-1] == "20"
 
 
 @pytest.mark.parametrize("labels", ["", "multi@1"])
 @pytest.mark.parametrize("slice_name", ["", SLICE])
-def test_as_many_images_as_a_number_says(sliced, visitor, labels, slice_name):
+def test_links_list_as_many_images_as_the_number_says(sliced, visitor, labels, slice_name):
     rita = visitor("Rita")
-    page = seen(rita.get("/explore", params={"set": "digits", "labels": labels, "slice": slice_name}))
+    page = parse_page(rita.get("/explore", params={"set": "digits", "labels": labels, "slice": slice_name}))
     grade = {
         row.model: row
         for row in sliced.grade("digits", labels=labels or None, slices=[slice_name] if slice_name else []).rows
@@ -63,24 +63,24 @@ def test_as_many_images_as_a_number_says(sliced, visitor, labels, slice_name):
     }
     for name, row in grade.items():
         number = next(place for place, title in enumerate(page.rows[0]) if title.startswith("wrong"))
-        wrong = seen(rita.get(page.to("/explore/images", model=name, outcome="wrong", labels=labels)[-1]))
+        wrong = parse_page(rita.get(page.to("/explore/images", model=name, outcome="wrong", labels=labels)[-1]))
         assert number_of(wrong) == int(page.row(name)[number])
-        by_own_label = seen(rita.get(page.to("/explore/images", model=name, outcome="wrong", labels="")[0]))
+        by_own_label = parse_page(rita.get(page.to("/explore/images", model=name, outcome="wrong", labels="")[0]))
         assert number_of(by_own_label) == round(row.top1.n * (1 - row.top1.value))
-        out_of_five = seen(rita.get(page.to("/explore/images", model=name, outcome="not-in-five")[0]))
+        out_of_five = parse_page(rita.get(page.to("/explore/images", model=name, outcome="not-in-five")[0]))
         assert number_of(out_of_five) == round(row.top5.n * (1 - row.top5.value))
         if labels:
-            novel = seen(rita.get(page.to("/explore/images", model=name, outcome="novel")[-1]))
+            novel = parse_page(rita.get(page.to("/explore/images", model=name, outcome="novel")[-1]))
             assert number_of(novel) == row.novel
-            missed = seen(rita.get(page.to("/explore/images", model=name, outcome="missed")[0]))
+            missed = parse_page(rita.get(page.to("/explore/images", model=name, outcome="missed")[0]))
             assert number_of(missed) == round(row.multilabel.n * (1 - row.multilabel.value))
 
 
-def test_the_address_says_the_order_and_which_models(visitor):
+def test_table_is_sorted_and_filtered_by_the_url(visitor):
     rita = visitor("Rita")
 
     def names(**query):
-        return [row[0] for row in seen(rita.get("/explore", params={"set": "digits", **query})).rows[1:]]
+        return [row[0] for row in parse_page(rita.get("/explore", params={"set": "digits", **query})).rows[1:]]
 
     assert names(sort="model") == ["alpha", "beta", "gamma"]
     assert names(sort="-model") == ["gamma", "beta", "alpha"]
@@ -88,11 +88,11 @@ def test_the_address_says_the_order_and_which_models(visitor):
     assert names(sort="wrong") == names(sort="-top1")
     assert names(models="a", sort="model") == ["alpha", "beta", "gamma"]
     assert names(models="ALP, gam", sort="model") == ["alpha", "gamma"]
-    assert names(models="delta") == ["No model is called so."]
+    assert names(models="delta") == ["No model matches this filter."]
     assert rita.get("/explore", params={"set": "digits", "sort": "size"}).status_code == 404
 
 
-def test_a_form_leads_to_a_short_address_and_leaves_other_sets_filters_behind(visitor):
+def test_form_redirects_to_a_short_url_without_filters_of_other_sets(visitor):
     rita = visitor("Rita")
     sent = rita.get("/explore?was=digits&set=digits&labels=multi%401&slice=&models=")
     assert (sent.status_code, sent.headers["location"]) == (303, "/explore?set=digits&labels=multi%401")
@@ -100,22 +100,22 @@ def test_a_form_leads_to_a_short_address_and_leaves_other_sets_filters_behind(vi
     assert sent.headers["location"] == "/explore?set=reference&models=al"
 
 
-def test_new_predictions_and_labels_are_there_without_a_restart(workspace, visitor, tmp_path):
+def test_new_predictions_and_labels_appear_without_a_restart(workspace, visitor, tmp_path):
     rita = visitor("Rita")
     assert "delta" not in rita.get("/explore?set=digits").text
     target = workspace.store.test_set("digits")
     workspace.add_predictions("delta", np.eye(10)[target.labels], test_set="digits")
-    assert "100.0" in seen(rita.get("/explore?set=digits")).row("delta")[2]
+    assert "100.0" in parse_page(rita.get("/explore?set=digits")).row("delta")[2]
     ids = [target.class_space.ids[(label + 1) % 10] for label in target.labels]
-    lines = [f"{one},{name}" for one, name in zip(target.ids, ids, strict=True)]
+    lines = [f"{example},{class_id}" for example, class_id in zip(target.ids, ids, strict=True)]
     (tmp_path / "next.csv").write_text("image,class\n" + "\n".join(lines) + "\n")
     workspace.import_labels(tmp_path / "next.csv", test_set="digits", name="multi", new_version=True)
-    newest = seen(rita.get("/explore?set=digits&labels=multi"))
+    newest = parse_page(rita.get("/explore?set=digits&labels=multi"))
     assert "multi@2" in newest.text
     assert newest.row("delta")[5].startswith("0.0")
 
 
-def test_verdicts_on_what_is_novel_are_there_without_a_restart(workspace, visitor, tmp_path):
+def test_new_reviews_appear_without_a_restart(workspace, visitor, tmp_path):
     rita, before = visitor("Rita"), workspace.grade("digits", labels="multi").rows
     assert novel_counts(rita) == {row.model: row.novel for row in before}
     drawn = workspace.draw_review("digits", labels="multi", size=5)
@@ -130,29 +130,29 @@ def test_verdicts_on_what_is_novel_are_there_without_a_restart(workspace, visito
 
 
 def novel_counts(visitor):
-    page = seen(visitor.get("/explore?set=digits&labels=multi"))
+    page = parse_page(visitor.get("/explore?set=digits&labels=multi"))
     column = next(place for place, title in enumerate(page.rows[0]) if title.startswith("novel"))
     return {row[0]: int(row[column]) for row in page.rows[1:]}
 
 
-def test_a_set_without_predictions_or_labels_says_so(workspace, visitor, tmp_path):
+def test_pages_explain_missing_predictions_and_labels(workspace, visitor, tmp_path):
     rita = visitor("Rita")
-    assert "No model has predictions on reference yet" in seen(rita.get("/explore?set=reference")).text
+    assert "No model has predictions on reference yet" in parse_page(rita.get("/explore?set=reference")).text
     (tmp_path / "bare.csv").write_text("image\n" + "".join(f"bare-{n}\n" for n in range(5)))
     workspace.add_test_set("bare", tmp_path / "bare.csv", classes="digits")
     workspace.add_predictions("alpha", np.eye(10)[:5], test_set="bare")
-    page = seen(rita.get("/explore?set=bare"))
+    page = parse_page(rita.get("/explore?set=bare"))
     assert page.row("alpha")[-1] == "0"
-    grid = seen(rita.get("/explore/images?set=bare&model=alpha"))
+    grid = parse_page(rita.get("/explore/images?set=bare&model=alpha"))
     assert "bare-3" in grid.text
     assert grid.images == []
     for outcome in ("wrong", "right", "not-in-five"):
-        assert "0 images of 5" in seen(rita.get(f"/explore/images?set=bare&model=alpha&outcome={outcome}")).text
-    assert "none of its own" in seen(rita.get("/explore/image?set=bare&image=3")).text
-    assert "No image of it is scored" in seen(rita.get("/explore/class?set=bare&class=3")).text
+        assert "0 images of 5" in parse_page(rita.get(f"/explore/images?set=bare&model=alpha&outcome={outcome}")).text
+    assert "Labelnone" in parse_page(rita.get("/explore/image?set=bare&image=3")).text
+    assert "No image of this class is scored" in parse_page(rita.get("/explore/class?set=bare&class=3")).text
 
 
-def test_an_empty_workspace_says_what_to_do(tmp_path):
+def test_empty_workspace_page_says_what_to_do(tmp_path):
     from fastapi.testclient import TestClient
 
     import regrade
@@ -165,13 +165,13 @@ def test_an_empty_workspace_says_what_to_do(tmp_path):
     client = TestClient(create_app(workspace, local=True))
     sessions = Sessions(Accounts(workspace.ledger.engine))
     client.cookies.set(sessions.cookie_name, sessions.cookie_for(owner))
-    assert "regrade testsets add" in seen(client.get("/explore")).text
+    assert "regrade testsets add" in parse_page(client.get("/explore")).text
     assert client.get("/explore/images").status_code == 404
 
 
-def test_a_plot_has_a_mark_for_every_model_with_both(visitor):
+def test_plot_has_a_point_for_every_model_with_both_accuracies(visitor):
     rita = visitor("Rita")
-    page = seen(rita.get("/explore?set=digits&labels=multi"))
+    page = parse_page(rita.get("/explore?set=digits&labels=multi"))
     assert page.html.count('class="mark"') == 3
     two = rita.get("/explore", params={"set": "digits", "x": "top1:digits:", "y": "top5:digits:"})
     assert two.text.count('class="mark"') == 3
@@ -182,7 +182,7 @@ def test_a_plot_has_a_mark_for_every_model_with_both(visitor):
     assert bad.status_code == 400
 
 
-def test_labelers_see_nothing_of_it(visitor):
+def test_explore_refuses_labelers(visitor):
     for path in ("/explore", "/explore/images", "/explore/image?image=1", "/explore/class?class=1"):
         assert visitor("Leo").get(path).status_code == 403, path
         assert visitor().get(path).status_code == 303, path
@@ -196,14 +196,14 @@ def test_labelers_see_nothing_of_it(visitor):
      "/explore/images?set=digits&labels=none", "/explore/images?set=digits&outcome=none", "/explore/class?set=digits",
      "/explore/images?set=digits&slice=none", "/explore/images?set=digits&order=none"],
 )  # fmt: skip
-def test_what_is_not_there_is_one_line(visitor, address):
-    found = visitor("Rita").get(address)
-    assert found.status_code == 404
-    assert "unknown" in found.text
-    assert "Traceback" not in found.text
+def test_unknown_names_are_404_with_one_line(visitor, address):
+    response = visitor("Rita").get(address)
+    assert response.status_code == 404
+    assert "unknown" in response.text
+    assert "Traceback" not in response.text
 
 
-def test_an_address_survives_every_letter():
+def test_choice_url_escapes_every_character():
     name = "a/b?c#d%e&f=g <h> 'i' \"j\" +k é 数"
     address = Choice(set=name).images(model=name, outcome="wrong")
     assert quote(name, safe="") in address

@@ -1,9 +1,9 @@
-"""The guide in a real browser: writing, two people at once, history, and text that would like to run."""
+"""The guide in a real browser: editing, concurrent edits, history, and hostile text."""
 
 import pytest
-from desk import faint_texts
 from hostile_markdown import HOSTILE
 from playwright.sync_api import expect
+from work_page import faint_texts
 
 from regrade.ledger import Guide, GuideText
 
@@ -17,17 +17,17 @@ def guide(workspace):
 
 @pytest.fixture
 def entry(workspace, guide):
-    said = GuideText("Two bows, **open** to the left.", ("two bows",), (), ("8",))
-    return guide.write("digits", "3", said, workspace.ledger.person("Rita"), replaces=None)
+    text = GuideText("Two bows, **open** to the left.", ("two bows",), (), ("8",))
+    return guide.write("digits", "3", text, workspace.ledger.person("Rita"), replaces=None)
 
 
-def test_a_reviewer_writes_an_entry_and_a_labeler_reads_it(workspace, guide, server, page_of):
+def test_reviewer_writes_an_entry_and_labeler_reads_it(workspace, guide, server, page_of):
     page = page_of(server, "Rita")
     page.goto("/guide")
     page.locator("#search").fill("3")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Write the entry").click()
-    page.get_by_label("What tells it apart").fill("two bows\nopen to the left")
+    page.get_by_label("Distinguishing traits").fill("two bows\nopen to the left")
     page.locator("#text").fill("Has **no** loop.\n\n- like an E\n- mirrored")
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#previewed strong")).to_have_text("no")
@@ -37,10 +37,10 @@ def test_a_reviewer_writes_an_entry_and_a_labeler_reads_it(workspace, guide, ser
     page.get_by_label("Examples").fill(f"reference/{workspace.store.test_set('reference').ids[3]}")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="3", exact=True)).to_be_visible()
-    said = guide.entry("digits", "3").content
-    assert said.traits == ("two bows", "open to the left")
-    assert said.alike == ("8",)
-    assert said.examples == (("reference", workspace.store.test_set("reference").ids[3]),)
+    saved = guide.entry("digits", "3").said
+    assert saved.traits == ("two bows", "open to the left")
+    assert saved.alike == ("8",)
+    assert saved.examples == (("reference", workspace.store.test_set("reference").ids[3]),)
     reader = page_of(server, "Leo")
     reader.goto("/guide")
     reader.get_by_role("link", name="3", exact=True).click()
@@ -51,27 +51,27 @@ def test_a_reviewer_writes_an_entry_and_a_labeler_reads_it(workspace, guide, ser
     expect(reader.get_by_role("link", name="Edit")).to_have_count(0)
 
 
-def test_of_two_who_edit_at_once_both_keep_their_words(guide, entry, server, page_of):
+def test_concurrent_edits_lose_no_text(guide, entry, server, page_of):
     rita, rob = page_of(server, "Rita"), page_of(server, "Rob")
     for page, text in ((rita, "Rita's words"), (rob, "Rob's words")):
         page.goto(f"{THREE}/edit")
         page.locator("#text").fill(text)
-        page.get_by_label("Why").fill(f"so says {text}")
+        page.get_by_label("Reason for the change").fill(f"so says {text}")
     for page in (rita, rob):
         page.get_by_role("button", name="Save").click()
-    expect(rob.get_by_role("heading", name="Rita has changed this entry meanwhile")).to_be_visible()
+    expect(rob.get_by_role("heading", name="Rita changed this entry meanwhile")).to_be_visible()
     expect(rob.locator("pre.theirs")).to_have_text("Rita's words")
     expect(rob.locator("#text")).to_have_value("Rob's words")
-    expect(rob.get_by_label("Why")).to_have_value("so says Rob's words")
-    assert guide.entry("digits", "3").content.text == "Rita's words"
+    expect(rob.get_by_label("Reason for the change")).to_have_value("so says Rob's words")
+    assert guide.entry("digits", "3").said.text == "Rita's words"
     rob.locator("#text").fill("Both their words")
     rob.get_by_role("button", name="Save").click()
     expect(rob.locator(".prose")).to_have_text("Both their words")
-    texts = [one.content.text for one in guide.history("digits", "3")]
-    assert texts == ["Both their words", "Rita's words", entry.content.text]
+    texts = [revision.said.text for revision in guide.history("digits", "3")]
+    assert texts == ["Both their words", "Rita's words", entry.said.text]
 
 
-def test_history_tells_what_changed_and_restores_by_a_new_entry(workspace, guide, entry, server, page_of):
+def test_history_shows_changes_and_restores_a_revision(workspace, guide, entry, server, page_of):
     rob = workspace.ledger.person("Rob")
     guide.write("digits", "3", GuideText("Two bows, closed."), rob, replaces=entry.id, why="a slip")
     page = page_of(server, "Rita")
@@ -82,27 +82,27 @@ def test_history_tells_what_changed_and_restores_by_a_new_entry(workspace, guide
     expect(newest).to_contain_text("a slip")
     expect(newest.locator("ins").first).to_have_text("closed.")
     expect(newest.locator("del").filter(has_text="**open**")).to_have_count(1)
-    page.get_by_role("button", name="Restore this one").click()
+    page.get_by_role("button", name="Restore this revision").click()
     expect(page.locator(".edits li")).to_have_count(3)
-    found = guide.history("digits", "3")
-    assert found[0].content == entry.content
-    assert (found[0].by, found[0].replaces) == ("Rita", found[1].id)
-    assert found[0].why.startswith("as Rita had it on")
+    revisions = guide.history("digits", "3")
+    assert revisions[0].said == entry.said
+    assert (revisions[0].by, revisions[0].replaces) == ("Rita", revisions[1].id)
+    assert revisions[0].why.startswith("as Rita had it on")
 
 
-def test_text_that_would_like_to_run_does_not(workspace, guide, server, page_of):
+def test_hostile_text_does_not_run(workspace, guide, server, page_of):
     everything = "\n\n".join(HOSTILE)
-    said = GuideText(everything, HOSTILE[:3], (), ())
-    first = guide.write("digits", "3", said, workspace.ledger.person("Rita"), replaces=None)
-    changed = GuideText(f"{everything}\n\nmore", said.traits, (), ())
+    text = GuideText(everything, HOSTILE[:3], (), ())
+    first = guide.write("digits", "3", text, workspace.ledger.person("Rita"), replaces=None)
+    changed = GuideText(f"{everything}\n\nmore", text.traits, (), ())
     guide.write("digits", "3", changed, workspace.ledger.person("Rita"), replaces=first.id, why=HOSTILE[0])
     workspace.queue_labels("digits", size=5, name="exam")
     queue = workspace.ledger.queue("exam")
     page = page_of(server, "Rita")
-    said_aloud, elsewhere = [], []
-    page.on("dialog", lambda dialog: (said_aloud.append(dialog.message), dialog.dismiss()))
-    page.on("console", lambda message: said_aloud.append(message.text))
-    page.on("request", lambda request: elsewhere.append(request.url))
+    messages, requested = [], []
+    page.on("dialog", lambda dialog: (messages.append(dialog.message), dialog.dismiss()))
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("request", lambda request: requested.append(request.url))
     for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", f"/label/{queue.id}"):
         page.goto(address)
         if address.endswith("/edit"):
@@ -113,17 +113,26 @@ def test_text_that_would_like_to_run_does_not(workspace, guide, server, page_of)
             expect(page.locator("#sides .prose")).to_contain_text("more")
         page.wait_for_load_state("networkidle")
         main = page.locator("main")
-        for made in ("script", "iframe", "svg", "style", "img[src^='http']", "img[src='x']", "[onerror]", "[onload]"):
-            assert main.locator(made).count() == 0, (address, made)
-        links = main.locator("a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
-        assert all(one is None or one.startswith(("/guide", "/images", "/", "https://example.org")) for one in links)
-        assert not [one for one in links if one and (one.startswith("//") or one == "/team")]
-    assert said_aloud == []
-    assert all(one.startswith(server.address) for one in elsewhere)
+        for selector in (
+            "script",
+            "iframe",
+            "svg",
+            "style",
+            "img[src^='http']",
+            "img[src='x']",
+            "[onerror]",
+            "[onload]",
+        ):
+            assert main.locator(selector).count() == 0, (address, selector)
+        links = main.locator("a").evaluate_all("all => all.map((link) => link.getAttribute('href'))")
+        assert all(link is None or link.startswith(("/guide", "/images", "/", "https://example.org")) for link in links)
+        assert not [link for link in links if link and (link.startswith("//") or link == "/team")]
+    assert messages == []
+    assert all(url.startswith(server.address) for url in requested)
 
 
-def test_the_browser_builds_formatted_text_from_harmless_parts_only(server, page_of):
-    """Whatever the server sent: a second lock on the same door."""
+def test_browser_rebuilds_html_from_allowed_elements(server, page_of):
+    """Defense in depth: the browser filters the server's HTML again."""
     page = page_of(server, "Rita")
     page.goto("/guide")
     html = (
@@ -132,9 +141,9 @@ def test_the_browser_builds_formatted_text_from_harmless_parts_only(server, page
     )
     built = page.evaluate(
         """async (html) => {
-          const { formatted } = await import("/static/guide_block.js");
+          const { safeNodes } = await import("/static/guide_block.js");
           const place = document.createElement("div");
-          place.append(...formatted(html));
+          place.append(...safeNodes(html));
           return place.innerHTML;
         }""",
         html,
@@ -143,7 +152,7 @@ def test_the_browser_builds_formatted_text_from_harmless_parts_only(server, page
     assert built == f"<p>aalert(1)</p><a>b</a>{link}"
 
 
-def test_judging_shows_the_entry(judge_queue, workspace, guide, server, page_of):
+def test_judge_page_shows_the_guide_entry(judge_queue, workspace, guide, server, page_of):
     rita = workspace.ledger.person("Rita")
     for number in range(10):
         guide.write("digits", str(number), GuideText("Look **closely**."), rita, replaces=None)

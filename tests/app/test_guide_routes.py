@@ -1,4 +1,4 @@
-"""The guide's routes: who may write, what labelers are shown, and bad input."""
+"""The guide's routes: access, what labelers see, and invalid input."""
 
 from html import escape
 from urllib.parse import quote
@@ -16,12 +16,12 @@ def guide(workspace):
     return Guide(workspace.ledger.engine)
 
 
-def written(workspace, guide, **parts):
+def write_entry(workspace, guide, **parts):
     return guide.write("digits", "3", GuideText(**parts), workspace.ledger.person("Rita"), replaces=None)
 
 
-def test_labelers_read_and_do_not_write(workspace, guide, visitor):
-    entry = written(workspace, guide, text="Two bows.")
+def test_labelers_read_but_cannot_write(workspace, guide, visitor):
+    entry = write_entry(workspace, guide, text="Two bows.")
     leo = visitor("Leo")
     assert leo.get("/guide").status_code == leo.get(THREE).status_code == leo.get(f"{THREE}/history").status_code == 200
     assert leo.get(f"{THREE}/edit").status_code == 403
@@ -31,14 +31,14 @@ def test_labelers_read_and_do_not_write(workspace, guide, visitor):
     assert guide.history("digits", "3") == (entry,)
 
 
-def test_who_is_not_signed_in_sees_nothing(visitor):
+def test_guide_needs_a_session(visitor):
     stranger = visitor()
     for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", "/guide/none/3"):
         assert stranger.get(address).headers["location"].startswith("/sign-in?next=/guide")
     assert stranger.get("/api/guide/digits/3").status_code == 401
 
 
-def test_a_write_without_its_token_is_refused(guide, visitor):
+def test_write_without_its_token_is_refused(guide, visitor):
     rita = visitor("Rita")
     assert rita.post(f"{THREE}/edit", data={"text": "x"}).status_code == 403
     assert rita.post("/api/guide/preview", json={"text": "x"}).status_code == 403
@@ -46,30 +46,30 @@ def test_a_write_without_its_token_is_refused(guide, visitor):
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ({"examples": "reference/none.png"}, "unknown image of reference"),
-        ({"examples": "nowhere"}, "a test set, a slash"),
+        ({"examples": "nowhere"}, "expected an example as TESTSET/IMAGE-ID"),
         ({"alike": "11"}, "unknown class id"),
         ({"text": "a\0b"}, "the guide keeps text"),
         ({"traits": "\n".join(map(str, range(101)))}, "at most 100 lines"),
     ],
 )
-def test_what_cannot_be_saved_stays_in_the_form(guide, visitor, typed, said):
+def test_invalid_entry_stays_in_the_form(guide, visitor, typed, message):
     answer = visitor("Rita").submit(f"{THREE}/edit", **{"text": "kept words", **typed})
     assert answer.status_code == 400
-    assert said in answer.text
+    assert message in answer.text
     assert "kept words" in answer.text or "text" in typed
     assert guide.entry("digits", "3") is None
 
 
 @pytest.mark.parametrize("replaces", ["x", "-1", "9" * 12])
-def test_a_revision_is_a_number(visitor, replaces):
+def test_revision_must_be_a_number(visitor, replaces):
     assert visitor("Rita").submit(f"{THREE}/edit", text="x", replaces=replaces).status_code == 422
 
 
-def test_a_change_needs_a_reason_and_nothing_is_lost(workspace, guide, visitor):
-    entry = written(workspace, guide, text="old")
+def test_change_without_a_reason_keeps_the_text(workspace, guide, visitor):
+    entry = write_entry(workspace, guide, text="old")
     answer = visitor("Rob").submit(f"{THREE}/edit", text="new words", replaces=str(entry.id))
     assert answer.status_code == 400
     assert "give a reason" in answer.text
@@ -77,11 +77,11 @@ def test_a_change_needs_a_reason_and_nothing_is_lost(workspace, guide, visitor):
     assert guide.entry("digits", "3") == entry
 
 
-def test_a_conflict_shows_both_and_can_be_settled(workspace, guide, visitor):
-    entry = written(workspace, guide, text="theirs & <ours>")
+def test_conflict_shows_both_versions_and_can_be_merged(workspace, guide, visitor):
+    entry = write_entry(workspace, guide, text="theirs & <ours>")
     answer = visitor("Rob").submit(f"{THREE}/edit", text="mine", replaces="")
     assert answer.status_code == 409
-    assert "Rita has changed this entry meanwhile" in answer.text
+    assert "Rita changed this entry meanwhile" in answer.text
     assert "theirs &amp; &lt;ours&gt;" in answer.text
     assert "mine" in answer.text
     assert f'name="replaces" value="{entry.id}"' in answer.text
@@ -89,8 +89,8 @@ def test_a_conflict_shows_both_and_can_be_settled(workspace, guide, visitor):
     assert (saved.status_code, saved.headers["location"]) == (303, THREE)
 
 
-def test_restoring_twice_or_too_late_is_told(workspace, guide, visitor):
-    entry = written(workspace, guide, text="old")
+def test_restoring_an_outdated_revision_is_refused(workspace, guide, visitor):
+    entry = write_entry(workspace, guide, text="old")
     newer = guide.write("digits", "3", GuideText("new"), workspace.ledger.person("Rob"), replaces=entry.id, why="x")
     rita = visitor("Rita")
     assert rita.submit(f"{THREE}/restore", revision=entry.id, replaces=newer.id).status_code == 303
@@ -100,14 +100,16 @@ def test_restoring_twice_or_too_late_is_told(workspace, guide, visitor):
 
 
 @pytest.mark.parametrize("address", ["/guide/digits/11", "/guide/none/3", "/guide?space=none", f"/guide/{'a' * 400}/3"])
-def test_an_unknown_class_is_not_here(visitor, address):
+def test_unknown_class_is_404(visitor, address):
     assert visitor("Leo").get(address).status_code == 404
     assert visitor("Leo").get(f"/api{address}").status_code == 404
 
 
-def test_no_example_of_an_examined_set_is_shown_with_its_class(workspace, guide, visitor):
+def test_examples_of_examined_sets_are_hidden(workspace, guide, visitor):
     sets = {name: workspace.store.test_set(name).ids for name in ("digits", "reference")}
-    written(workspace, guide, text="x", examples=(("digits", sets["digits"][0]), ("reference", sets["reference"][0])))
+    write_entry(
+        workspace, guide, text="x", examples=(("digits", sets["digits"][0]), ("reference", sets["reference"][0]))
+    )
     leo = visitor("Leo")
     assert len(leo.get("/api/guide/digits/3").json()["examples"]) == 2
     workspace.queue_labels("digits", size=5, mode="training", name="learn")
@@ -117,24 +119,24 @@ def test_no_example_of_an_examined_set_is_shown_with_its_class(workspace, guide,
     assert len(leo.get("/api/guide/digits/3").json()["examples"]) == 1
     assert leo.get(THREE).text.count('alt="Example of 3"') == 1
     assert "not shown to anyone" not in leo.get(THREE).text
-    assert "1 example of test sets that people are examined on" in visitor("Rita").get(THREE).text
+    assert "1 example from test sets with an examination" in visitor("Rita").get(THREE).text
     assert sets["digits"][0] not in leo.get(f"{THREE}/history").text
     assert sets["digits"][0] in visitor("Rita").get(f"{THREE}/history").text
 
 
-def test_the_queue_that_is_named_must_be_ones_own(judge_queue, visitor):
+def test_guide_api_rejects_queues_of_others(judge_queue, visitor):
     assert visitor("Leo").get(f"/api/guide/digits/3?queue={judge_queue.id}").status_code == 404
     assert visitor("Rita").get(f"/api/guide/digits/3?queue={judge_queue.id}").json()["written"] is False
 
 
-def test_look_alikes_come_with_their_named_distance(visitor):
+def test_similar_classes_are_listed_with_their_distance(visitor):
     text = visitor("Leo").get("/guide/imagenet-1k/n02113023").text
     assert "Distance in the hierarchy: max steps, all paths." in text
     assert "Cardigan (corgi)" in text
     assert " › dog › corgi" in text
 
 
-def test_an_entry_on_a_class_with_odd_letters(workspace, guide, visitor):
+def test_entries_accept_special_characters_in_class_names(workspace, guide, visitor):
     names = ("a b", "c&d", "é", "x/y", "50%?#")
     workspace.store.add_class_space(ClassSpace("odd space", names))
     rita = visitor("Rita")
@@ -142,4 +144,4 @@ def test_an_entry_on_a_class_with_odd_letters(workspace, guide, visitor):
         sent = rita.submit(f"/guide/odd%20space/{quote(name)}/edit", text=f"about {name}")
         assert sent.status_code == 303, sent.text
         assert f"about {escape(name)}" in rita.get(sent.headers["location"]).text
-    assert {one.class_id for one in guide.entries("odd space")} == set(names)
+    assert {entry.class_id for entry in guide.entries("odd space")} == set(names)

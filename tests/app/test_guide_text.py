@@ -1,4 +1,4 @@
-"""Hostile Markdown as text, and what changed between two texts."""
+"""Rendering of hostile Markdown, and word diffs."""
 
 import re
 
@@ -7,8 +7,8 @@ from hostile_markdown import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regrade.app.difference import difference
-from regrade.app.markdown import formatted
+from regrade.app.markdown import render_markdown
+from regrade.app.text_diff import word_diff
 
 ALLOWED = {
     "p", "ul", "ol", "li", "strong", "em", "s", "code", "pre", "blockquote", "h3", "h4", "h5", "h6", "hr", "br", "a",
@@ -17,8 +17,8 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_hostile_becomes_an_element_or_a_link(text):
-    html = formatted(text)
+def test_render_markdown_escapes_hostile_text(text):
+    html = render_markdown(text)
     for tag, attributes in re.findall(r"<([a-z0-9]+)((?:\s[^<>]*)?)/?>", html):
         assert tag in ALLOWED, html
         names = set(re.findall(r"([\w-]+)=\"[^\"]*\"", attributes))
@@ -26,8 +26,10 @@ def test_nothing_hostile_becomes_an_element_or_a_link(text):
     assert all(address.lower().startswith(("http://", "https://")) for address in re.findall(r'href="([^"]*)"', html))
 
 
-def test_what_is_meant_well_is_shown_well():
-    html = formatted("# Big\n\n**Bold** and [a link](https://example.org)\n\n- one\n- two\n\n|a|b|\n|-|-|\n|1|2|\n")
+def test_render_markdown_renders_common_markup():
+    html = render_markdown(
+        "# Big\n\n**Bold** and [a link](https://example.org)\n\n- one\n- two\n\n|a|b|\n|-|-|\n|1|2|\n"
+    )
     assert "<h3>Big</h3>" in html
     assert "<strong>Bold</strong>" in html
     assert '<a href="https://example.org" rel="noopener noreferrer nofollow" target="_blank">a link</a>' in html
@@ -36,15 +38,17 @@ def test_what_is_meant_well_is_shown_well():
 
 
 @given(st.text(alphabet="ab \n", max_size=60), st.text(alphabet="ab \n", max_size=60))
-def test_a_difference_holds_both_texts(before, after):
-    pieces = difference(before, after)
-    assert "".join(one.text for one in pieces if one.kind != "added") == before
-    assert "".join(one.text for one in pieces if one.kind != "removed") == after
-    assert all(one.text for one in pieces)
+def test_word_diff_contains_both_texts(before, after):
+    pieces = word_diff(before, after)
+    assert "".join(piece.text for piece in pieces if piece.kind != "added") == before
+    assert "".join(piece.text for piece in pieces if piece.kind != "removed") == after
+    assert all(piece.text for piece in pieces)
 
 
-def test_a_difference_is_told_by_words():
-    shown = [(one.kind, one.text) for one in difference("It has no tail.\nEars.\n", "It has a short tail.\nEars.\n")]
+def test_word_diff_compares_words():
+    shown = [
+        (piece.kind, piece.text) for piece in word_diff("It has no tail.\nEars.\n", "It has a short tail.\nEars.\n")
+    ]
     assert shown == [
         ("same", "It has "), ("removed", "no"), ("added", "a short"), ("same", " tail.\nEars.\n"),
     ]  # fmt: skip

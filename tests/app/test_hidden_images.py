@@ -1,4 +1,4 @@
-"""What stays hidden from someone who still has to answer: references, addresses, lists, the guide, other questions."""
+"""What is hidden from people who still have to answer: references, URLs, lists, the guide, other questions."""
 
 import itertools
 import re
@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 from judging import item_of, queue_of, vote
+from page_reader import parse_page
 from PIL import Image
-from reading_pages import seen
 
 from regrade.app import hidden_images
 from regrade.app.explore import selection
@@ -39,7 +39,7 @@ def addresses_of(app, test_set, positions):
 
 
 def label_queue(workspace, test_set, numbers, *, mode=Mode.EXAMINATION, name="asking", overlap=9):
-    """A queue as older ledgers have it: nothing is known of the images' contents."""
+    """A queue as in older ledgers, without the contents of its images."""
     queue = workspace.ledger.open_queue(name, Question.LABEL, test_set=test_set, mode=mode, overlap=overlap)
     ids = workspace.store.test_set(test_set).ids
     workspace.ledger.add_items(queue, [NewItem(ids[number]) for number in numbers])
@@ -56,13 +56,13 @@ def references(client, queue, label):
 
 
 class TestReferences:
-    """Images of class 3 of the reference set are asked about; other sets hold the same ones."""
+    """A queue asks about images of class 3 of the reference set; other sets contain the same images."""
 
     @pytest.mark.parametrize("mode", Mode)
     @pytest.mark.parametrize(
         "how", [{}, {"rename": "{}", "shrink": True}], ids=["copy under other names", "smaller under the same ids"]
     )
-    def test_references_hold_no_image_of_the_queue_from_another_set(self, app, workspace, visitor, tmp_path, mode, how):  # noqa: PLR0917
+    def test_references_exclude_images_of_the_queue_in_other_sets(self, app, workspace, visitor, tmp_path, mode, how):  # noqa: PLR0917
         threes = of_class(workspace, "reference", 3)
         copy = add_copy(workspace, tmp_path, "copy", threes, **how)
         queue = label_queue(workspace, "reference", threes[:4], mode=mode)
@@ -70,7 +70,7 @@ class TestReferences:
         assert shown & addresses_of(app, "copy", range(len(copy))) == addresses_of(app, "copy", range(4, len(copy)))
         assert shown >= addresses_of(app, "digits", of_class(workspace, "digits", 3))
 
-    def test_references_in_training_may_hold_what_one_has_answered(self, app, workspace, visitor, tmp_path):
+    def test_references_in_training_may_include_answered_images(self, app, workspace, visitor, tmp_path):
         threes = of_class(workspace, "reference", 3)
         add_copy(workspace, tmp_path, "copy", threes)
         queue = label_queue(workspace, "reference", threes[:2], mode=Mode.TRAINING)
@@ -82,7 +82,7 @@ class TestReferences:
         leo.write(f"/api/queues/{queue.id}/undo", key="hidden-undo-key", item=item)
         assert references(leo, queue, 3) & both == set()
 
-    def test_references_hold_examined_images_for_no_one(self, app, workspace, visitor, tmp_path, judge_queue):
+    def test_references_exclude_examined_images_for_everyone(self, app, workspace, visitor, tmp_path, judge_queue):
         threes = of_class(workspace, "reference", 3)
         add_copy(workspace, tmp_path, "copy", threes)
         exam = label_queue(workspace, "reference", threes[:2], overlap=1)
@@ -95,14 +95,14 @@ class TestReferences:
         assert references(visitor("Rita"), judge_queue, 3) == shown
         assert references(leo, exam, 3) & addresses_of(app, "copy", [0, 1]) == set()
 
-    def test_references_keep_images_whose_ids_are_alike_by_chance(self, app, workspace, visitor):
+    def test_references_keep_images_with_equal_ids_by_chance(self, app, workspace, visitor):
         """Both sets number their files from zero, and so share ids and nothing else."""
         queue = label_queue(workspace, "digits", range(60))
         assert references(visitor("Leo"), queue, 3) == addresses_of(
             app, "reference", of_class(workspace, "reference", 3)
         )
 
-    def test_guide_pages_hold_no_image_that_a_labeler_has_to_answer(self, app, workspace, visitor):
+    def test_guide_pages_exclude_images_the_labeler_has_to_answer(self, app, workspace, visitor):
         threes = of_class(workspace, "reference", 3)
         label_queue(workspace, "reference", threes[:3], mode=Mode.TRAINING)
         ids = workspace.store.test_set("reference").ids
@@ -113,7 +113,7 @@ class TestReferences:
             assert not [address for address in addresses_of(app, "reference", threes[:3]) if address in page]
             assert app.state.site.images.address("reference", threes[3]) in page
 
-    def test_contents_of_an_older_queue_are_read_once_and_kept(self, workspace, visitor):
+    def test_contents_of_an_older_queue_are_read_once_and_stored(self, workspace, visitor):
         queue = label_queue(workspace, "reference", [0, 1])
         assert {image.content for image in item_images(workspace.ledger.engine, queue.id)} == {None}
         references(visitor("Leo"), queue, 3)
@@ -122,7 +122,7 @@ class TestReferences:
 
 
 class TestAddresses:
-    def test_image_address_in_a_queue_is_neither_explores_nor_another_queues(self, app, workspace, visitor):
+    def test_image_url_differs_between_queues_and_explore(self, app, workspace, visitor):
         first, second = (label_queue(workspace, "reference", [5], name=name) for name in ("one", "two"))
         leo = visitor("Leo")
         shown = [leo.get(f"/api/queues/{queue.id}/next").json()["item"]["image"] for queue in (first, second)]
@@ -133,7 +133,7 @@ class TestAddresses:
         assert images[0].content == images[1].content
         assert "immutable" in images[0].headers["cache-control"]
 
-    def test_image_address_in_a_queue_is_for_those_who_may_work_on_it(self, app, workspace, visitor):
+    def test_image_url_of_a_queue_needs_access_to_the_queue(self, app, workspace, visitor):
         queue = label_queue(workspace, "reference", [5])
         address = app.state.site.images.address_in_queue("reference", 5, queue.id)
         workspace.ledger.assign(queue, [workspace.ledger.person("Leo")])
@@ -142,15 +142,15 @@ class TestAddresses:
         assert visitor("Rita").get(address).status_code == 404
         assert visitor().get(address).status_code == 401
 
-    def test_image_address_opens_nothing_elsewhere(self, app, workspace, visitor):
+    def test_image_url_is_invalid_in_another_queue(self, app, workspace, visitor):
         first, second = (label_queue(workspace, "reference", [5], name=name) for name in ("one", "two"))
         images, leo = app.state.site.images, visitor("Leo")
-        word = images.address_in_queue("reference", 5, first.id).rpartition("/")[2]
+        opaque_id = images.address_in_queue("reference", 5, first.id).rpartition("/")[2]
         plain = images.address("reference", 5).rpartition("/")[2]
-        for address in (f"/images/{word}", f"/images/{second.id}/{word}", f"/images/{first.id}/{plain}"):
+        for address in (f"/images/{opaque_id}", f"/images/{second.id}/{opaque_id}", f"/images/{first.id}/{plain}"):
             assert leo.get(address).status_code == 404
 
-    def test_next_image_has_its_address_before_and_after_it_is_fetched_ahead(self, workspace, visitor):
+    def test_next_image_keeps_its_url_when_prefetched(self, workspace, visitor):
         queue = label_queue(workspace, "reference", range(6))
         leo = visitor("Leo")
         current = leo.get(f"/api/queues/{queue.id}/next").json()["item"]
@@ -159,11 +159,11 @@ class TestAddresses:
         assert leo.get(f"/api/queues/{queue.id}/next").json()["item"] == ahead
 
     @pytest.mark.parametrize("place", ["/panel/{queue}", "/panel/{queue}/{item}"])
-    def test_panel_shows_images_by_the_address_of_its_queue(self, app, workspace, visitor, judge_queue, place):
+    def test_panel_shows_images_by_the_url_of_its_queue(self, app, workspace, visitor, judge_queue, place):
         target = workspace.store.test_set("digits")
         pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
-        for name, given in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
-            vote(workspace.ledger, judge_queue, workspace.ledger.person(name), pair, given)
+        for name, vote_answer in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
+            vote(workspace.ledger, judge_queue, workspace.ledger.person(name), pair, vote_answer)
         item = item_of(workspace.ledger, judge_queue, *pair)
         page = visitor("Rita").get(place.format(queue=judge_queue.id, item=item)).text
         assert app.state.site.images.address_in_queue("digits", 0, judge_queue.id) in page
@@ -177,24 +177,27 @@ def positions_in(links):
 
 def shown_images(client, **query):
     """The positions of the images that a page of Explore lists."""
-    page = seen(client.get("/explore/images", params={"set": "digits", **query}))
+    page = parse_page(client.get("/explore/images", params={"set": "digits", **query}))
     return positions_in(page.to("/explore/image"))
 
 
 class TestExplore:
-    def test_lists_leave_out_pending_images_and_say_how_many(self, visitor, judge_queue):
+    def test_lists_skip_pending_images_and_count_them(self, visitor, judge_queue):
         assert judge_queue.overlap == 3
         rita = visitor("Rita")
         assert shown_images(rita) == list(range(12, 60))
-        page = seen(rita.get("/explore/images?set=digits")).text
+        page = parse_page(rita.get("/explore/images?set=digits")).text
         assert "48 images of 60" in page
         assert "12 images that you still have to answer are not shown." in page
-        assert "12 images that you still have to answer are counted here" in seen(rita.get("/explore?set=digits")).text
-        assert "still have to answer" not in seen(rita.get("/explore/images?set=reference")).text
+        assert (
+            "12 images that you still have to answer are included in these numbers"
+            in parse_page(rita.get("/explore?set=digits")).text
+        )
+        assert "still have to answer" not in parse_page(rita.get("/explore/images?set=reference")).text
 
     @pytest.mark.usefixtures("judge_queue")
     def test_hidden_images_are_counted_whatever_the_filters_are(self, workspace, visitor):
-        """A number by filter would tell which class a hidden image has."""
+        """A count that depends on filters would reveal the class of a hidden image."""
         rita, target = visitor("Rita"), workspace.store.test_set("digits")
         for query in ({"label": "3"}, {"label": "4"}, {"find": target.ids[0]}, {"model": "alpha", "outcome": "right"}):
             page = rita.get("/explore/images", params={"set": "digits", **query}).text
@@ -202,27 +205,27 @@ class TestExplore:
         assert [shown_images(rita, find=target.ids[0], label=str(label)) for label in range(10)] == [[]] * 10
 
     @pytest.mark.usefixtures("judge_queue")
-    def test_class_pages_do_not_even_count_pending_images(self, workspace, visitor):
+    def test_class_pages_do_not_count_pending_images(self, workspace, visitor):
         target = workspace.store.test_set("digits")
         top = {name: workspace.store.predictions(target, name).top1 for name in ("alpha", "beta", "gamma")}
         label = int(target.labels[11])
         visible = [number for number in range(12, 60) if target.labels[number] == label]
-        page = seen(visitor("Rita").get(f"/explore/class?set=digits&class={label}"))
+        page = parse_page(visitor("Rita").get(f"/explore/class?set=digits&class={label}"))
         assert 0 < len(visible) < (target.labels == label).sum()
         assert f"{len(visible)} image" in page.text
         for model, answers in top.items():
             missed = [number for number in visible if answers[number] != label]
             assert page.row(model)[3:] == [str(len(missed)), str(len(visible))]
         assert set(positions_in(page.to("/explore/image", set="digits"))) <= set(visible)
-        emptied = seen(visitor("Rita").get(f"/explore/class?set=digits&class={target.labels[0]}")).text
-        assert "0 images of digits" in emptied and "No image of it is scored" in emptied
+        emptied = parse_page(visitor("Rita").get(f"/explore/class?set=digits&class={target.labels[0]}")).text
+        assert "0 images of digits" in emptied and "No image of this class is scored" in emptied
 
     @pytest.mark.usefixtures("judge_queue")
     def test_images_before_and_after_are_never_pending(self, workspace, visitor):
         """The images are stored class by class, and the last pending one is of the class of the first visible one."""
         labels = workspace.store.test_set("digits").labels
         assert labels[11] == labels[12]
-        page = seen(visitor("Rita").get(f"/explore/image?set=digits&label={labels[12]}&image=12"))
+        page = parse_page(visitor("Rita").get(f"/explore/image?set=digits&label={labels[12]}&image=12"))
         assert not [address for text, address in page.links if text == "← previous"]
         assert [address for text, address in page.links if text == "next →"]
 
@@ -232,22 +235,22 @@ class TestExplore:
         neighbors = set()
         for number in range(12, 60):
             page = visitor("Rita").get(f"/explore/image?set=digits&image={number}").text
-            neighbors |= {int(near) for near in re.findall(r"image=(\d+)", page.partition("Looks like")[2])}
+            neighbors |= {int(near) for near in re.findall(r"image=(\d+)", page.partition("Similar images")[2])}
         assert neighbors and min(neighbors) >= 12
 
     def test_pending_image_page_names_the_queue_and_shows_nothing_else(self, workspace, visitor, judge_queue):
         target = workspace.store.test_set("digits")
         for query in ("image=0", f"id={target.ids[0]}", "image=0&model=alpha&outcome=right&near=alpha"):
             response = visitor("Rita").get(f"/explore/image?set=digits&{query}")
-            page = seen(response)
+            page = parse_page(response)
             assert "You are asked about this image in novel: it is shown once you have answered." in page.text
             assert page.to(f"/judge/{judge_queue.id}")
             assert page.images == [] and target.ids[0] not in response.text
 
-    def test_owner_sees_everything_once_a_queue_is_given_to_others(self, workspace, visitor, judge_queue):
+    def test_owner_sees_everything_once_a_queue_is_assigned_to_others(self, workspace, visitor, judge_queue):
         olga = visitor("Olga")
         assert shown_images(olga) == list(range(12, 60))
-        assert "hides nothing from you" in seen(olga.get("/explore/images?set=digits")).text
+        assert "hides nothing from you" in parse_page(olga.get("/explore/images?set=digits")).text
         workspace.ledger.assign(judge_queue, [workspace.ledger.person(name) for name in ("Rita", "Rob", "Rose")])
         assert shown_images(olga) == list(range(60))
         assert shown_images(visitor("Rita")) == list(range(12, 60))
@@ -278,16 +281,16 @@ class TestExplore:
             [workspace.ledger.person(name) for name in ("Rita", "Rob")],
         )
         vote(workspace.ledger, queue, people[0], pair, "wrong")
-        page = seen(visitor("Rita").get(address)).text
-        assert "it is shown once all have voted, so that no one can tell whose answer it is" in page
+        page = parse_page(visitor("Rita").get(address)).text
+        assert "it is shown once all have voted, so that the source of the answer stays unknown" in page
         assert "Ada" not in page and "alpha" not in page
         assert (
             "1 image that you or others still have to answer is not shown"
-            in seen(visitor("Rita").get("/explore/images?set=digits")).text
+            in parse_page(visitor("Rita").get("/explore/images?set=digits")).text
         )
         vote(workspace.ledger, queue, people[1], pair, "wrong")
         for name in ("Rita", "Rob", "Rose"):
-            assert "Ada" in seen(visitor(name).get(address)).text
+            assert "Ada" in parse_page(visitor(name).get(address)).text
 
 
 class TestCopies:
@@ -304,33 +307,33 @@ class TestCopies:
         """The numbers of the images on the pages of the list, and the count that the last page gives."""
         shown = []
         for number in range(1, pages + 1):
-            page = seen(client.get(f"/explore/images?set=copy&page={number}"))
+            page = parse_page(client.get(f"/explore/images?set=copy&page={number}"))
             shown += [copies.index(position) for position in positions_in(page.to("/explore/image"))]
         return set(shown), re.search(r"(\d+) images? of 15", page.text).group(1)
 
     def test_list_pages_are_full_and_their_counts_exact(self, visitor, copied, monkeypatch):
-        monkeypatch.setattr(selection, "PAGE", 4)
+        monkeypatch.setattr(selection, "PAGE_SIZE", 4)
         assert self.listed(visitor("Rita"), copied) == (set(range(10, 15)), "5")
 
-    def test_list_pages_hold_no_copy_even_where_looking_ends(self, visitor, copied, monkeypatch):
-        monkeypatch.setattr(selection, "PAGE", 4)
-        monkeypatch.setattr(hidden_images, "_PASSES", 1)
+    def test_list_pages_exclude_copies_beyond_the_pass_limit(self, visitor, copied, monkeypatch):
+        monkeypatch.setattr(selection, "PAGE_SIZE", 4)
+        monkeypatch.setattr(hidden_images, "_MAX_PASSES", 1)
         shown, _ = self.listed(visitor("Rita"), copied)
         assert shown <= set(range(10, 15))
 
-    def test_a_filter_that_leaves_one_copy_counts_none(self, workspace, visitor, copied):
+    def test_filter_matching_only_a_copy_counts_zero(self, workspace, visitor, copied):
         name = workspace.store.test_set("copy").ids[copied[3]]
         for label in range(10):
-            page = seen(visitor("Rita").get(f"/explore/images?set=copy&find={name}&label={label}"))
+            page = parse_page(visitor("Rita").get(f"/explore/images?set=copy&find={name}&label={label}"))
             assert "0 images of 15" in page.text
 
-    def test_copies_come_back_with_the_answer(self, workspace, visitor, copied):
+    def test_copies_are_shown_after_the_answer(self, workspace, visitor, copied):
         queue, ids = workspace.ledger.queue("asking"), workspace.store.test_set("reference").ids
         rita = visitor("Rita")
         address = f"/explore/image?set=copy&image={copied[3]}"
-        assert "Not shown yet" in seen(rita.get(address)).text
+        assert "Not shown yet" in parse_page(rita.get(address)).text
         answer(rita, queue, item_of(workspace.ledger, queue, ids[3]), "3")
-        assert "Not shown yet" not in seen(rita.get(address)).text
+        assert "Not shown yet" not in parse_page(rita.get(address)).text
 
 
 class TestOtherQuestions:
@@ -362,37 +365,37 @@ class TestOtherQuestions:
     ):
         copy = add_copy(workspace, tmp_path, "copy", [0])
         label_queue(workspace, "reference", [0], mode=mode)
-        asked = str((int(copy.labels[0]) + 1) % 10)
-        judged = queue_of(workspace.ledger, "judged", [(copy.ids[0], asked)], test_set="copy")
-        item = item_of(workspace.ledger, judged, copy.ids[0], asked)
+        class_id = str((int(copy.labels[0]) + 1) % 10)
+        judged = queue_of(workspace.ledger, "judged", [(copy.ids[0], class_id)], test_set="copy")
+        item = item_of(workspace.ledger, judged, copy.ids[0], class_id)
         rita = visitor("Rita")
         assert "withheld" in rita.get(f"/api/queues/{judged.id}/items/{item}").json()["item"]["labels"]
         assert rita.get(f"/panel/{judged.id}/{item}").status_code == 403
 
     @pytest.mark.parametrize("mode", list(Mode))
-    def test_training_tells_no_label_of_an_image_that_another_queue_asks_about(self, workspace, visitor, mode):
+    def test_training_withholds_labels_pending_in_another_queue(self, workspace, visitor, mode):
         training = label_queue(workspace, "digits", [0], mode=Mode.TRAINING)
         asking = label_queue(workspace, "digits", [0], mode=mode, name="asking too")
         rita, example = visitor("Rita"), workspace.store.test_set("digits").ids[0]
         item = item_of(workspace.ledger, training, example)
-        assert answer(rita, training, item, "3").json()["told"] == {"outcome": "withheld", "right": []}
+        assert answer(rita, training, item, "3").json()["feedback"] == {"outcome": "withheld", "right": []}
         answer(rita, asking, item_of(workspace.ledger, asking, example), "3")
         rita.write(f"/api/queues/{training.id}/undo", key=f"hidden-key-{next(_keys)}", item=item)
-        assert answer(rita, training, item, "3").json()["told"]["right"] != []
+        assert answer(rita, training, item, "3").json()["feedback"]["right"] != []
 
     def test_panel_refuses_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
         exam, judged, item, pair = both
-        for name, given in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
-            vote(workspace.ledger, judged, workspace.ledger.person(name), pair, given)
+        for name, vote_answer in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
+            vote(workspace.ledger, judged, workspace.ledger.person(name), pair, vote_answer)
         rita = visitor("Rita")
         for address in (f"/panel/{judged.id}/{item}", f"/api/panel/{judged.id}/{item}"):
             refused = rita.get(address)
             assert refused.status_code == 403
             assert "you still have to label this image in" in refused.text
-        assert not seen(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{item}")
+        assert not parse_page(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{item}")
         answer(rita, exam, item_of(workspace.ledger, exam, pair[0]), "3")
         assert rita.get(f"/panel/{judged.id}/{item}").status_code == 200
-        assert seen(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{item}")
+        assert parse_page(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{item}")
 
 
 class TestGuideExamples:
@@ -420,9 +423,8 @@ class TestGuideExamples:
         saved = Guide(workspace.ledger.engine).entry("digits", "3").content
         assert saved == GuideText("y", (), entry.content.examples)
 
-    def test_saving_unchanged_is_still_no_change(self, visitor, entry):
-        examples = entry.content.examples
-        shown = [f"digits/{example}" for _, example in examples if example != examples[1][1]]
+    def test_saving_unchanged_text_is_no_change(self, visitor, entry):
+        shown = [f"digits/{example}" for _, example in entry.said.examples if example != entry.said.examples[1][1]]
         form = {"examples": "\n".join(shown), "replaces": str(entry.id), "why": "nothing"}
         refused = visitor("Rita").submit(f"{self.THREE}/edit", text="x", **form)
         assert refused.status_code == 400 and "nothing has changed" in refused.text

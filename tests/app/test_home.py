@@ -1,8 +1,8 @@
-"""Home: how far people agree, without telling those who still vote what the others say."""
+"""Home: the agreement of people, computed without votes that are not revealed."""
 
 import pytest
-from desk import item_numbers
-from paneling import said
+from panel_votes import cast_votes
+from work_page import item_numbers
 
 from regrade.ledger import NewItem, Question
 
@@ -17,30 +17,30 @@ def items(workspace):
 
 
 def agreement(visitor, name="Rita"):
-    """What Home says of agreement."""
+    """The lines about agreement on the home page."""
     lines = [line.strip() for line in visitor(name).get("/").text.splitlines()]
     return [line for line in lines if line.startswith("<dt>Agreement")]
 
 
 def test_votes_that_are_not_revealed_do_not_count(workspace, items, visitor):
     for item in items:
-        said(workspace, item, Rob="correct", Rose="wrong")
+        cast_votes(workspace, item, Rob="correct", Rose="wrong")
     assert agreement(visitor) == []
     for item in items[:2]:
-        said(workspace, item, Rita="correct")
+        cast_votes(workspace, item, Rita="correct")
     (line,) = agreement(visitor)
-    assert "33" in line  # of the three pairs of people one agrees, on either image
-    said(workspace, items[2], Rita="correct")
+    assert "33" in line  # one of three pairs of people agrees, on both images
+    cast_votes(workspace, items[2], Rita="correct")
     workspace.ledger.take_back(items[2], workspace.ledger.person("Rita"), key="undo", why="a slip")
     assert "33" in agreement(visitor)[0]
 
 
 def test_agreement_follows_votes_that_change(workspace, items, visitor):
     for item in items[:2]:
-        said(workspace, item, Rob="correct", Rose="correct", Rita="correct")
+        cast_votes(workspace, item, Rob="correct", Rose="correct", Rita="correct")
     (before,) = agreement(visitor)
     assert "100" in before
-    said(workspace, items[2], Rob="wrong", Rose="correct")
+    cast_votes(workspace, items[2], Rob="wrong", Rose="correct")
     assert agreement(visitor) == [before]
-    said(workspace, items[2], Rita="correct")
+    cast_votes(workspace, items[2], Rita="correct")
     assert agreement(visitor) != [before]

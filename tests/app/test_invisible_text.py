@@ -1,10 +1,10 @@
 """Text without a visible character counts as empty: as a reason, a comment, a name and a password."""
 
 import pytest
-from desk import item_numbers
-from paneling import said
+from panel_votes import cast_votes
+from work_page import item_numbers
 
-from regrade.app.plain_text import is_visible
+from regrade.app.forms import is_visible
 from regrade.ledger import Guide, GuideText, Role
 
 INVISIBLE = {"zero width": "\u200b", "spaces": " \u00a0\u3000", "Hangul filler": "\u3164", "variation": "\ufe0f"}
@@ -20,18 +20,18 @@ def test_is_visible_needs_one_visible_character(text):
 
 
 @each_invisible
-def test_undo_takes_no_invisible_reason(workspace, judge_queue, visitor, text):
+def test_undo_rejects_an_invisible_reason(workspace, judge_queue, visitor, text):
     item = item_numbers(workspace, judge_queue)[0]
-    said(workspace, item, Rita="correct", Rob="correct", Rose="correct")
+    cast_votes(workspace, item, Rita="correct", Rob="correct", Rose="correct")
     form = {"item": item, "key": "invisible-reason", "why": text}
     reply = visitor("Rita").write(f"/api/queues/{judge_queue.id}/undo", **form)
     assert (reply.status_code, reply.json()["code"]) == (400, "reason needed")
 
 
 @each_invisible
-def test_panel_takes_no_invisible_comment_or_reason(workspace, judge_queue, visitor, text):
+def test_panel_rejects_invisible_comments_and_reasons(workspace, judge_queue, visitor, text):
     item = item_numbers(workspace, judge_queue)[0]
-    said(workspace, item, Rita="correct", Rob="correct", Rose="correct")
+    cast_votes(workspace, item, Rita="correct", Rob="correct", Rose="correct")
     rita, place = visitor("Rita"), f"/api/panel/{judge_queue.id}/{item}"
     assert rita.write(f"{place}/comments", text=text).status_code == 400
     assert rita.write(f"{place}/reopen", why=text).status_code == 400
@@ -39,7 +39,7 @@ def test_panel_takes_no_invisible_comment_or_reason(workspace, judge_queue, visi
 
 
 @each_invisible
-def test_guide_takes_no_invisible_reason(workspace, visitor, text):
+def test_guide_rejects_an_invisible_reason(workspace, visitor, text):
     guide = Guide(workspace.ledger.engine)
     entry = guide.write("digits", "3", GuideText("old"), workspace.ledger.person("Rita"), replaces=None)
     reply = visitor("Rob").submit("/guide/digits/3/edit", text="new words", replaces=str(entry.id), why=text)
@@ -49,21 +49,21 @@ def test_guide_takes_no_invisible_reason(workspace, visitor, text):
 
 
 @each_invisible
-def test_team_takes_no_invisible_name(workspace, visitor, text):
+def test_team_rejects_an_invisible_name(workspace, visitor, text):
     people = workspace.ledger.people()
     assert visitor("Olga").submit("/team/people", name=text, role="labeler").status_code in (400, 422)
     assert workspace.ledger.people() == people
 
 
 @each_invisible
-def test_join_takes_no_invisible_password(app, workspace, visitor, text):
+def test_join_rejects_an_invisible_password(app, workspace, visitor, text):
     word = app.state.site.accounts.invite(workspace.ledger.person("Rose"))
     reply = visitor().post(f"/join/{word}", data={"password": 12 * text, "again": 12 * text})
     assert reply.status_code == 400
-    assert "not only spaces" in reply.text
+    assert "at least one visible character" in reply.text
 
 
-def test_join_names_the_role_of_an_owner(app, workspace, visitor):
+def test_join_names_the_role(app, workspace, visitor):
     accounts = app.state.site.accounts
     word = accounts.invite(workspace.ledger.add_person("Ole", Role.OWNER))
     assert "as an owner." in visitor().get(f"/join/{word}").text

@@ -1,14 +1,14 @@
 """Judging in a real browser: by keyboard and mouse, with undo, reload, a lost connection and a killed server."""
 
 import pytest
-from desk import answered, answers, ready, saved
 from playwright.sync_api import expect
+from work_page import answered, answers, ready, saved
 
 from regrade.ledger import NewItem, Question, VoteContent
 
 
 @pytest.mark.usefixtures("judge_queue")
-def test_a_reviewer_judges_by_keyboard_and_mouse(workspace, server, page_of):
+def test_reviewer_judges_by_keyboard_and_mouse(workspace, server, page_of):
     page = page_of(server, "Rita")
     page.goto("/")
     page.get_by_role("link", name="Begin with novel").click()
@@ -20,59 +20,59 @@ def test_a_reviewer_judges_by_keyboard_and_mouse(workspace, server, page_of):
     page.get_by_role("button", name="Drawing").click()
     expect(page.locator("#count")).to_have_text("5")
     saved(page)
-    found = answers(workspace, "Rita")
-    assert sorted(found.values()) == ["correct", "problematic", "unclear", "wrong"]
+    votes = answers(workspace, "Rita")
+    assert sorted(votes.values()) == ["correct", "problematic", "unclear", "wrong"]
     reasons = {row["reason"] for row in workspace.ledger.rows() if row["kind"] == "vote"}
     assert reasons == {"", "drawing"}
 
 
-def test_undo_gives_the_image_back_and_nothing_is_overwritten(workspace, judge_queue, server, page_of):
+def test_undo_returns_the_image_and_keeps_the_history(workspace, judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
     ready(page)
-    asked = page.locator("#image").get_attribute("src")
+    image = page.locator("#image").get_attribute("src")
     answered(page, "w")
     saved(page)
     page.keyboard.press("z")
-    expect(page.locator("#image")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", image)
     answered(page, "c")
     saved(page)
     assert sorted(answers(workspace, "Rita").values()) == ["correct", "correct"]
     assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote"]) == 4
 
 
-def test_reload_and_back_lose_and_double_nothing(workspace, judge_queue, server, page_of):
+def test_reload_and_back_keep_every_vote_once(workspace, judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.goto("/")
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
     ready(page)
-    asked = page.locator("#image").get_attribute("src")
+    image = page.locator("#image").get_attribute("src")
     page.reload()
-    expect(page.locator("#image")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", image)
     page.go_back()
     page.go_forward()
-    expect(page.locator("#image")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", image)
     answered(page, "w")
     saved(page)
     assert sorted(answers(workspace, "Rita").values()) == ["correct", "wrong"]
 
 
-def test_two_tabs_count_a_image_once(workspace, judge_queue, server, context_of):
+def test_two_tabs_count_an_image_once(workspace, judge_queue, server, context_of):
     context = context_of(server, "Rita")
-    one, other = context.new_page(), context.new_page()
-    for page in (one, other):
+    first, second = context.new_page(), context.new_page()
+    for page in (first, second):
         page.goto(f"/judge/{judge_queue.id}")
         ready(page)
-    answered(one, "c")
-    answered(other, "w")
-    answered(other, "u")
-    saved(other)
+    answered(first, "c")
+    answered(second, "w")
+    answered(second, "u")
+    saved(second)
     assert len(answers(workspace, "Rita")) == 2
 
 
-def test_a_lost_connection_keeps_answers_until_it_is_back(workspace, judge_queue, server, context_of):
+def test_lost_connection_keeps_answers(workspace, judge_queue, server, context_of):
     context = context_of(server, "Rita")
     page = context.new_page()
     page.goto(f"/judge/{judge_queue.id}")
@@ -87,7 +87,7 @@ def test_a_lost_connection_keeps_answers_until_it_is_back(workspace, judge_queue
     assert list(answers(workspace, "Rita").values()) == ["correct"]
 
 
-def test_a_server_that_is_killed_and_started_again_has_every_answer_once(workspace, judge_queue, process, page_of):
+def test_restarted_server_has_every_answer_once(workspace, judge_queue, process, page_of):
     page = page_of(process, "Rita")
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
@@ -101,7 +101,7 @@ def test_a_server_that_is_killed_and_started_again_has_every_answer_once(workspa
     assert sorted(answers(workspace, "Rita").values()) == ["correct", "wrong"]
 
 
-def test_the_last_image_ends_the_queue(workspace, judge_queue, server, page_of):
+def test_last_image_ends_the_queue(workspace, judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.goto(f"/judge/{judge_queue.id}")
     for _ in range(12):
@@ -111,7 +111,7 @@ def test_the_last_image_ends_the_queue(workspace, judge_queue, server, page_of):
     assert len(answers(workspace, "Rita")) == 12
 
 
-def test_work_that_is_refused_is_not_called_done(judge_queue, server, page_of):
+def test_refused_work_is_not_shown_as_done(judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.route("**/next", lambda route: route.fulfill(status=401, json={"error": "sign in first"}))
     page.goto(f"/judge/{judge_queue.id}")
@@ -119,12 +119,12 @@ def test_work_that_is_refused_is_not_called_done(judge_queue, server, page_of):
     expect(page.get_by_role("heading", name="All done")).to_be_hidden()
 
 
-def test_an_undo_whose_answer_was_lost_takes_back_one_vote_only(workspace, judge_queue, server, page_of):
+def test_undo_with_a_lost_response_takes_back_one_vote(workspace, judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
     ready(page)
-    asked = page.locator("#image").get_attribute("src")
+    image = page.locator("#image").get_attribute("src")
     answered(page, "w")
     saved(page)
     lost = []
@@ -136,13 +136,13 @@ def test_an_undo_whose_answer_was_lost_takes_back_one_vote_only(workspace, judge
     page.route("**/undo", lose, times=1)
     page.keyboard.press("z")
     expect(page.locator("#notice")).to_contain_text("No connection")
-    expect(page.locator("#image")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", image)
     saved(page)
     assert len(lost) == 1
     assert list(answers(workspace, "Rita").values()) == ["correct"]
 
 
-def test_judge_page_says_that_labels_are_withheld_until_the_image_is_labeled(workspace, server, page_of):
+def test_judge_page_withholds_labels_until_the_image_is_labeled(workspace, server, page_of):
     """The same image is to be judged and to be labeled by the same person."""
     target = workspace.store.test_set("digits")
     judging = workspace.ledger.open_queue("second", Question.JUDGE, test_set="digits", labels="multi")

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from desk import answers, ready, saved
-from labeling import chosen, labeled, true_class
+from label_page import chosen, labeled, true_class
 from PIL import Image
 from playwright.sync_api import expect
 from running import run_well
+from work_page import answers, ready, saved
 
 from regrade.ledger import Guide, GuideText
 from regrade.studies import Contender
@@ -26,7 +26,7 @@ def training(workspace):
 
 
 @pytest.mark.usefixtures("exam")
-def test_a_labeler_is_examined_and_becomes_a_row_among_the_models(workspace, server, page_of):
+def test_examined_labeler_is_graded_among_the_models(workspace, server, page_of):
     page = page_of(server, "Leo")
     page.goto("/")
     page.get_by_role("link", name="Begin with exam").click()
@@ -41,17 +41,17 @@ def test_a_labeler_is_examined_and_becomes_a_row_among_the_models(workspace, ser
     saved(page)
     assert len(answers(workspace, "Leo")) == 20
     seconds = [row["seconds"] for row in workspace.ledger.rows() if row["kind"] == "vote"]
-    assert all(0.2 <= one < 60 for one in seconds)
-    here = ("-w", workspace.store.root)
-    run_well("review", "publish", "exam", *here)
-    assert "person:Leo" in run_well("study", "people", "--test-set", "digits", *here).out
+    assert all(0.2 <= duration < 60 for duration in seconds)
+    option = ("-w", workspace.store.root)
+    run_well("review", "publish", "exam", *option)
+    assert "person:Leo" in run_well("study", "people", "--test-set", "digits", *option).out
     study = workspace.people("digits")
     assert study.names(Contender.PERSON) == ("person:Leo",)
     assert set(study.names(Contender.MODEL)) == {"alpha", "beta", "gamma"}
     assert study.own["person:Leo"].value == pytest.approx(17 / 20)
 
 
-def test_a_class_is_found_with_the_mouse_in_the_tree(workspace, exam, server, page_of):
+def test_class_is_picked_in_the_tree_by_mouse(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     ready(page)
@@ -63,10 +63,10 @@ def test_a_class_is_found_with_the_mouse_in_the_tree(workspace, exam, server, pa
     assert list(answers(workspace, "Leo").values()) == ["7"]
 
 
-def test_the_examples_of_the_guide_and_the_images_of_a_class_stand_apart(workspace, exam, server, page_of):
+def test_guide_examples_and_reference_images_are_separate(workspace, exam, server, page_of):
     example = workspace.store.test_set("reference").ids[0]
-    said = GuideText("Two bowls.", examples=(("reference", example),))
-    Guide(workspace.ledger.engine).write("digits", "3", said, workspace.ledger.person("Rita"), replaces=None)
+    text = GuideText("Two bowls.", examples=(("reference", example),))
+    Guide(workspace.ledger.engine).write("digits", "3", text, workspace.ledger.person("Rita"), replaces=None)
     page = page_of(server, "Leo")
     held = []
 
@@ -83,7 +83,7 @@ def test_the_examples_of_the_guide_and_the_images_of_a_class_stand_apart(workspa
     expect(page.locator(".side .guide-block .strip img")).to_have_count(1)
 
 
-def test_the_tree_is_walked_by_keyboard(workspace, exam, server, page_of):
+def test_tree_is_navigated_by_keyboard(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     ready(page)
@@ -97,7 +97,7 @@ def test_the_tree_is_walked_by_keyboard(workspace, exam, server, page_of):
     assert list(answers(workspace, "Leo").values()) == ["1"]
 
 
-def test_the_search_keeps_to_a_family(workspace, tmp_path, server, page_of):
+def test_search_is_restricted_to_the_chosen_family(workspace, tmp_path, server, page_of):
     for name in ("cat", "truck"):
         (tmp_path / "things" / name).mkdir(parents=True)
         Image.new("RGB", (32, 32), "red" if name == "cat" else "blue").save(tmp_path / "things" / name / "1.png")
@@ -112,7 +112,7 @@ def test_the_search_keeps_to_a_family(workspace, tmp_path, server, page_of):
     page.keyboard.press("Enter")
     expect(page.locator("#chosen")).to_be_hidden()
     page.locator("#search").fill("cat")
-    expect(page.locator("#results")).to_contain_text("No class is called that")
+    expect(page.locator("#results")).to_contain_text("No class matches")
     page.locator("#search").fill("")
     page.reload()
     ready(page)
@@ -123,7 +123,7 @@ def test_the_search_keeps_to_a_family(workspace, tmp_path, server, page_of):
     assert list(answers(workspace, "Leo").values()) == ["truck"]
 
 
-def test_images_come_before_the_answer_and_escape_goes_back(workspace, exam, server, page_of):
+def test_reference_images_precede_the_answer_and_escape_goes_back(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     chosen(page, "3")
@@ -135,7 +135,7 @@ def test_images_come_before_the_answer_and_escape_goes_back(workspace, exam, ser
     assert answers(workspace, "Leo") == {}
 
 
-def test_two_classes_side_by_side(workspace, exam, server, page_of):
+def test_two_classes_are_compared_side_by_side(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     chosen(page, "3")
@@ -150,7 +150,7 @@ def test_two_classes_side_by_side(workspace, exam, server, page_of):
     assert list(answers(workspace, "Leo").values()) == ["3"]
 
 
-def test_enter_held_down_picks_and_does_not_answer(workspace, exam, server, page_of):
+def test_holding_enter_picks_but_does_not_answer(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     ready(page)
@@ -166,7 +166,7 @@ def test_enter_held_down_picks_and_does_not_answer(workspace, exam, server, page
     expect(page.locator("#count")).to_have_text("2")
 
 
-def test_undo_gives_the_image_back(workspace, exam, server, page_of):
+def test_undo_returns_the_image(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     first = ready(page)
@@ -186,20 +186,20 @@ def test_undo_gives_the_image_back(workspace, exam, server, page_of):
     assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote"]) == 5
 
 
-def test_reload_keeps_the_image_and_doubles_nothing(workspace, exam, server, page_of):
+def test_reload_keeps_the_image_and_counts_once(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     labeled(page, "3")
-    asked = ready(page)
+    item = ready(page)
     chosen(page, "4")
     page.reload()
-    assert ready(page) == asked
+    assert ready(page) == item
     labeled(page, "4")
     saved(page)
     assert sorted(answers(workspace, "Leo").values()) == ["3", "4"]
 
 
-def test_the_clock_stands_still_while_the_tab_is_hidden(workspace, exam, server, page_of):
+def test_clock_stops_while_the_tab_is_hidden(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.clock.install()
     page.goto(f"/label/{exam.id}")
@@ -215,7 +215,7 @@ def test_the_clock_stands_still_while_the_tab_is_hidden(workspace, exam, server,
     assert 0 < first < 3600
 
 
-def test_a_lost_connection_keeps_the_answer(workspace, exam, server, context_of):
+def test_lost_connection_keeps_the_answer(workspace, exam, server, context_of):
     context = context_of(server, "Leo")
     page = context.new_page()
     page.goto(f"/label/{exam.id}")
@@ -229,12 +229,12 @@ def test_a_lost_connection_keeps_the_answer(workspace, exam, server, context_of)
     assert list(answers(workspace, "Leo").values()) == ["3"]
 
 
-def test_training_tells_what_is_right_and_keeps_the_score(workspace, training, server, page_of):
+def test_training_shows_feedback_and_score(workspace, training, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{training.id}")
     first = ready(page)
     true = true_class(workspace, first)
-    other = str((int(true) + 1) % 10)
+    wrong = str((int(true) + 1) % 10)
     chosen(page, true)
     page.keyboard.press("Enter")
     expect(page.locator("#outcome")).to_have_text("Right")
@@ -244,12 +244,12 @@ def test_training_tells_what_is_right_and_keeps_the_score(workspace, training, s
     second = ready(page)
     assert second != first
     true = true_class(workspace, second)
-    other = str((int(true) + 1) % 10)
-    chosen(page, other)
+    wrong = str((int(true) + 1) % 10)
+    chosen(page, wrong)
     page.keyboard.press("Enter")
     expect(page.locator("#outcome")).to_have_text("Not this one")
     expect(page.locator("#right-names")).to_have_text(f"It is {true}.")
-    expect(page.locator("#truth .name")).to_have_text([true, other])
+    expect(page.locator("#truth .name")).to_have_text([true, wrong])
     expect(page.locator("#truth .strip").first.locator("img").first).to_be_visible()
     expect(page.locator("#score")).to_have_text("1 of 2 right")
     page.keyboard.press("z")
@@ -262,7 +262,7 @@ def test_training_tells_what_is_right_and_keeps_the_score(workspace, training, s
     assert list(answers(workspace, "Leo").values()) == [true_class(workspace, first)]
 
 
-def test_training_waits_for_the_connection_before_it_goes_on(workspace, training, server, page_of):
+def test_training_waits_for_the_connection(workspace, training, server, page_of):
     page = page_of(server, "Leo")
     context = page.context
     page.goto(f"/label/{training.id}")
@@ -282,7 +282,7 @@ def test_training_waits_for_the_connection_before_it_goes_on(workspace, training
     assert list(answers(workspace, "Leo").values()) == ["3"]
 
 
-def test_label_page_fetches_every_image_once_and_under_its_queue(exam, server, page_of):
+def test_label_page_fetches_every_image_once_by_its_queue_url(exam, server, page_of):
     page = page_of(server, "Leo")
     fetched = []
     page.on("request", lambda request: fetched.append(request.url.removeprefix(server.address)))

@@ -1,4 +1,4 @@
-"""No page and no call tells someone what an image is that they still have to answer: every GET route is walked."""
+"""No GET route reveals the label, predictions or votes of an image that the person still has to answer about."""
 
 import itertools
 import re
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from html import unescape
 
 import pytest
-from hiding_world import (
+from leak_workspace import (
     CLASSES,
     MODELS,
     NAMES,
     PERSON,
     add_person_rows,
     ask_about,
+    create_workspace,
     explore_address,
-    made_workspace,
     names_of,
 )
 from starlette.routing import Route
@@ -27,10 +27,10 @@ from regrade.ledger import Guide, GuideText, Mode, Question, Queue, VoteContent
 
 _keys = itertools.count()
 PENDING = (0, 1)
-"""The images that are to be answered."""
+"""The pending images."""
 
 QUESTIONS = re.compile(r"^/(api/panel|panel)/\d+/\d+|^/api/queues/\d+/(next|last|items)")
-"""What asks a question: it names the class that is judged, and never the image."""
+"""Routes that ask a question: they may name the judged class, but never the image."""
 
 NOT_WALKED = ("/images", "/enter", "/join")
 
@@ -38,7 +38,7 @@ NOT_WALKED = ("/images", "/enter", "/join")
 @pytest.fixture(scope="session")
 def template(tmp_path_factory):
     root = tmp_path_factory.mktemp("hiding")
-    made_workspace(root).ledger.engine.dispose()
+    create_workspace(root).ledger.engine.dispose()
     return root / "W"
 
 
@@ -57,7 +57,7 @@ def workspace(template, tmp_path):
 
 @dataclass(frozen=True)
 class Case:
-    """A queue, an answer to it, and the test sets in which its images have to be found."""
+    """A queue, an answer to its items, and the test sets in which its images must be recognized."""
 
     queue: Queue
     answer: str
@@ -97,7 +97,7 @@ def mistakes(workspace):
 
 
 def addresses(queue, workspace):
-    """Every GET route, with values that lead somewhere, and the filters of Explore."""
+    """Every GET route with valid values, and the filters of Explore."""
     yield from ("/", "/guide", "/api/openapi.json", "/api/classes/fauna", "/sign-in", "/team", "/team/export.json")
     yield from (f"/{place}/{queue.id}" for place in ("judge", "label", "mistake", "panel"))
     yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1"))
@@ -120,7 +120,7 @@ def addresses(queue, workspace):
 
 
 def walked(client, start):
-    """Pages by their addresses: the given ones, and what is linked from them."""
+    """Pages by address: the given ones, and those linked from them."""
     pages = {}
     waiting = deque((address, True) for address in dict.fromkeys(start))
     while waiting:
@@ -137,7 +137,7 @@ def walked(client, start):
 
 
 def routes_not_walked(addresses):
-    """The routes that read of which there is no address."""
+    """The GET routes that no address covers."""
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
     paths = [route.path for route in routes if "GET" in route.methods and not route.path.startswith(NOT_WALKED)]
     pattern_of = {path: re.compile(re.sub(r"{[^}]*}", "[^?]+", path) + "$") for path in paths}
@@ -146,7 +146,7 @@ def routes_not_walked(addresses):
 
 
 def leaks(pages, words):
-    """The pages in which one of the words stands; an export is for owners, and has everything."""
+    """The pages that contain one of the words, without the export, which is for owners and contains everything."""
     shown = {address: page for address, page in pages.items() if not address.startswith("/team/export")}
     return [(address, word) for address, word in itertools.product(shown, words) if word in shown[address]]
 
@@ -167,7 +167,7 @@ def answer_all(workspace, case, name):
     [(exam, "Rita"), (exam, "Leo"), (exam, "Olga"), (training, "Rita"), (training, "Leo"), (judging, "Rita"),
      (judging, "Olga"), (people, "Rita"), (mistakes, "Rita")],
 )  # fmt: skip
-def test_get_routes_tell_nothing_of_an_image_before_it_is_answered(app, workspace, visitor, make, name):
+def test_get_routes_reveal_nothing_before_the_answer(app, workspace, visitor, make, name):
     case, client = make(workspace), visitor(name)
     pages = walked(client, addresses(case.queue, workspace))
     assert routes_not_walked(pages) == []
@@ -188,7 +188,7 @@ def test_get_routes_tell_nothing_of_an_image_before_it_is_answered(app, workspac
 
 
 @pytest.mark.parametrize("make", [exam, training, judging, people, mistakes])
-def test_explore_shows_an_image_after_it_is_answered(app, workspace, visitor, make):
+def test_explore_shows_an_image_after_the_answer(app, workspace, visitor, make):
     case, client = make(workspace), visitor("Rita")
     answer_all(workspace, case, "Rita")
     for test_set, number in itertools.product(NAMES, PENDING):
@@ -199,8 +199,8 @@ def test_explore_shows_an_image_after_it_is_answered(app, workspace, visitor, ma
         assert explore_address(app, workspace, test_set, number) in listed
 
 
-def test_leak_scanner_finds_images_that_no_one_is_asked_about(app, workspace, visitor):
-    """The scanner is not blind itself: with no queue the same walk finds every name."""
+def test_leak_scanner_finds_images_outside_queues(app, workspace, visitor):
+    """The scanner itself works: without a queue it finds every name."""
     queue = workspace.ledger.open_queue("asking", Question.JUDGE, test_set="main", labels="multi")
     pages = walked(visitor("Rita"), addresses(queue, workspace))
     for number in PENDING:

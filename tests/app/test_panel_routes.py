@@ -1,13 +1,13 @@
-"""The panel's routes: nothing of others before all have voted, roles, filters, and hostile words shown as text."""
+"""The panel's routes: blind votes, roles, filters, and hostile text."""
 
 import re
 from functools import partial
 
 import pytest
-from desk import item_numbers
-from paneling import said, wrong_answers
+from panel_votes import cast_votes, open_mistake_queue
+from work_page import item_numbers
 
-from regrade.app.routes.panel import PAGE
+from regrade.app.routes.panel import PAGE_SIZE
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import NewItem, Question
 
@@ -17,13 +17,13 @@ HOSTILE = """<script>alert(1)</script> "'); DROP TABLE vote; -- javascript:alert
 @pytest.fixture
 def mistake_queue(workspace):
     """Four of gamma's mistakes, for two people each."""
-    return wrong_answers(workspace, "grave", Question.MISTAKE, count=4, overlap=2, model="gamma")
+    return open_mistake_queue(workspace, "grave", Question.MISTAKE, count=4, overlap=2, model="gamma")
 
 
 @pytest.fixture
 def votes(workspace):
     """Lets people vote: ``votes(item, Rita="correct")``."""
-    return partial(said, workspace)
+    return partial(cast_votes, workspace)
 
 
 def addresses(queue, item):
@@ -42,7 +42,7 @@ class TestBlindness:
     SECRET = "a reason that only Rita knows"
 
     @pytest.mark.parametrize("viewer", ["Rob", "Rose", "Olga"])
-    def test_no_one_sees_a_vote_before_all_have_voted(self, workspace, judge_queue, visitor, votes, viewer):
+    def test_votes_are_hidden_before_all_have_voted(self, workspace, judge_queue, visitor, votes, viewer):
         item = item_numbers(workspace, judge_queue)[0]
         votes(item, Rita="problematic", reason=self.SECRET)
         if viewer == "Rob":
@@ -51,68 +51,68 @@ class TestBlindness:
         for address in addresses(judge_queue, item):
             text = guest.get(address).text
             assert self.SECRET not in text, address
-        found = state(guest, judge_queue, item)
-        assert (found["votes"], found["comments"], found["changes"], found["verdict"]) == ([], [], [], None)
-        assert found["newest"] is None and found["open"] is False
-        assert found["mine"] == (
+        panel = state(guest, judge_queue, item)
+        assert (panel["votes"], panel["comments"], panel["changes"], panel["verdict"]) == ([], [], [], None)
+        assert panel["newest"] is None and panel["open"] is False
+        assert panel["mine"] == (
             {"person": "Rob", "answer": "wrong", "severity": None, "reason": ""} if viewer == "Rob" else None
         )
 
-    def test_the_version_does_not_tell_what_others_said(self, workspace, judge_queue, visitor, votes):
-        one, other, *_ = item_numbers(workspace, judge_queue)
-        votes(one, Rita="problematic", reason=self.SECRET)
-        votes(other, Rita="correct")
+    def test_version_does_not_reveal_votes(self, workspace, judge_queue, visitor, votes):
+        first_item, second_item, *_ = item_numbers(workspace, judge_queue)
+        votes(first_item, Rita="problematic", reason=self.SECRET)
+        votes(second_item, Rita="correct")
         rob = visitor("Rob")
-        first, second = (state(rob, judge_queue, item) for item in (one, other))
+        first, second = (state(rob, judge_queue, item) for item in (first_item, second_item))
         shown = {name: value for name, value in first.items() if name not in ("version", "score")}
         assert shown == {name: second[name] for name in shown}
 
-    def test_all_is_open_once_all_have_voted(self, workspace, judge_queue, visitor, votes):
+    def test_votes_are_shown_once_all_have_voted(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
         votes(item, Rita="problematic", reason=self.SECRET)
         votes(item, Rob="wrong", Rose="wrong")
-        found = state(visitor("Rob"), judge_queue, item)
-        assert [(one["person"], one["answer"]) for one in found["votes"]] == [
+        panel = state(visitor("Rob"), judge_queue, item)
+        assert [(vote["person"], vote["answer"]) for vote in panel["votes"]] == [
             ("Rita", "problematic"), ("Rob", "wrong"), ("Rose", "wrong"),
         ]  # fmt: skip
-        assert found["votes"][0]["reason"] == self.SECRET
-        assert found["verdict"] == {"answer": "wrong", "severity": None, "reached": "by majority", "tie": ""}
+        assert panel["votes"][0]["reason"] == self.SECRET
+        assert panel["verdict"] == {"answer": "wrong", "severity": None, "reached": "by majority", "tie": ""}
 
-    def test_a_vote_taken_back_closes_it_again(self, workspace, judge_queue, visitor, votes):
+    def test_taking_a_vote_back_hides_the_votes_again(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
         votes(item, Rita="problematic", reason=self.SECRET)
         votes(item, Rob="wrong", Rose="wrong")
         visitor("Rita").write(f"/api/panel/{judge_queue.id}/{item}/comments", text="look closely")
         workspace.ledger.take_back(item, workspace.ledger.person("Rose"), key="taken back", why="a slip")
-        found = state(visitor("Rob"), judge_queue, item)
-        assert (found["votes"], found["comments"], found["open"]) == ([], [], False)
+        panel = state(visitor("Rob"), judge_queue, item)
+        assert (panel["votes"], panel["comments"], panel["open"]) == ([], [], False)
         for address in addresses(judge_queue, item):
             text = visitor("Rob").get(address).text
             assert self.SECRET not in text
             assert "look closely" not in text
 
-    def test_nothing_is_said_before(self, workspace, judge_queue, visitor, votes):
+    def test_comments_are_refused_before_all_have_voted(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
         votes(item, Rita="correct")
         answer = visitor("Rita").write(f"/api/panel/{judge_queue.id}/{item}/comments", text="clearly a one")
-        assert (answer.status_code, answer.json()["error"]) == (400, "the discussion opens once all have voted")
+        assert (answer.status_code, answer.json()["error"]) == (400, "comments open once all have voted")
         assert workspace.ledger.comments(item) == ()
 
-    def test_whose_answer_it_is_stays_untold_where_people_answered_too(self, workspace, judge_queue, visitor, votes):
+    def test_answer_source_is_hidden_if_people_answered_too(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
         rita = visitor("Rita")
-        assert "no one can tell" not in state(rita, judge_queue, item)["score"]
+        assert "source stays unknown" not in state(rita, judge_queue, item)["score"]
         folder = workspace.store.prediction_folder("digits", "person:Ada")
         folder.mkdir()
         (folder / "manifest.json").write_text("{}")
-        for told in (state(rita, judge_queue, item)["score"], rita.get(f"/panel/{judge_queue.id}/{item}").text):
-            assert "no one can tell whose answer it is" in told
+        for text in (state(rita, judge_queue, item)["score"], rita.get(f"/panel/{judge_queue.id}/{item}").text):
+            assert "so that its source stays unknown" in text
         votes(item, Rita="correct", Rob="wrong", Rose="wrong")
-        assert "no one can tell" not in state(rita, judge_queue, item)["score"]
+        assert "source stays unknown" not in state(rita, judge_queue, item)["score"]
 
 
 class TestAccess:
-    def test_labelers_are_turned_away(self, workspace, judge_queue, visitor, votes):
+    def test_panel_refuses_labelers(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
         votes(item, Rita="correct", Rob="wrong", Rose="wrong")
         leo = visitor("Leo")
@@ -123,7 +123,7 @@ class TestAccess:
             assert leo.write(f"/api{own}/{what}", **form).status_code in (403, 404)
         assert workspace.ledger.decision(item) is None
 
-    def test_every_write_needs_its_token(self, workspace, judge_queue, visitor, votes):
+    def test_writes_need_a_token(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
         votes(item, Rita="correct", Rob="wrong", Rose="wrong")
         rita = visitor("Rita")
@@ -131,7 +131,7 @@ class TestAccess:
             assert rita.post(f"/api/panel/{judge_queue.id}/{item}/{what}", json=form).status_code == 403
         assert visitor().get(f"/api/panel/{judge_queue.id}/{item}").status_code == 401
 
-    def test_what_is_not_there(self, workspace, judge_queue, mistake_queue, visitor):
+    def test_unknown_queues_and_items_are_404(self, workspace, judge_queue, mistake_queue, visitor):
         rita, item = visitor("Rita"), item_numbers(workspace, judge_queue)[0]
         label = workspace.ledger.open_queue("label", Question.LABEL, test_set="digits")
         for address in (
@@ -143,14 +143,14 @@ class TestAccess:
             assert rita.get(address).status_code == 422, address
 
 
-class TestTalk:
+class TestDiscussion:
     @pytest.fixture
     def item(self, workspace, judge_queue, votes):
-        found = item_numbers(workspace, judge_queue)[0]
-        votes(found, Rita="correct", Rob="wrong", Rose="unclear")
-        return found
+        first = item_numbers(workspace, judge_queue)[0]
+        votes(first, Rita="correct", Rob="wrong", Rose="unclear")
+        return first
 
-    def test_hostile_words_are_text(self, workspace, judge_queue, item, visitor, votes):
+    def test_hostile_comments_are_escaped(self, workspace, judge_queue, item, visitor, votes):
         place = f"/api/panel/{judge_queue.id}/{item}"
         rita = visitor("Rita")
         answer = rita.write(f"{place}/comments", text=HOSTILE)
@@ -161,9 +161,9 @@ class TestTalk:
             text = rita.get(address).text
             assert "<script>alert" not in text
             assert "<img src=x" not in text
-        assert [one.text for one in workspace.ledger.comments(item)] == [HOSTILE]
+        assert [comment.text for comment in workspace.ledger.comments(item)] == [HOSTILE]
 
-    def test_the_same_words_twice_are_said_once(self, workspace, judge_queue, item, visitor):
+    def test_repeated_comment_is_stored_once(self, workspace, judge_queue, item, visitor):
         place = f"/api/panel/{judge_queue.id}/{item}/comments"
         rita, rob = visitor("Rita"), visitor("Rob")
         for who, text in (
@@ -176,7 +176,7 @@ class TestTalk:
         assert len(workspace.ledger.comments(item)) == 3
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 5001, "a\0b", "\ud800"])
-    def test_words_that_cannot_be_kept(self, workspace, judge_queue, item, visitor, text):
+    def test_invalid_comments_are_refused(self, workspace, judge_queue, item, visitor, text):
         rita = visitor("Rita")
         body = '{"text": "' + text.encode("unicode_escape").decode().replace("\\x00", "\\u0000") + '"}'
         headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
@@ -184,7 +184,7 @@ class TestTalk:
         assert answer.status_code in (400, 422)
         assert workspace.ledger.comments(item) == ()
 
-    def test_lock_needs_the_votes_that_were_seen(self, judge_queue, item, visitor, votes):
+    def test_lock_is_refused_if_votes_changed_meanwhile(self, judge_queue, item, visitor, votes):
         place = f"/api/panel/{judge_queue.id}/{item}"
         rita = visitor("Rita")
         seen = state(rita, judge_queue, item)
@@ -212,16 +212,16 @@ class TestTalk:
         assert rita.write(f"{place}/reopen", why=" ").status_code == 400
         reopened = rita.write(f"{place}/reopen", why="a second object").json()["state"]
         assert reopened["decision"] is None
-        assert [one["reached"] for one in reopened["past"]] == ["by majority", "reopened"]
+        assert [decision["reached"] for decision in reopened["past"]] == ["by majority", "reopened"]
 
-    def test_slips_of_before_are_no_one_s_matter(self, workspace, judge_queue, visitor, votes):
+    def test_changes_before_the_reveal_are_not_shown(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[1]
         votes(item, Rita="correct")
         votes(item, Rita="wrong", why="wrong key")
         votes(item, Rob="wrong", Rose="unclear")
         assert state(visitor("Rob"), judge_queue, item)["changes"] == []
 
-    def test_nothing_new_tells_nothing(self, judge_queue, item, visitor):
+    def test_state_is_empty_if_nothing_changed(self, judge_queue, item, visitor):
         rita = visitor("Rita")
         version = state(rita, judge_queue, item)["version"]
         place = f"/api/panel/{judge_queue.id}/{item}"
@@ -231,67 +231,67 @@ class TestTalk:
 
 
 class TestList:
-    def test_what_is_where(self, workspace, judge_queue, visitor, votes):
-        one, two, three, *_, four = item_numbers(workspace, judge_queue)
-        votes(one, Rita="correct", Rob="wrong", Rose="wrong")
-        votes(two, Rita="wrong", Rob="wrong", Rose="wrong")
-        votes(three, Rita="correct", Rob="wrong")
-        votes(four, Rita="unclear", Rob="problematic", Rose="wrong")
+    def test_list_shows_items_by_stage_and_filter(self, workspace, judge_queue, visitor, votes):
+        first, second, third, *_, fourth = item_numbers(workspace, judge_queue)
+        votes(first, Rita="correct", Rob="wrong", Rose="wrong")
+        votes(second, Rita="wrong", Rob="wrong", Rose="wrong")
+        votes(third, Rita="correct", Rob="wrong")
+        votes(fourth, Rita="unclear", Rob="problematic", Rose="wrong")
         rita = visitor("Rita")
 
         def listed(query: str = "") -> set[int]:
             text = rita.get(f"/panel/{judge_queue.id}{query}").text
             return {int(n) for n in re.findall(rf'href="/panel/{judge_queue.id}/(\d+)', text)}
 
-        assert listed() == {one, four}
-        assert listed("?show=decided") == {two}
-        assert listed("?answer=problematic") == {four}
+        assert listed() == {first, fourth}
+        assert listed("?show=decided") == {second}
+        assert listed("?answer=problematic") == {fourth}
         assert listed("?show=decided&answer=correct") == set()
-        asked = workspace.ledger.item(one).class_id
-        assert listed(f"?class={asked}") == {one}
+        class_id = workspace.ledger.item(first).class_id
+        assert listed(f"?class={class_id}") == {first}
         assert listed("?class=%27%20OR%201%3D1%20--") == set()
-        assert "Nothing fits this choice" in rita.get(f"/panel/{judge_queue.id}?class=none").text
+        assert "No item matches the filters" in rita.get(f"/panel/{judge_queue.id}?class=none").text
 
-    def test_nothing_to_discuss(self, judge_queue, visitor):
-        assert "Nothing waits for discussion" in visitor("Rita").get(f"/panel/{judge_queue.id}").text
+    def test_list_without_items_says_so(self, judge_queue, visitor):
+        assert "Nothing to discuss" in visitor("Rita").get(f"/panel/{judge_queue.id}").text
         assert "Nothing is decided yet" in visitor("Rita").get(f"/panel/{judge_queue.id}?show=decided").text
 
-    def test_next_and_previous(self, workspace, judge_queue, visitor, votes):
-        one, two, three, four, *_ = item_numbers(workspace, judge_queue)
-        for item in (one, three, four):
+    def test_next_and_previous_follow_the_filter(self, workspace, judge_queue, visitor, votes):
+        first, second, third, fourth, *_ = item_numbers(workspace, judge_queue)
+        for item in (first, third, fourth):
             votes(item, Rita="correct", Rob="wrong", Rose="wrong")
         rita, place = visitor("Rita"), f"/panel/{judge_queue.id}"
 
         def leads(item: int, where: str, query: str = "") -> str:
             return rita.get(f"{place}/{item}/{where}{query}").headers["location"]
 
-        assert leads(one, "next") == f"{place}/{three}"
-        assert leads(two, "next") == f"{place}/{three}"
-        assert leads(four, "previous") == f"{place}/{three}"
-        assert leads(four, "next") == place
-        assert leads(one, "previous", "?answer=wrong") == f"{place}?answer=wrong"
+        assert leads(first, "next") == f"{place}/{third}"
+        assert leads(second, "next") == f"{place}/{third}"
+        assert leads(fourth, "previous") == f"{place}/{third}"
+        assert leads(fourth, "next") == place
+        assert leads(first, "previous", "?answer=wrong") == f"{place}?answer=wrong"
 
-    def test_pages_and_the_number_of_questions_to_the_database(self, workspace, visitor, votes):
+    def test_list_is_paged_with_few_statements(self, workspace, visitor, votes):
         from sqlalchemy import event
 
         ledger, target = workspace.ledger, workspace.store.test_set("digits")
         queue = ledger.open_queue("many", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
-        pairs = [NewItem(one, str(n)) for one in target.ids for n in (3, 4)]
+        pairs = [NewItem(example, str(n)) for example in target.ids for n in (3, 4)]
         ledger.add_items(queue, pairs)
-        numbers = item_numbers(workspace, queue)[: PAGE + 5]
+        numbers = item_numbers(workspace, queue)[: PAGE_SIZE + 5]
         for item in numbers:
             votes(item, Rita="correct", Rob="wrong")
-        rita, asked = visitor("Rita"), list[str]()
-        event.listen(ledger.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+        rita, statements = visitor("Rita"), list[str]()
+        event.listen(ledger.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
         first = rita.get(f"/panel/{queue.id}").text
-        assert first.count('class="card topic"') == PAGE
-        assert sum(one.startswith("SELECT") for one in asked) < 20
+        assert first.count('class="card topic"') == PAGE_SIZE
+        assert sum(statement.startswith("SELECT") for statement in statements) < 20
         for number in (2, 99):
             assert rita.get(f"/panel/{queue.id}?page={number}").text.count('class="card topic"') == 5
 
 
 class TestMistakes:
-    def test_the_triage_is_told_after_one_s_own_vote_only(self, mistake_queue, visitor):
+    def test_triage_is_shown_only_after_the_own_vote(self, mistake_queue, visitor):
         rita = visitor("Rita")
         kinds = ("same superclass", "co-occurring class", "failure")
         shown = rita.get(f"/api/queues/{mistake_queue.id}/next").json()["item"]
@@ -314,7 +314,7 @@ class TestMistakes:
         assert state(rita, mistake_queue, item)["suggestion"] == cast["suggests"]
         assert state(visitor("Rob"), mistake_queue, item)["suggestion"] is None
 
-    def test_a_refused_vote_tells_nothing(self, workspace, mistake_queue, visitor):
+    def test_refused_vote_returns_no_triage(self, workspace, mistake_queue, visitor):
         rita, item = visitor("Rita"), item_numbers(workspace, mistake_queue)[0]
         place = f"/api/queues/{mistake_queue.id}/votes"
         for form in ({"answer": "fine-grained"}, {"answer": NO_MISTAKE, "severity": "major"}, {"answer": "other"}):
@@ -322,17 +322,17 @@ class TestMistakes:
             assert answer.status_code in (400, 404)
             assert "suggests" not in answer.text
 
-    def test_a_tie_between_kinds_says_what_to_do(self, workspace, mistake_queue, visitor, votes):
+    def test_tie_between_categories_says_what_to_do(self, workspace, mistake_queue, visitor, votes):
         item = item_numbers(workspace, mistake_queue)[0]
         votes(item, Rita=("fine-grained", "major"), Rob=("non-prototypical", "minor"))
         rita = visitor("Rita")
-        found = state(rita, mistake_queue, item)
-        told = "as many say fine-grained and non-prototypical: someone has to change their vote"
-        assert found["verdict"]["tie"] == told
-        answer = rita.write(f"/api/panel/{mistake_queue.id}/{item}/lock", seen=found["newest"])
-        assert (answer.status_code, answer.json()["error"]) == (400, told)
+        panel = state(rita, mistake_queue, item)
+        message = "as many say fine-grained and non-prototypical: someone has to change their vote"
+        assert panel["verdict"]["tie"] == message
+        answer = rita.write(f"/api/panel/{mistake_queue.id}/{item}/lock", seen=panel["newest"])
+        assert (answer.status_code, answer.json()["error"]) == (400, message)
 
-    def test_no_mistake_is_judged_again(self, workspace, mistake_queue, visitor, votes):
+    def test_no_mistake_can_be_judged_again(self, workspace, mistake_queue, visitor, votes):
         item = item_numbers(workspace, mistake_queue)[0]
         place = f"/api/panel/{mistake_queue.id}/{item}"
         rita = visitor("Rita")
@@ -342,28 +342,28 @@ class TestMistakes:
         address = rita.write(f"{place}/again").json()["address"]
         assert rita.write(f"{place}/again").json()["address"] == address
         again = workspace.ledger.queue("second look grave")
-        (asked,) = item_numbers(workspace, again)
-        assert address == f"/panel/{again.id}/{asked}"
+        (new_item,) = item_numbers(workspace, again)
+        assert address == f"/panel/{again.id}/{new_item}"
         assert (again.question, again.labels, again.overlap) == (Question.JUDGE, "multi@1", 2)
-        votes(asked, Rita="correct", Rob="correct")
+        votes(new_item, Rita="correct", Rob="correct")
         before = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
         workspace.publish("second look grave")
         after = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
         assert after["gamma"] > before["gamma"]
 
-    def test_what_was_judged_before_is_opened_again(self, workspace, mistake_queue, visitor, votes):
+    def test_judging_again_reopens_an_earlier_item(self, workspace, mistake_queue, visitor, votes):
         item = workspace.ledger.item(item_numbers(workspace, mistake_queue)[0])
         judged = workspace.ledger.open_queue("judged", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
         workspace.ledger.add_items(judged, [NewItem(item.example, item.class_id)])
         votes(item.id, Rita=NO_MISTAKE, Rob=NO_MISTAKE)
-        (asked,) = item_numbers(workspace, judged)
+        (earlier_item,) = item_numbers(workspace, judged)
         answer = visitor("Rita").write(f"/api/panel/{mistake_queue.id}/{item.id}/again")
-        assert answer.json() == {"address": f"/panel/{judged.id}/{asked}"}
+        assert answer.json() == {"address": f"/panel/{judged.id}/{earlier_item}"}
 
 
 @pytest.mark.parametrize("place", ["/panel/{queue}/{item}", "/api/panel/{queue}/{item}", "/api/queues/{queue}/next"])
-def test_a_image_that_is_not_there_is_said_so(workspace, visitor, place):
-    """A ledger from elsewhere may ask about images that this test set does not have."""
+def test_panel_page_reports_missing_images(workspace, visitor, place):
+    """A ledger of another workspace may ask about images that this test set does not contain."""
     queue = workspace.ledger.open_queue("stray", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
     workspace.ledger.add_items(queue, [NewItem("gone.png", "3")])
     (item,) = item_numbers(workspace, queue)

@@ -1,9 +1,9 @@
-"""The accuracy so far on a queue's page: for owners, live, and only where items were drawn at random."""
+"""The interim accuracy on a queue's page: for owners, up to date, and only for random samples."""
 
 import pytest
-from desk import faint_texts, item_numbers
-from paneling import said
+from panel_votes import cast_votes
 from playwright.sync_api import expect
+from work_page import faint_texts, item_numbers
 
 from regrade.ledger import Mode, NewItem, Question
 
@@ -12,16 +12,16 @@ LABEL = "valid at any stopping point"
 
 @pytest.fixture
 def sampled(workspace):
-    """A queue of twelve novel predictions that were drawn at random, one vote each."""
+    """A queue of twelve novel predictions drawn at random, one vote each."""
     workspace.queue_novel("digits", labels="multi", size=12, overlap=1)
     return next(queue for queue in workspace.ledger.queues() if queue.question is Question.JUDGE)
 
 
 def vote_on(workspace, queue, count, answer="correct"):
-    """The first items of a queue that are not answered yet, up to so many."""
+    """Vote on the open items among the first ``count`` items of a queue."""
     done = workspace.ledger.progress(queue).by_person.get("Rita", 0)
     for item in item_numbers(workspace, queue)[done:count]:
-        said(workspace, item, Rita=answer)
+        cast_votes(workspace, item, Rita=answer)
 
 
 def interval_of(workspace, queue, model):
@@ -50,13 +50,13 @@ def test_running_review_is_the_grade_once_published(workspace, sampled):
 
 
 @pytest.mark.parametrize("viewer", ["Rita", "Rob"])
-def test_reviewers_do_not_see_it(workspace, sampled, visitor, viewer):
+def test_running_review_is_hidden_from_reviewers(workspace, sampled, visitor, viewer):
     vote_on(workspace, sampled, 12)
     for address in (f"/panel/{sampled.id}", f"/panel/{sampled.id}?show=decided", f"/judge/{sampled.id}", "/"):
         assert LABEL not in visitor(viewer).get(address).text
 
 
-def test_owner_with_an_examination_to_do_does_not_see_it(workspace, sampled, visitor):
+def test_running_review_is_hidden_from_an_owner_with_an_open_examination(workspace, sampled, visitor):
     vote_on(workspace, sampled, 12)
     ledger, target = workspace.ledger, workspace.store.test_set("digits")
     queue = ledger.open_queue("exam", Question.LABEL, test_set="digits", overlap=2, mode=Mode.EXAMINATION)
@@ -64,14 +64,14 @@ def test_owner_with_an_examination_to_do_does_not_see_it(workspace, sampled, vis
     assert LABEL not in visitor("Olga").get(f"/panel/{sampled.id}").text
 
 
-def test_queue_that_was_not_drawn_at_random_has_none(workspace, judge_queue, visitor):
+def test_running_review_needs_a_random_sample(workspace, judge_queue, visitor):
     for item in item_numbers(workspace, judge_queue):
-        said(workspace, item, Rita="correct", Rob="correct")
+        cast_votes(workspace, item, Rita="correct", Rob="correct")
     assert workspace.running_review(judge_queue.name) is None
     assert LABEL not in visitor("Olga").get(f"/panel/{judge_queue.id}").text
 
 
-def test_owner_reads_the_accuracies_in_a_browser(workspace, sampled, server, page_of):
+def test_owner_sees_the_running_review_in_a_browser(workspace, sampled, server, page_of):
     vote_on(workspace, sampled, 6)
     page = page_of(server, "Olga")
     page.goto(f"/panel/{sampled.id}")

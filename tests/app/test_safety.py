@@ -1,4 +1,4 @@
-"""What strangers try: other origins, large bodies, paths upwards, hostile names, and values no form sends."""
+"""Security: headers, large bodies, path traversal, hostile names, and invalid values."""
 
 import json
 import re
@@ -6,14 +6,14 @@ import re
 import pytest
 
 from regrade.app.forms import StrictForm
-from regrade.app.limits import LARGEST
-from regrade.app.opaque import conceal, reveal
+from regrade.app.middleware import MAX_BODY_BYTES
+from regrade.app.opaque_ids import decode_opaque_id, encode_opaque_id
 from regrade.ledger import Role
 
 KEY = bytes(range(32))
 
 
-def test_every_answer_lets_only_our_own_files_run(visitor):
+def test_responses_have_a_content_security_policy(visitor):
     client = visitor("Olga")
     for path in ("/", "/team", "/no-such-page", "/static/app.css", "/api/openapi.json", "/sign-in"):
         headers = client.get(path).headers
@@ -24,7 +24,7 @@ def test_every_answer_lets_only_our_own_files_run(visitor):
         assert "server" not in headers
 
 
-def test_pages_are_not_kept_and_images_only_by_their_reader(visitor, app):
+def test_cache_headers_of_pages_and_images(visitor, app):
     client = visitor("Rita")
     assert client.get("/").headers["cache-control"] == "no-store"
     image = client.get(app.state.site.images.address("digits", 3))
@@ -32,7 +32,7 @@ def test_pages_are_not_kept_and_images_only_by_their_reader(visitor, app):
     assert "private" in image.headers["cache-control"]
 
 
-def test_no_template_has_a_script_or_style_in_it():
+def test_templates_have_no_inline_scripts_or_styles():
     from regrade.app.pages import HERE
 
     for template in HERE.glob("templates/**/*.html"):
@@ -42,17 +42,25 @@ def test_no_template_has_a_script_or_style_in_it():
         assert ("|safe" not in text and "| safe" not in text) or template.name.startswith("guide"), template
 
 
-@pytest.mark.parametrize("way", ["/static/../serving.py", "/static/%2e%2e/serving.py", "/static/..%2fserving.py",
-                                 "/images/..%2f..%2fregrade.toml", "/static//etc/passwd"])  # fmt: skip
-def test_no_way_leads_out_of_the_folder(visitor, way):
-    answer = visitor("Olga").get(way)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../application.py",
+        "/static/%2e%2e/application.py",
+        "/static/..%2fapplication.py",
+        "/images/..%2f..%2fregrade.toml",
+        "/static//etc/passwd",
+    ],
+)
+def test_static_files_reject_path_traversal(visitor, path):
+    answer = visitor("Olga").get(path)
     assert answer.status_code in (404, 405)
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_body_that_is_too_large_is_refused(visitor, judge_queue, declared):
+def test_too_large_body_is_refused(visitor, judge_queue, declared):
     client = visitor("Rita")
-    body = json.dumps({"reason": "x" * (LARGEST + 1)}).encode()
+    body = json.dumps({"reason": "x" * (MAX_BODY_BYTES + 1)}).encode()
     content = body if declared else iter([body[:1000], body[1000:]])
     answer = client.post(
         f"/api/queues/{judge_queue.id}/votes", content=content, headers={"X-Regrade-Token": client.token}
@@ -67,7 +75,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_names_are_text_whatever_they_are(visitor, workspace, name):
+def test_hostile_names_are_escaped(visitor, workspace, name):
     olga = visitor("Olga")
     answer = olga.submit("/team/people", name=name, role="reviewer")
     shown = olga.get("/team").text
@@ -78,7 +86,7 @@ def test_names_are_text_whatever_they_are(visitor, workspace, name):
         assert workspace.ledger.person(name).name == name
 
 
-def test_a_vote_is_refused_that_no_page_would_send(visitor, judge_queue):
+def test_invalid_votes_are_refused(visitor, judge_queue):
     client = visitor("Rita")
     address = f"/api/queues/{judge_queue.id}/votes"
     good = {"item": 1, "key": "12345678", "answer": "correct"}
@@ -93,15 +101,15 @@ def test_a_vote_is_refused_that_no_page_would_send(visitor, judge_queue):
 @pytest.mark.parametrize("reason", [{}, {"reason": ""}, {"reason": " "}, {"reason": "\u200b"}])
 def test_problematic_vote_without_a_reason_is_refused(visitor, workspace, judge_queue, reason):
     client, address = visitor("Rita"), f"/api/queues/{judge_queue.id}/votes"
-    ballot = {"item": 1, "key": "12345678", "answer": "problematic"}
-    refused = client.write(address, **ballot, **reason)
+    vote = {"item": 1, "key": "12345678", "answer": "problematic"}
+    refused = client.write(address, **vote, **reason)
     assert refused.status_code == 400
-    assert refused.json() == {"error": "say why the image is problematic: this vote needs a reason"}
+    assert refused.json() == {"error": "this vote needs a reason: say why the image is problematic"}
     assert workspace.ledger.progress(judge_queue).by_person == {}
-    assert client.write(address, **ballot, reason="drawing").status_code == 200
+    assert client.write(address, **vote, reason="drawing").status_code == 200
 
 
-def test_doubled_key_in_a_vote_is_refused(visitor, workspace, judge_queue):
+def test_duplicate_json_key_in_a_vote_is_refused(visitor, workspace, judge_queue):
     rita = visitor("Rita")
     body = '{"item": 1, "key": "12345678", "answer": "wrong", "answer": "correct"}'
     headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
@@ -111,7 +119,7 @@ def test_doubled_key_in_a_vote_is_refused(visitor, workspace, judge_queue):
     assert workspace.ledger.progress(judge_queue).by_person == {}
 
 
-def test_every_route_with_a_json_body_refuses_doubled_keys(app, visitor):
+def test_json_routes_reject_duplicate_keys(app, visitor):
     rita = visitor("Rita")
     headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
     paths = [path for path, methods in app.openapi()["paths"].items() if "requestBody" in methods.get("post", {})]
@@ -122,53 +130,53 @@ def test_every_route_with_a_json_body_refuses_doubled_keys(app, visitor):
 
 
 @pytest.mark.parametrize("body", [b'{"item": 1', b"\xff", b'{"item": NaN}', b'{"key": "\\ud800"}', b"[" * 10_000])
-def test_body_that_is_not_json_is_refused_in_one_line(visitor, judge_queue, body):
+def test_invalid_json_body_is_refused_in_one_line(visitor, judge_queue, body):
     rita = visitor("Rita")
     headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
     refused = rita.post(f"/api/queues/{judge_queue.id}/votes", content=body, headers=headers)
     assert refused.status_code == 422 and refused.json()["error"].startswith("the body of the request ")
 
 
-def test_a_ballot_that_comes_twice_counts_once(visitor, workspace, judge_queue):
+def test_vote_sent_twice_counts_once(visitor, workspace, judge_queue):
     client = visitor("Rita")
-    ballot = {"item": 1, "key": "12345678", "answer": "correct"}
-    first, again = (client.write(f"/api/queues/{judge_queue.id}/votes", **ballot) for _ in range(2))
+    vote = {"item": 1, "key": "12345678", "answer": "correct"}
+    first, again = (client.write(f"/api/queues/{judge_queue.id}/votes", **vote) for _ in range(2))
     assert first.json() == again.json()
     assert workspace.ledger.progress(judge_queue).by_person == {"Rita": 1}
-    stolen = visitor("Rob").write(f"/api/queues/{judge_queue.id}/votes", **ballot)
+    stolen = visitor("Rob").write(f"/api/queues/{judge_queue.id}/votes", **vote)
     assert stolen.status_code == 409
 
 
-def test_an_item_of_another_queue_is_not_there(visitor, workspace, judge_queue):
+def test_item_of_another_queue_is_404(visitor, workspace, judge_queue):
     from regrade.ledger import NewItem, Question
 
-    other = workspace.ledger.open_queue("other", Question.JUDGE, test_set="digits", labels="multi")
-    workspace.ledger.add_items(other, [NewItem(workspace.store.test_set("digits").ids[0], "1")])
-    ballot = {"item": 13, "key": "12345678", "answer": "correct"}
-    assert visitor("Rita").write(f"/api/queues/{judge_queue.id}/votes", **ballot).status_code == 404
-    assert visitor("Rita").write(f"/api/queues/{other.id}/votes", **ballot).status_code == 200
+    second_queue = workspace.ledger.open_queue("second", Question.JUDGE, test_set="digits", labels="multi")
+    workspace.ledger.add_items(second_queue, [NewItem(workspace.store.test_set("digits").ids[0], "1")])
+    vote = {"item": 13, "key": "12345678", "answer": "correct"}
+    assert visitor("Rita").write(f"/api/queues/{judge_queue.id}/votes", **vote).status_code == 404
+    assert visitor("Rita").write(f"/api/queues/{second_queue.id}/votes", **vote).status_code == 200
 
 
-class TestOpaqueAddresses:
-    def test_numbers_come_back(self):
+class TestOpaqueIds:
+    def test_opaque_ids_round_trip(self):
         for kind, number in ((0, 0), (1, 2), (2**32 - 1, 2**32 - 1)):
-            assert reveal(KEY, conceal(KEY, kind, number)) == (kind, number)
+            assert decode_opaque_id(KEY, encode_opaque_id(KEY, kind, number)) == (kind, number)
 
-    def test_neighbors_do_not_look_alike(self):
-        words = {conceal(KEY, 1, number) for number in range(1000)}
-        assert len({word[:4] for word in words}) > 990
+    def test_opaque_ids_of_adjacent_numbers_differ(self):
+        ids = {encode_opaque_id(KEY, 1, number) for number in range(1000)}
+        assert len({opaque_id[:4] for opaque_id in ids}) > 990
 
-    @pytest.mark.parametrize("word", ["", "a", "a" * 22, "é" * 22, "../../etc/passwd......", "a" * 23])
-    def test_a_word_that_was_not_made_here_is_none(self, word):
-        assert reveal(KEY, word) is None
+    @pytest.mark.parametrize("opaque_id", ["", "a", "a" * 22, "é" * 22, "../../etc/passwd......", "a" * 23])
+    def test_invalid_opaque_id_is_none(self, opaque_id):
+        assert decode_opaque_id(KEY, opaque_id) is None
 
-    def test_another_key_reads_nothing(self):
-        assert reveal(bytes(32), conceal(KEY, 1, 2)) is None
+    def test_opaque_id_of_another_key_is_none(self):
+        assert decode_opaque_id(bytes(32), encode_opaque_id(KEY, 1, 2)) is None
 
-    def test_an_address_tells_neither_set_nor_class_nor_file(self, app, workspace):
+    def test_image_url_reveals_no_set_class_or_file(self, app, workspace):
         target = workspace.store.test_set("digits")
         address = app.state.site.images.address("digits", 7)
         assert address is not None
         assert "digits" not in address and target.ids[7] not in address
-        headers = str(app.state.site.images.shown(address.rsplit("/", 1)[1], None).content[:200])
+        headers = str(app.state.site.images.get(address.rsplit("/", 1)[1], None).content[:200])
         assert target.ids[7] not in headers

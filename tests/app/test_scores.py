@@ -1,33 +1,33 @@
-"""How sure models are: from probabilities, their logarithms and logits, and again when they are stored anew."""
+"""Confidence of models from probabilities, log probabilities and logits, and after new predictions."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from regrade.app.scores import ModelScore, ScoreCache, in_words
+from regrade.app.scores import ModelScore, ScoreCache, format_scores
 from regrade.core import ScoreKind
 
 
 @pytest.fixture
 def place(workspace):
-    """An image of the digits, and the class that alpha gives it."""
+    """An image of the digits, and the class that alpha predicts for it."""
     target = workspace.store.test_set("digits")
     top = workspace.store.predictions(target, "alpha").top1
     return target, 7, int(top[7])
 
 
-def test_the_surest_comes_first_and_a_model_can_be_named(workspace, place):
+def test_scores_are_sorted_by_confidence_and_filtered_by_model(workspace, place):
     target, position, own = place
-    shelf = ScoreCache(workspace.store)
-    found = shelf.of(*place)
+    cache = ScoreCache(workspace.store)
+    scores = cache.of(*place)
     stored = {name: workspace.store.predictions(target, name) for name in ("alpha", "beta", "gamma")}
-    expected = {name: one.scores[position, 0] for name, one in stored.items() if one.top1[position] == own}
-    assert {one.model: one.share for one in found} == pytest.approx(expected)
-    assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
-    assert [one.model for one in shelf.of(*place, model="alpha")] == ["alpha"]
-    assert shelf.of(target, position, (own + 1) % 10, model="alpha") == ()
-    assert shelf.of(target, position, own, model="nobody") == ()
+    expected = {name: model.scores[position, 0] for name, model in stored.items() if model.top1[position] == own}
+    assert {score.model: score.confidence for score in scores} == pytest.approx(expected)
+    assert [score.confidence for score in scores] == sorted((score.confidence for score in scores), reverse=True)
+    assert [score.model for score in cache.of(*place, model="alpha")] == ["alpha"]
+    assert cache.of(target, position, (own + 1) % 10, model="alpha") == ()
+    assert cache.of(target, position, own, model="nobody") == ()
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_surest_comes_first_and_a_model_can_be_named(workspace, place):
         (None, True, None),
     ],
 )
-def test_a_softmax_of_whatever_is_stored(workspace, place, monkeypatch, case):
+def test_confidence_for_every_score_kind(workspace, place, monkeypatch, case):
     kind, all_kept, expected = case
     target, position, own = place
     logits = np.zeros((len(target), 10))
@@ -49,18 +49,18 @@ def test_a_softmax_of_whatever_is_stored(workspace, place, monkeypatch, case):
     full = stored.full_scores if all_kept else None
     changed = replace(stored, score_kind=kind, full_scores=full, scores=None if kind is None else stored.scores)
     monkeypatch.setattr(workspace.store, "predictions", lambda *_: changed)
-    (found,) = ScoreCache(workspace.store).of(target, position, own, model="logits")
-    assert found.share == (None if expected is None else pytest.approx(expected, abs=1e-3))
+    (score,) = ScoreCache(workspace.store).of(target, position, own, model="logits")
+    assert score.confidence == (None if expected is None else pytest.approx(expected, abs=1e-3))
 
 
-def test_new_predictions_are_seen_at_once(workspace, place):
+def test_scores_follow_new_predictions(workspace, place):
     target, position, own = place
-    shelf = ScoreCache(workspace.store)
-    assert "late" not in [one.model for one in shelf.of(*place)]
+    cache = ScoreCache(workspace.store)
+    assert "late" not in [score.model for score in cache.of(*place)]
     workspace.add_predictions("late", np.eye(10)[np.full(len(target), own)], test_set="digits")
-    assert shelf.of(target, position, own)[0] == ModelScore("late", 1.0)
+    assert cache.of(target, position, own)[0] == ModelScore("late", 1.0)
 
 
-def test_in_words():
-    assert in_words((ModelScore("a", None),)) == "not stored for a"
-    assert in_words((ModelScore("a", 0.5),)) == "50.0% by a"
+def test_format_scores():
+    assert format_scores((ModelScore("a", None),)) == "not stored for a"
+    assert format_scores((ModelScore("a", 0.5),)) == "50.0% by a"

@@ -1,14 +1,14 @@
-"""Two workspaces that are served at the same address, one after the other: the browser keeps what it stores apart."""
+"""Two workspaces served at the same address, one after the other: their browser storage stays separate."""
 
 import shutil
 from dataclasses import dataclass
 
 import pytest
 from browser import new_window
-from desk import answered, item_numbers, ready, saved
-from paneling import said
+from panel_votes import cast_votes
 from playwright.sync_api import BrowserContext, expect
-from unsteady import Failure, UnsteadyNetwork, hurry
+from unsteady_network import Failure, UnsteadyNetwork, hurry
+from work_page import answered, item_numbers, ready, saved
 
 import regrade
 from regrade.app import create_app
@@ -42,7 +42,7 @@ class SharedAddress:
 
 @pytest.fixture
 def shared_address(workspace, judge_queue, tmp_path, browser, serve_app):
-    """The second workspace is a copy of the first: people, queues and items have the same numbers in both."""
+    """The second workspace is a copy of the first: people, queues and items have the same ids in both."""
     assert judge_queue in workspace.ledger.queues()
     workspace.ledger.engine.dispose()
     shutil.copytree(workspace.store.root, tmp_path / "copy")
@@ -61,7 +61,7 @@ def shared_address(workspace, judge_queue, tmp_path, browser, serve_app):
         each.ledger.engine.dispose()
 
 
-def test_unsent_votes_go_to_the_ledger_they_were_given_for(shared_address, judge_queue):
+def test_unsent_votes_are_sent_to_their_own_ledger(shared_address, judge_queue):
     first, second = shared_address.workspaces
     page = shared_address.open(f"/judge/{judge_queue.id}")
     ready(page)
@@ -102,15 +102,15 @@ def test_open_page_of_another_ledger_sends_and_reads_nothing(shared_address, jud
     assert ready(page) != item
 
 
-def test_comment_being_typed_stays_in_its_workspace(shared_address, judge_queue):
+def test_comment_draft_stays_in_its_workspace(shared_address, judge_queue):
     for each in shared_address.workspaces:
         item = item_numbers(each, judge_queue)[0]
-        said(each, item, Rita="correct", Rob="wrong", Rose="unclear")
+        cast_votes(each, item, Rita="correct", Rob="wrong", Rose="unclear")
     page = shared_address.open(f"/panel/{judge_queue.id}/{item}")
     page.locator("#text").fill("the stroke is too long")
     shared_address.serve(1)
     page.reload()
-    expect(page.locator("#talk")).to_be_visible()
+    expect(page.locator("#discussion")).to_be_visible()
     expect(page.locator("#text")).to_have_value("")
     shared_address.serve(0)
     page.reload()
@@ -124,8 +124,8 @@ def test_request_of_another_ledger_is_refused(visitor, judge_queue, workspace, m
     if method == "GET":
         reply = rita.get(f"/api/queues/{judge_queue.id}/next", headers=headers)
     else:
-        ballot = {"item": item_numbers(workspace, judge_queue)[0], "key": "another-ledger", "answer": "correct"}
-        reply = rita.post(f"/api/queues/{judge_queue.id}/votes", json=ballot, headers=headers)
+        vote = {"item": item_numbers(workspace, judge_queue)[0], "key": "another-ledger", "answer": "correct"}
+        reply = rita.post(f"/api/queues/{judge_queue.id}/votes", json=vote, headers=headers)
     assert reply.status_code == 403
     assert "another workspace" in reply.json()["error"]
     assert votes(workspace) == []

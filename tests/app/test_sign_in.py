@@ -1,4 +1,4 @@
-"""Coming in: name and password, invitations, the one-time link, and those who try too often."""
+"""Sign-in: name and password, invitations, one-time links, and throttling."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -7,18 +7,18 @@ from threading import Barrier
 from urllib.parse import quote
 
 import pytest
-from desk import PASSWORD
 from fastapi.testclient import TestClient
 from playwright.sync_api import expect
+from work_page import PASSWORD
 
 import regrade
 from regrade.app import create_app
 from regrade.app.client_network import network_of
-from regrade.app.destinations import safe_path
+from regrade.app.redirects import safe_path
 from regrade.ledger import OneTimeLinks, Role, SignInAttempts
 
 
-def test_name_and_password_let_in_by_a_cookie_that_no_script_reads(visitor):
+def test_sign_in_sets_an_http_only_cookie(visitor):
     client = visitor()
     answer = client.post("/sign-in", data={"name": "Rita", "password": PASSWORD})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
@@ -27,7 +27,7 @@ def test_name_and_password_let_in_by_a_cookie_that_no_script_reads(visitor):
     assert "Hello, Rita" in client.get("/").text
 
 
-def test_a_cookie_over_https_stays_there(app):
+def test_cookie_over_https_is_secure(app):
     client = TestClient(app, base_url="https://testserver", follow_redirects=False)
     answer = client.post("/sign-in", data={"name": "Rita", "password": PASSWORD})
     assert "Secure" in answer.headers["set-cookie"]
@@ -36,11 +36,11 @@ def test_a_cookie_over_https_stays_there(app):
 @pytest.mark.parametrize(
     "name, password", [("Rita", "wrong password"), ("Nobody", PASSWORD), ("rita' OR 1=1 --", PASSWORD)]
 )
-def test_anything_else_does_not_and_does_not_say_which_part_was_wrong(visitor, name, password):
+def test_failed_sign_in_does_not_say_which_part_was_wrong(visitor, name, password):
     client = visitor()
     answer = client.post("/sign-in", data={"name": name, "password": password})
     assert answer.status_code == 401
-    assert "name or password is not right" in answer.text
+    assert "wrong name or password" in answer.text
     assert not client.cookies
 
 
@@ -49,7 +49,7 @@ def attempt(client, name="Rita", password="wrong password", **values):
 
 
 class TestThrottle:
-    """At one moment: how long a password takes to check does not matter."""
+    """With a fixed clock, so that the time of a password check does not matter."""
 
     NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -87,7 +87,7 @@ class TestThrottle:
         assert codes == [401] * 5 + [429] * 7
         assert len(checked) == 5
 
-    def test_an_attacker_elsewhere_does_not_lock_the_person_out(self, app):
+    def test_attempts_from_other_networks_do_not_lock_the_person_out(self, app):
         for number in range(4):
             attacker = self.client(app, f"203.0.113.{number}")
             while attempt(attacker).status_code != 429:
@@ -98,13 +98,13 @@ class TestThrottle:
         codes = [attempt(self.client(app, f"2001:db8::{number}")).status_code for number in range(6)]
         assert codes == [401] * 5 + [429]
 
-    def test_the_right_password_starts_over(self, visitor):
+    def test_right_password_resets_the_count(self, visitor):
         client = visitor()
         for _ in range(3):
             assert [attempt(client).status_code for _ in range(4)] == [401] * 4
             assert attempt(client, password=PASSWORD).status_code == 303
 
-    def test_a_second_server_of_the_ledger_counts_along(self, visitor, workspace):
+    def test_attempts_are_counted_across_servers(self, visitor, workspace):
         while attempt(visitor()).status_code != 429:
             pass
         second = create_app(regrade.open(workspace.store.root), local=False)
@@ -113,12 +113,12 @@ class TestThrottle:
         second.state.site.ledger.engine.dispose()
 
     @pytest.mark.parametrize("address", ["unknown", "testclient", "fe80::1%eth0"])
-    def test_network_of_odd_addresses_is_a_text(self, address):
+    def test_network_of_accepts_odd_addresses(self, address):
         assert network_of(address)
 
 
 class TestDestination:
-    """A page that was asked for before signing in is where someone lands."""
+    """A page that was requested before signing in opens after it."""
 
     PAGE = "/panel/3/17?show=all&class=a%2Fb"
 
@@ -140,13 +140,13 @@ class TestDestination:
         joined = client.post(f"/join/{word}", data={"password": "a new password", "again": "a new password"})
         assert joined.headers["location"] == self.PAGE
 
-    def test_the_local_link_leads_to_the_page(self, workspace):
+    def test_local_link_leads_to_the_page(self, workspace):
         local = create_app(workspace, local=True)
         client = TestClient(local, follow_redirects=False)
         client.get(self.PAGE)
         assert client.get(f"/enter/{local.state.site.links.new()}").headers["location"] == self.PAGE
 
-    def test_images_and_writes_are_no_destination(self, visitor):
+    def test_images_and_writes_are_not_remembered(self, visitor):
         client = visitor()
         client.get("/images/abc", headers={"Sec-Fetch-Dest": "image"})
         client.post("/team/people", data={"name": "x"})
@@ -169,19 +169,19 @@ class TestDestination:
             assert len(answer.headers.get_list("set-cookie")) == 2
         assert 'name="next"' not in client.get("/sign-in", params={"next": path}).text
 
-    def test_a_request_for_another_site_is_no_destination(self, visitor):
+    def test_requests_for_other_sites_are_not_remembered(self, visitor):
         answer = visitor().get("http://testserver//evil.example/a")
         assert answer.status_code in (303, 404)
         assert "evil" not in answer.headers.get("location", "")
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
-def test_another_site_cannot_sign_someone_in(visitor, headers):
+def test_sign_in_form_of_another_site_is_refused(visitor, headers):
     answer = visitor().post("/sign-in", data={"name": "Rita", "password": PASSWORD}, headers=headers)
     assert answer.status_code == 403
 
 
-def test_an_invited_person_chooses_a_password_and_is_in(visitor, app, workspace):
+def test_invited_person_sets_a_password_and_is_signed_in(visitor, app, workspace):
     site = app.state.site
     word = site.accounts.invite(workspace.ledger.person("Rose"))
     client = visitor()
@@ -197,7 +197,7 @@ def test_an_invited_person_chooses_a_password_and_is_in(visitor, app, workspace)
 
 
 def sign_in(client):
-    """Sign Rita in, and give the session's token."""
+    """Sign Rita in, and return the session's token."""
     assert attempt(client, password=PASSWORD).status_code == 303
     return client.get("/").text.split('name="token" content="')[1].split('"')[0]
 
@@ -224,7 +224,7 @@ def test_sign_in_ends_the_browsers_earlier_session(visitor):
     assert thief.get("/").status_code == 303
 
 
-def test_an_invitation_that_was_left_open_resets_no_password(visitor, app, workspace):
+def test_used_invitation_cannot_reset_the_password(visitor, app, workspace):
     accounts, rose = app.state.site.accounts, workspace.ledger.person("Rose")
     kept, used = accounts.invite(rose), accounts.invite(rose)
     visitor().post(f"/join/{used}", data={"password": "a new password", "again": "a new password"})
@@ -250,7 +250,7 @@ class TestOneTimeLink:
     def local(self, workspace):
         return create_app(workspace, local=True)
 
-    def test_it_lets_the_owner_in_once(self, local):
+    def test_link_signs_the_owner_in_once(self, local):
         word = local.state.site.links.new()
         client = TestClient(local, follow_redirects=False)
         assert client.get("/").headers["location"] == "/sign-in"
@@ -261,22 +261,22 @@ class TestOneTimeLink:
         assert refused.status_code == 403
         assert "regrade team link --address http://testserver" in refused.text
 
-    def test_the_same_link_again_leads_home_where_it_was_used(self, local):
+    def test_used_link_leads_home_in_the_same_browser(self, local):
         word = local.state.site.links.new()
         client = TestClient(local, follow_redirects=False)
         assert [client.get(f"/enter/{word}").headers["location"] for _ in range(2)] == ["/", "/"]
         assert "Hello, Olga" in client.get("/").text
 
-    def test_a_link_that_another_process_made_works(self, local, workspace):
+    def test_link_of_another_process_works(self, local, workspace):
         reopened = regrade.open(workspace.store.root)
         word = OneTimeLinks(reopened.ledger.engine).new()
         reopened.ledger.engine.dispose()
         assert TestClient(local, follow_redirects=False).get(f"/enter/{word}").status_code == 303
 
-    def test_a_server_with_accounts_takes_no_link(self, app, visitor):
+    def test_server_with_accounts_refuses_links(self, app, visitor):
         assert visitor().get(f"/enter/{app.state.site.links.new()}").status_code == 403
 
-    def test_a_closed_owner_is_passed_over(self, local, workspace):
+    def test_closed_owner_account_is_skipped(self, local, workspace):
         site = local.state.site
         site.accounts.close(workspace.ledger.person("Olga"))
         client = TestClient(local)
@@ -284,25 +284,25 @@ class TestOneTimeLink:
         owners = [person.name for person in workspace.ledger.people() if person.role is Role.OWNER]
         assert len(owners) == 2 and f"Hello, {owners[1]}" in client.get("/").text
 
-    def test_passwords_are_of_no_use_there(self, local):
+    def test_local_server_has_no_password_form(self, local):
         client = TestClient(local, follow_redirects=False)
         answer = client.get("/sign-in")
         assert answer.status_code == 401
         assert "regrade team link" in answer.text
 
-    def test_another_name_for_this_machine_is_refused(self, local):
+    def test_local_server_refuses_other_host_names(self, local):
         answer = TestClient(local, base_url="http://evil.example").get("/sign-in")
         assert answer.status_code == 400
 
-    def test_a_workspace_without_people_gets_its_owner(self, tmp_path):
-        found = regrade.init(tmp_path / "W")
-        local = create_app(found, local=True)
+    def test_workspace_without_people_gets_an_owner(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
+        local = create_app(workspace, local=True)
         client = TestClient(local)
         assert client.get(f"/enter/{local.state.site.links.new()}").status_code == 200
-        assert [one.role.value for one in found.ledger.people()] == ["owner"]
+        assert [person.role.value for person in workspace.ledger.people()] == ["owner"]
 
 
-def test_someone_signs_in_by_keyboard_in_a_browser(server, browser):
+def test_sign_in_by_keyboard_in_a_browser(server, browser):
     page = browser.new_page(base_url=server.address)
     page.goto("/")
     expect(page.get_by_label("Name")).to_be_focused()
@@ -310,7 +310,7 @@ def test_someone_signs_in_by_keyboard_in_a_browser(server, browser):
     page.keyboard.press("Tab")
     page.keyboard.type("wrong password")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("name or password is not right")
+    expect(page.get_by_role("alert")).to_have_text("wrong name or password")
     expect(page.get_by_label("Password")).to_be_focused()
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")

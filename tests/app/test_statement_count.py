@@ -1,4 +1,4 @@
-"""The statements of a vote and of the next item: all reviewers wait for one database, so each one counts."""
+"""The number of SQL statements of a vote and of the next item: all reviewers share one database."""
 
 import pytest
 from counted_statements import counted
@@ -11,7 +11,7 @@ MOST_CONNECTIONS = {"next": 6, "vote": 3}
 
 @pytest.fixture
 def many_queues(workspace):
-    """Queues beside the one that is answered, which must not cost it anything."""
+    """Further queues, which must not add statements."""
     for number in range(5):
         queue = workspace.ledger.open_queue(f"queue {number}", Question.JUDGE, test_set="digits", overlap=2)
         workspace.ledger.add_items(queue, [NewItem(workspace.store.test_set("digits").ids[0], "3")])
@@ -27,7 +27,7 @@ def test_vote_and_next_item_take_few_statements(app, judge_queue, visitor):
         with counted(engine) as vote:
             answer = rita.write(f"{address}/votes", item=item["id"], key=f"0123456789abcdef{number}", answer="wrong")
         assert answer.status_code == 200
-        assert item["references"]  # which take another look at what is hidden
+        assert item["references"]  # these query the hidden images again
     assert len(next_item.statements) <= MOST_STATEMENTS["next"], next_item.statements
     assert len(vote.statements) <= MOST_STATEMENTS["vote"], vote.statements
     assert next_item.connections <= MOST_CONNECTIONS["next"]

@@ -1,4 +1,4 @@
-"""Team: invitations, roles, whose queue is whose, publishing, and taking everything along."""
+"""Team: invitations, roles, assignment of queues, publishing and export."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from regrade.ledger import Accounts, AccountState, Role, VoteContent
 
 
-def test_an_owner_invites_someone_who_then_comes_in(visitor, workspace):
+def test_owner_invites_a_person_who_joins(visitor, workspace):
     olga, guest = visitor("Olga"), visitor()
     shown = olga.submit("/team/people", name="Nora", role="labeler").text
     link = shown.split('value="http://testserver')[1].split('"')[0]
@@ -23,13 +23,13 @@ def test_an_owner_invites_someone_who_then_comes_in(visitor, workspace):
     assert link not in olga.get("/team").text
 
 
-def test_a_name_that_is_taken_is_told(visitor):
+def test_team_rejects_a_taken_name(visitor):
     answer = visitor("Olga").submit("/team/people", name="Rita", role="labeler")
     assert answer.status_code == 400
     assert "there is a person" in answer.text
 
 
-def test_a_role_that_changes_counts_at_once(visitor, workspace):
+def test_role_change_takes_effect_at_once(visitor, workspace):
     rita = workspace.ledger.person("Rita")
     client = visitor("Rita")
     assert client.get("/team").status_code == 403
@@ -37,7 +37,7 @@ def test_a_role_that_changes_counts_at_once(visitor, workspace):
     assert client.get("/team").status_code == 200
 
 
-def test_the_only_owner_stays_and_cannot_close_the_door_behind(visitor, workspace):
+def test_last_owner_cannot_be_demoted_or_closed(visitor, workspace):
     olga = workspace.ledger.person("Olga")
     client = visitor("Olga")
     assert client.submit(f"/team/people/{olga.id}/role", role="labeler").status_code == 400
@@ -45,7 +45,7 @@ def test_the_only_owner_stays_and_cannot_close_the_door_behind(visitor, workspac
     assert client.get("/team").status_code == 200
 
 
-def test_a_closed_account_is_shown_as_closed_and_opens_by_invitation(visitor, workspace):
+def test_closed_account_is_reopened_by_invitation(visitor, workspace):
     rob = workspace.ledger.person("Rob")
     olga = visitor("Olga")
     assert olga.submit(f"/team/people/{rob.id}/close").status_code == 303
@@ -54,7 +54,7 @@ def test_a_closed_account_is_shown_as_closed_and_opens_by_invitation(visitor, wo
     assert olga.submit("/team/people/99/close").status_code == 404
 
 
-def test_team_tells_invited_joined_and_closed_apart(visitor, app, workspace):
+def test_team_shows_the_state_of_accounts(visitor, app, workspace):
     accounts = app.state.site.accounts
     accounts.invite(workspace.ledger.add_person("Nora", Role.LABELER))
     accounts.close(workspace.ledger.person("Rob"))
@@ -81,11 +81,11 @@ def test_sign_out_everywhere_ends_all_sessions_of_one_person(visitor, workspace)
     assert olga.get("/team").text.count("Sign out everywhere") == 1
 
 
-def test_a_queue_is_given_to_some_and_to_everyone_again(visitor, workspace, judge_queue):
+def test_queue_is_assigned_to_some_people_and_to_everyone(visitor, workspace, judge_queue):
     rita, leo = workspace.ledger.person("Rita"), workspace.ledger.person("Leo")
     olga = visitor("Olga")
     olga.submit(f"/team/queues/{judge_queue.id}", people=[rita.id])
-    assert [one.name for one in workspace.ledger.assigned(judge_queue)] == ["Rita"]
+    assert [person.name for person in workspace.ledger.assigned(judge_queue)] == ["Rita"]
     refused = olga.submit(f"/team/queues/{judge_queue.id}", people=[leo.id])
     assert refused.status_code == 400 and "labeler" in refused.text
     olga.submit(f"/team/queues/{judge_queue.id}")
@@ -93,48 +93,48 @@ def test_a_queue_is_given_to_some_and_to_everyone_again(visitor, workspace, judg
 
 
 def preview_of(page: str) -> str:
-    """What the page asks to confirm."""
+    """The preview that the page asks to confirm."""
     return unescape(re.search(r'name="preview" value="([^"]*)"', page)[1])
 
 
 def published(olga, queue) -> str:
     """Publish a queue as an owner does: look at what would change, and confirm it."""
-    asked = olga.submit(f"/team/queues/{queue.id}/publish").text
-    return olga.submit(f"/team/queues/{queue.id}/publish", preview=preview_of(asked)).text
+    preview = olga.submit(f"/team/queues/{queue.id}/publish").text
+    return olga.submit(f"/team/queues/{queue.id}/publish", preview=preview_of(preview)).text
 
 
-def test_publish_shows_first_what_would_change_and_what_is_undecided(visitor, workspace, judge_queue):
+def test_publish_shows_a_preview_with_undecided_items(visitor, workspace, judge_queue):
     for name in ("Rita", "Rob", "Rose"):
         person = workspace.ledger.person(name)
-        workspace.ledger.vote(1, person, VoteContent(f"{name}-ballot", "correct"))
+        workspace.ledger.vote(1, person, VoteContent(f"{name}-vote", "correct"))
     olga = visitor("Olga")
-    asked = olga.submit(f"/team/queues/{judge_queue.id}/publish").text
-    assert "Publish novel?" in asked and "1 correct added" in asked
-    assert "undecided and not published: 11 items of 12" in asked
+    preview = olga.submit(f"/team/queues/{judge_queue.id}/publish").text
+    assert "Publish novel?" in preview and "1 correct added" in preview
+    assert "undecided and not in it: 11 items of 12" in preview
     assert workspace.label_sets("digits") == ("multi@1",)
     for name in ("Rita", "Rob", "Rose"):
         person = workspace.ledger.person(name)
         workspace.ledger.vote(2, person, VoteContent(f"{name}-second", "correct"))
-    again = olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(asked)).text
-    assert "Something has changed since you looked" in again and "2 correct added" in again
+    again = olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(preview)).text
+    assert "The queue has changed since the preview" in again and "2 correct added" in again
     assert workspace.label_sets("digits") == ("multi@1",)
     olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(again))
     assert workspace.label_sets("digits") == ("multi@1", "multi@2")
 
 
-def test_overlap_is_changed_after_its_consequences_were_shown(visitor, workspace, judge_queue):
-    workspace.ledger.vote(1, workspace.ledger.person("Rita"), VoteContent("first-ballot", "correct"))
+def test_overlap_changes_after_a_preview(visitor, workspace, judge_queue):
+    workspace.ledger.vote(1, workspace.ledger.person("Rita"), VoteContent("first-vote", "correct"))
     olga, address = visitor("Olga"), f"/team/queues/{judge_queue.id}/overlap"
-    asked = olga.submit(address, overlap=1).text
-    assert "items need 1 vote instead of 3; of 12 items with missing votes, 1 now have enough" in asked
+    preview = olga.submit(address, overlap=1).text
+    assert "items need 1 vote instead of 3; of 12 items that votes were missing on, 1 have enough now" in preview
     assert workspace.ledger.queue("novel").overlap == 3
-    assert olga.submit(address, overlap=1, preview=preview_of(asked)).status_code == 200
+    assert olga.submit(address, overlap=1, preview=preview_of(preview)).status_code == 200
     assert workspace.ledger.queue("novel").overlap == 1
     assert workspace.ledger.decision(1).answer == "correct"
     assert olga.submit(address, overlap=0).status_code == 422
 
 
-def test_publishing_moves_every_number(visitor, workspace, judge_queue):
+def test_publishing_changes_the_grades(visitor, workspace, judge_queue):
     panel = [workspace.ledger.person(name) for name in ("Rita", "Rob", "Rose")]
     predicted = {}
     target = workspace.store.test_set("digits")
@@ -146,12 +146,12 @@ def test_publishing_moves_every_number(visitor, workspace, judge_queue):
         for person in panel:
             workspace.ledger.vote(item.id, person, VoteContent(f"{person.name}-{item.id}", "correct"))
     before = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
-    told = published(visitor("Olga"), judge_queue)
-    assert "multi@2: 12 correct" in told
+    page = published(visitor("Olga"), judge_queue)
+    assert "multi@2: 12 correct" in page
     after = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
     for model, classes in predicted.items():
         gained = sum(
-            str(classes[target.position_of[one.example]]) == one.class_id for one in items.values()
+            str(classes[target.position_of[item.example]]) == item.class_id for item in items.values()
         )  # fmt: skip
         assert round(60 * (after[model] - before[model])) == gained
     assert {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi@1").rows} == before
@@ -159,7 +159,7 @@ def test_publishing_moves_every_number(visitor, workspace, judge_queue):
 
 
 @pytest.mark.usefixtures("judge_queue")
-def test_everything_people_said_can_be_taken_along_but_no_secret(visitor, workspace):
+def test_export_has_all_votes_but_no_secrets(visitor, workspace):
     rita = workspace.ledger.person("Rita")
     workspace.ledger.vote(1, rita, VoteContent("12345678", "problematic", reason="drawing"))
     olga = visitor("Olga")
@@ -176,7 +176,7 @@ def test_everything_people_said_can_be_taken_along_but_no_secret(visitor, worksp
     assert olga.get("/team/export.exe").status_code == 422
 
 
-def test_closing_an_account_asks_once_more(workspace, server, page_of):
+def test_closing_an_account_asks_for_confirmation(workspace, server, page_of):
     page = page_of(server, "Olga")
     page.goto("/team")
     row = page.get_by_role("row").filter(has_text="Rob")

@@ -1,18 +1,18 @@
-"""An image that cannot be shown takes no vote: it is tried again, reported or skipped."""
+"""An image that cannot be shown accepts no vote: it can be retried, reported or skipped."""
 
 import numpy as np
 import pytest
-from desk import item_numbers, ready, saved
 from PIL import Image
 from playwright.sync_api import expect
-from unsteady import EXAMINATION, JUDGE, STATIONS, Failure
+from unsteady_network import EXAMINATION, JUDGE, STATIONS, Failure
+from work_page import item_numbers, ready, saved
 
 from regrade.ledger import NewItem, Question, UnreadableReports
 
 FAILURES = {
     "missing": (Failure("^/images/", 404), "The image file is missing or damaged."),
     "server error": (Failure("^/images/", 500), "The server has a problem (error 500)."),
-    "broken off": (Failure("^/images/", halved=True), "The image did not arrive whole, or it is damaged."),
+    "broken off": (Failure("^/images/", halved=True), "The image is incomplete or damaged."),
 }
 
 each_failure = pytest.mark.parametrize(("failure", "words"), FAILURES.values(), ids=FAILURES)
@@ -26,7 +26,7 @@ def is_unreadable(page, words):
 
 
 def give_every_answer(page):
-    """By key and by mouse, whatever the page; not with the focus on Retry, which Enter would press."""
+    """Try to answer by key and by mouse; without the focus on Retry, which Enter would press."""
     page.evaluate("document.activeElement.blur()")
     for key in ("c", "w", "u", "p", "1", "a", "n", "Enter"):
         page.locator("body").press(key)
@@ -35,7 +35,7 @@ def give_every_answer(page):
 
 
 @each_failure
-def test_broken_image_is_noticed_and_tried_again(unsteady, failure, words):
+def test_broken_image_is_reported_and_retried(unsteady, failure, words):
     queue = unsteady.queue(Question.JUDGE)
     unsteady.network.failures = [failure]
     page = JUDGE.open(unsteady, queue)
@@ -55,7 +55,7 @@ def test_broken_image_is_noticed_and_tried_again(unsteady, failure, words):
 
 
 @each_station
-def test_unreadable_image_takes_no_vote_and_is_reported(unsteady, station):
+def test_unreadable_image_accepts_no_vote_and_is_reported(unsteady, station):
     queue = unsteady.queue(station.question, mode=station.mode)
     page = unsteady.context(station.person).new_page()
     unsteady.network.failures = [Failure("^/images/", 404)]
@@ -80,7 +80,7 @@ def test_unreadable_image_takes_no_vote_and_is_reported(unsteady, station):
     expect(page.locator("#count")).to_have_text("1")
 
 
-def test_skipped_images_come_back_and_never_in_a_loop(unsteady):
+def test_skipped_images_return_without_a_loop(unsteady):
     queue = unsteady.queue(Question.JUDGE, items=2)
     unsteady.network.failures = [Failure("^/images/", 404)]
     page = JUDGE.open(unsteady, queue)
@@ -102,7 +102,7 @@ def test_skipped_images_come_back_and_never_in_a_loop(unsteady):
     assert len(unsteady.standing(queue, "Rita")) == 1
 
 
-def test_images_that_are_not_in_the_workspace_take_no_vote(unsteady, monkeypatch):
+def test_missing_images_accept_no_vote(unsteady, monkeypatch):
     queue = unsteady.queue(Question.LABEL)
     store = unsteady.network.app.state.site.images._store
     with monkeypatch.context() as without:
@@ -117,7 +117,7 @@ def test_images_that_are_not_in_the_workspace_take_no_vote(unsteady, monkeypatch
     assert unsteady.votes(queue, "Leo") == []
 
 
-def test_image_whose_file_breaks_off_is_unreadable(unsteady, tmp_path):
+def test_truncated_image_is_unreadable(unsteady, tmp_path):
     for number in range(2):
         (tmp_path / "cut" / str(number)).mkdir(parents=True)
         pixels = np.random.default_rng(number).integers(0, 256, (120, 120, 3), dtype=np.uint8)
@@ -132,7 +132,7 @@ def test_image_whose_file_breaks_off_is_unreadable(unsteady, tmp_path):
     is_unreadable(page, "The image file is missing or damaged.")
 
 
-def test_panel_takes_no_vote_on_an_unreadable_image(unsteady):
+def test_panel_accepts_no_vote_on_an_unreadable_image(unsteady):
     queue = unsteady.queue(Question.JUDGE)
     first = item_numbers(unsteady.workspace, queue)[0]
     failure, words = FAILURES["server error"]
@@ -143,7 +143,7 @@ def test_panel_takes_no_vote_on_an_unreadable_image(unsteady):
     is_unreadable(page, words)
     page.keyboard.press("c")
     page.locator("#cast").click()
-    expect(page.locator("#notice")).to_have_text("A vote counts only when the image can be seen.")
+    expect(page.locator("#notice")).to_have_text("You can vote once the image is visible.")
     page.get_by_role("button", name="Report as unreadable").click()
     expect(page.locator("#notice")).to_contain_text("Reported")
     unsteady.network.steady()
@@ -151,6 +151,6 @@ def test_panel_takes_no_vote_on_an_unreadable_image(unsteady):
     expect(page.locator("body[data-ready]")).to_have_count(1)
     page.keyboard.press("c")
     page.locator("#cast").click()
-    expect(page.locator("#waiting")).to_contain_text("You say correct")
+    expect(page.locator("#waiting")).to_contain_text("You voted correct")
     assert unsteady.standing(queue, "Rita") == ["correct"]
     assert queue.name in [report.queue for report in UnreadableReports(unsteady.workspace.ledger.engine).open()]

@@ -1,15 +1,15 @@
-"""Votes and undos over a bad network: the ledger holds, exactly once, what the person last meant."""
+"""Votes and undos over an unsteady network: the ledger contains the person's last decision exactly once."""
 
 import pytest
-from desk import item_numbers, ready, saved
-from paneling import said
+from panel_votes import cast_votes
 from playwright.sync_api import expect
-from unsteady import EXAMINATION, JUDGE, LATENCY, MISTAKE, STATIONS, TRAINING, Failure, hurry, losing
+from unsteady_network import EXAMINATION, JUDGE, LATENCY, MISTAKE, STATIONS, TRAINING, Failure, hurry, losing
+from work_page import item_numbers, ready, saved
 
 from regrade.ledger import Question
 
 OFFSETS = {JUDGE: (0, 250, 500)}
-"""Milliseconds from an answer to its undo: before, while and after the server has it."""
+"""Milliseconds between an answer and its undo: before, while and after the server gets it."""
 
 each_station = pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.name)
 
@@ -107,7 +107,7 @@ def test_lost_requests_count_once(unsteady, station):
 
 
 @each_station
-def test_server_trouble_is_named_and_passes(unsteady, station):
+def test_server_errors_are_shown_and_retried(unsteady, station):
     queue = unsteady.queue(station.question, mode=station.mode)
     page = station.open(unsteady, queue)
     item = ready(page)
@@ -134,15 +134,15 @@ EXPLAINED = {
     "Object.assign(new Refused('sign in first'), { status: 401 })": (
         "Your session has ended: sign in again in another tab."
     ),
-    "new Trouble()": "No connection to the server.",
-    "new Trouble({ status: 500 })": "The server has a problem (error 500).",
-    "new Trouble({ status: 507, reason: 'it is full' })": "The server has a problem (error 507): it is full.",
-    "new Trouble({ status: 503 })": "The server has a problem (error 503).",
-    "new Trouble({ status: 503, retryAfter: 5 })": "The database is not available; trying again in 5 s.",
-    "new Trouble({ status: 503, retryAfter: 5, reason: 'the server is stopping: try again later' })": (
+    "new ServiceError()": "No connection to the server.",
+    "new ServiceError({ status: 500 })": "The server has a problem (error 500).",
+    "new ServiceError({ status: 507, reason: 'it is full' })": "The server has a problem (error 507): it is full.",
+    "new ServiceError({ status: 503 })": "The server has a problem (error 503).",
+    "new ServiceError({ status: 503, retryAfter: 5 })": "The database is not available; trying again in 5 s.",
+    "new ServiceError({ status: 503, retryAfter: 5, reason: 'the server is stopping: try again later' })": (
         "The server is stopping; trying again in 5 s."
     ),
-    "new TypeError('x is undefined')": "This page has a problem (x is undefined): load it again.",
+    "new TypeError('x is undefined')": "This page has a problem (x is undefined): reload it.",
 }
 
 
@@ -150,7 +150,7 @@ def test_explain_says_what_failed(unsteady):
     page = unsteady.context("Rita").new_page()
     page.goto("/guide")
     calls = ", ".join(f"explain({error})" for error in EXPLAINED)
-    load = "const { explain, Refused, Trouble } = await import('/static/sending.js')"
+    load = "const { explain, Refused, ServiceError } = await import('/static/sending.js')"
     sentences = page.evaluate(f"async () => {{ {load}; return [{calls}]; }}")
     assert dict(zip(EXPLAINED, sentences, strict=True)) == EXPLAINED
 
@@ -176,7 +176,7 @@ def test_retry_after_is_respected(unsteady):
     assert len(unsteady.standing(queue, "Rita")) == 2
 
 
-def test_vote_that_never_left_the_browser_leaves_no_trace(unsteady):
+def test_undone_unsent_vote_leaves_no_trace(unsteady):
     queue = unsteady.queue(Question.JUDGE)
     page = JUDGE.open(unsteady, queue)
     ready(page)
@@ -226,7 +226,7 @@ def test_two_undos_take_back_two_votes(unsteady):
     assert unsteady.standing(queue, "Rita") == []
 
 
-def test_key_pressed_while_undo_is_looked_up_counts_for_no_other_image(unsteady):
+def test_keys_are_ignored_while_undo_is_in_progress(unsteady):
     queue = unsteady.queue(Question.JUDGE)
     page = JUDGE.open(unsteady, queue)
     first = ready(page)
@@ -242,11 +242,11 @@ def test_key_pressed_while_undo_is_looked_up_counts_for_no_other_image(unsteady)
     assert unsteady.standing(queue, "Rita") == []
 
 
-def test_refusal_stays_until_it_is_dismissed_or_something_else_is_done(unsteady):
+def test_refusal_stays_until_dismissed_or_the_next_action(unsteady):
     queue = unsteady.queue(Question.JUDGE, overlap=1)
     page = JUDGE.open(unsteady, queue)
     first = int(ready(page))
-    said(unsteady.workspace, first, Rob="wrong")
+    cast_votes(unsteady.workspace, first, Rob="wrong")
     JUDGE.answer(page, 0)
     refusal = page.locator("#refusal")
     expect(refusal).to_contain_text("Not counted: this item is decided")
@@ -257,7 +257,7 @@ def test_refusal_stays_until_it_is_dismissed_or_something_else_is_done(unsteady)
     expect(refusal).to_be_hidden()
 
 
-def test_session_that_ended_keeps_answers_until_the_person_signs_in_again(unsteady):
+def test_ended_session_keeps_answers_until_the_next_sign_in(unsteady):
     queue = unsteady.queue(Question.JUDGE)
     page = JUDGE.open(unsteady, queue)
     ready(page)
@@ -273,7 +273,7 @@ def test_session_that_ended_keeps_answers_until_the_person_signs_in_again(unstea
     assert unsteady.standing(queue, "Rita") == ["correct"]
 
 
-def test_answers_are_not_sent_in_the_name_of_someone_else(unsteady):
+def test_answers_are_not_sent_for_another_person(unsteady):
     queue = unsteady.queue(Question.JUDGE)
     page = JUDGE.open(unsteady, queue)
     ready(page)
@@ -287,7 +287,7 @@ def test_answers_are_not_sent_in_the_name_of_someone_else(unsteady):
 
 
 class TestTwoTabs:
-    def test_each_sends_what_the_other_has_added(self, unsteady):
+    def test_each_tab_sends_entries_of_the_other(self, unsteady):
         queue = unsteady.queue(Question.JUDGE)
         context = unsteady.context("Rita")
         tab = JUDGE.open(unsteady, queue, context=context)
@@ -305,7 +305,7 @@ class TestTwoTabs:
         saved(second_tab)
         assert unsteady.standing(queue, "Rita") == ["wrong"]
 
-    def test_undo_in_both_takes_the_vote_back_once(self, unsteady):
+    def test_undo_in_both_tabs_takes_the_vote_back_once(self, unsteady):
         queue = unsteady.queue(Question.JUDGE)
         context = unsteady.context("Rita")
         tab = JUDGE.open(unsteady, queue, context=context)
@@ -323,7 +323,7 @@ class TestTwoTabs:
         saved(tab)
         assert [row["answer"] for row in unsteady.votes(queue, "Rita")] == ["correct", None, "wrong"]
 
-    def test_votes_of_both_at_once_are_all_counted(self, unsteady):
+    def test_concurrent_votes_of_both_tabs_are_counted(self, unsteady):
         queue = unsteady.queue(Question.JUDGE, items=6)
         context = unsteady.context("Rita")
         pages = [JUDGE.open(unsteady, queue, context=context) for _ in range(2)]
@@ -340,7 +340,7 @@ class TestTwoTabs:
         assert len({row["key"] for row in kept}) == len(kept)
         assert len({row["example"] for row in kept}) == len(kept) >= 2
 
-    def test_training_in_one_tab_hears_what_the_other_has_sent(self, unsteady):
+    def test_training_shows_feedback_to_a_vote_sent_by_the_other_tab(self, unsteady):
         queue = unsteady.queue(Question.LABEL, mode=TRAINING.mode)
         context = unsteady.context("Leo")
         tab = TRAINING.open(unsteady, queue, context=context)
@@ -390,7 +390,7 @@ class TestPanel:
         expect(page.locator("body[data-version][data-ready]")).to_have_count(1)
 
     def look(self, page):
-        """Let the page look at once what is new, as it does when its tab is shown."""
+        """Let the page poll at once, as when its tab becomes visible."""
         page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
 
     def change(self, page, key, why="looked again"):
@@ -406,9 +406,9 @@ class TestPanel:
         page.locator("#cast").click()
         page.keyboard.press("w")
         page.keyboard.press("Enter")
-        expect(page.locator("#waiting")).to_contain_text("You say correct")
+        expect(page.locator("#waiting")).to_contain_text("You voted correct")
         self.change(page, "w")
-        expect(page.locator("#waiting")).to_contain_text("You say wrong")
+        expect(page.locator("#waiting")).to_contain_text("You voted wrong")
         saved(page)
         assert [row["answer"] for row in unsteady.votes(queue, "Rita")] == ["correct", "wrong"]
 
@@ -430,7 +430,7 @@ class TestPanel:
         expect(page.locator("#notice")).to_contain_text("The server has a problem")
         page.reload()
         self.shown(page)
-        expect(page.locator("#waiting")).to_contain_text("You say correct. Your vote is kept in this browser")
+        expect(page.locator("#waiting")).to_contain_text("You voted correct. Your vote is kept in this browser")
         self.change(page, "w")
         unsteady.network.steady()
         saved(page)
@@ -443,13 +443,13 @@ class TestPanel:
                 page.keyboard.press("c")
                 page.locator("#cast").click()
             saved(page)
-            expect(page.locator("#waiting")).to_contain_text("You say correct")
+            expect(page.locator("#waiting")).to_contain_text("You voted correct")
             with losing(page, "votes", answered=answered):
                 self.change(page, "w")
             saved(page)
         assert [row["answer"] for row in unsteady.votes(queue, "Rita")] == ["correct", "wrong", "correct", "wrong"]
 
-    def test_server_trouble_is_named_and_passes(self, unsteady, queue):
+    def test_server_errors_are_shown_and_retried(self, unsteady, queue):
         page = self.open(unsteady, queue)
         unsteady.network.failures = [Failure("/votes$", 503, {"Retry-After": "1"}), Failure("/api/panel/")]
         page.keyboard.press("c")
@@ -457,18 +457,18 @@ class TestPanel:
         expect(page.locator("#notice")).to_contain_text("The database is not available; trying again in 1 s.")
         unsteady.network.steady()
         saved(page)
-        expect(page.locator("#waiting")).to_contain_text("You say correct")
+        expect(page.locator("#waiting")).to_contain_text("You voted correct")
         unsteady.network.failures = [Failure("/api/panel/")]
         self.look(page)
         expect(page.locator("#notice")).to_contain_text("The server has a problem (error 500). Trying again.")
         unsteady.network.steady()
         self.look(page)
-        expect(page.locator("#notice")).to_contain_text("The server answers again")
+        expect(page.locator("#notice")).to_contain_text("The server responds again")
         assert unsteady.standing(queue, "Rita") == ["correct"]
 
 
 @pytest.mark.parametrize("station", [JUDGE, EXAMINATION, MISTAKE], ids=lambda station: station.name)
-def test_next_item_is_asked_for_until_the_server_is_back(unsteady, station):
+def test_next_item_is_requested_until_the_server_is_back(unsteady, station):
     queue = unsteady.queue(station.question)
     unsteady.network.failures = [Failure("/next$", 503, {"Retry-After": "1"})]
     page = station.open(unsteady, queue)

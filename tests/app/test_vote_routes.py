@@ -1,10 +1,10 @@
-"""What the pages of work call: undo and its reason, items that are skipped, and images that cannot be read."""
+"""The API of the work pages: undo with a reason, skipped items, and unreadable images."""
 
 from contextlib import contextmanager
 
 import pytest
-from desk import item_numbers
-from paneling import said
+from panel_votes import cast_votes
+from work_page import item_numbers
 
 from regrade.core import UnreadableImage
 from regrade.ledger import NewItem, Question
@@ -14,16 +14,16 @@ KEY = "0123456789abcdef"
 
 @pytest.fixture
 def pair_queue(workspace):
-    """Three predictions that are each for two people."""
+    """Three predictions, for two people each."""
     queue = workspace.ledger.open_queue("pairs", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
     ids = workspace.store.test_set("digits").ids
     workspace.ledger.add_items(queue, [NewItem(ids[number], "3") for number in range(3)])
     return queue
 
 
-def test_vote_says_that_it_revealed_the_others(workspace, pair_queue, visitor):
+def test_vote_reports_that_it_revealed_the_other_votes(workspace, pair_queue, visitor):
     first, second, _ = item_numbers(workspace, pair_queue)
-    said(workspace, first, Rob="wrong")
+    cast_votes(workspace, first, Rob="wrong")
     rita, address = visitor("Rita"), f"/api/queues/{pair_queue.id}/votes"
     assert rita.write(address, item=first, key=f"{KEY}1", answer="correct").json()["revealed"] is True
     assert rita.write(address, item=second, key=f"{KEY}2", answer="correct").json()["revealed"] is None
@@ -31,7 +31,7 @@ def test_vote_says_that_it_revealed_the_others(workspace, pair_queue, visitor):
 
 def test_undo_after_the_reveal_asks_for_a_reason(workspace, pair_queue, visitor):
     item = item_numbers(workspace, pair_queue)[0]
-    said(workspace, item, Rob="wrong")
+    cast_votes(workspace, item, Rob="wrong")
     rita, address = visitor("Rita"), f"/api/queues/{pair_queue.id}"
     rita.write(f"{address}/votes", item=item, key=f"{KEY}1", answer="correct")
     assert rita.get(f"{address}/last").json()["revealed"] is True
@@ -50,7 +50,7 @@ def test_panel_state_says_when_a_vote_needs_a_reason(workspace, pair_queue, visi
     rita, rob = visitor("Rita"), visitor("Rob")
     address = f"/api/panel/{pair_queue.id}/{item}"
     assert rita.get(address).json()["state"]["reason_needed"] is False
-    said(workspace, item, Rita="correct", Rob="wrong")
+    cast_votes(workspace, item, Rita="correct", Rob="wrong")
     workspace.ledger.take_back(item, workspace.ledger.person("Rita"), key="undo", why="it is a nine")
     state = rita.get(address).json()["state"]
     assert (state["mine"], state["reason_needed"], state["open"]) == (None, True, False)
@@ -67,7 +67,7 @@ def test_undo_of_a_vote_that_changed_elsewhere_is_refused(workspace, pair_queue,
     assert (refused.status_code, "changed since" in refused.json()["error"]) == (409, True)
 
 
-def test_last_vote_of_someone_who_has_none_is_nothing(pair_queue, visitor):
+def test_last_vote_is_none_without_votes(pair_queue, visitor):
     assert visitor("Rita").get(f"/api/queues/{pair_queue.id}/last").json() == {"item": None, "revealed": False}
 
 
@@ -108,20 +108,20 @@ def test_report_is_shown_to_the_owner_who_clears_it(workspace, pair_queue, visit
     assert rita.submit("/team/reports/1/clear").status_code == 403
     assert olga.submit("/team/reports/1/clear").status_code == 303
     assert olga.submit("/team/reports/99/clear").status_code == 404
-    assert "No one has reported" in olga.get("/team").text
+    assert "No unreadable images are reported" in olga.get("/team").text
 
 
-class TestImageThatCannotBeShown:
-    """A program that asks for an image and gets none can vote on it no more than the pages can."""
+class TestUnreadableImage:
+    """A client that could not load an image cannot vote on it, and neither can the pages."""
 
     @pytest.fixture
     def item(self, pair_queue, visitor):
-        """The item that Rita has before her."""
+        """Rita's next item."""
         return visitor("Rita").get(f"/api/queues/{pair_queue.id}/next").json()["item"]
 
     @pytest.fixture
     def cast(self, pair_queue, visitor, item):
-        """Someone's vote on it."""
+        """Casts a person's vote on the item."""
         address = f"/api/queues/{pair_queue.id}/votes"
         return lambda name, key: visitor(name).write(address, item=item["id"], key=key, answer="correct")
 
@@ -140,28 +140,28 @@ class TestImageThatCannotBeShown:
 
         return entered
 
-    def test_takes_no_vote_until_it_is_shown(self, visitor, item, cast, damaged):
+    def test_accepts_no_vote_until_it_is_shown(self, visitor, item, cast, damaged):
         rita = visitor("Rita")
         with damaged():
             assert rita.get(item["image"]).status_code == 400
-            assert "a vote counts only when the image can be seen" in cast("Rita", f"{KEY}1").json()["error"]
+            assert "the image could not be shown to you" in cast("Rita", f"{KEY}1").json()["error"]
         assert cast("Rita", f"{KEY}1").status_code == 400
         assert rita.get(item["image"]).status_code == 200
         assert cast("Rita", f"{KEY}1").status_code == 200
 
-    def test_takes_no_vote_where_the_images_are_not_in_the_workspace(self, cast, monkeypatch):
+    def test_accepts_no_vote_if_images_are_missing(self, cast, monkeypatch):
         with monkeypatch.context() as without:
             without.setattr("regrade.store.Store.has_images", lambda *_: False)
-            assert "a vote counts only when the image can be seen" in cast("Rita", f"{KEY}1").json()["error"]
+            assert "the image could not be shown to you" in cast("Rita", f"{KEY}1").json()["error"]
         assert cast("Rita", f"{KEY}1").status_code == 200
 
-    def test_takes_the_vote_of_someone_who_saw_it(self, visitor, item, cast, damaged):
+    def test_accepts_the_vote_of_a_person_who_saw_it(self, visitor, item, cast, damaged):
         assert visitor("Rob").get(item["image"]).status_code == 200
         with damaged():
             visitor("Rita").get(item["image"])
         assert cast("Rob", f"{KEY}1").status_code == 200
 
-    def test_keeps_a_vote_that_was_counted_and_is_sent_again(self, visitor, item, cast, damaged):
+    def test_repeats_a_stored_vote(self, visitor, item, cast, damaged):
         counted = cast("Rita", f"{KEY}1").json()["vote"]
         with damaged():
             visitor("Rita").get(item["image"])

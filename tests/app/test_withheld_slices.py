@@ -1,9 +1,9 @@
-"""Numbers of a slice that would tell which models are right on images that the reader still has to answer."""
+"""Slices whose numbers would reveal which models are right on pending images."""
 
 import numpy as np
 import pytest
-from desk import item_numbers
-from reading_pages import seen
+from page_reader import parse_page
+from work_page import item_numbers
 
 from regrade.ledger import NewItem, Question
 
@@ -29,11 +29,11 @@ def pending(corrupted):
 
 
 def shown(visitor, slice_name):
-    return seen(visitor("Rita").get("/explore", params={"set": "digits-c", "slice": slice_name}))
+    return parse_page(visitor("Rita").get("/explore", params={"set": "digits-c", "slice": slice_name}))
 
 
 @pytest.mark.usefixtures("corrupted")
-def test_explore_offers_no_slice_per_image(visitor):
+def test_explore_offers_no_slices_per_image(visitor):
     text = visitor("Rita").get("/explore", params={"set": "digits-c"}).text
     assert "corruption=fog" in text
     assert "image=" not in text
@@ -59,7 +59,7 @@ def test_explore_shows_small_slices_once_nothing_is_pending(corrupted, pending, 
     assert shown(visitor, slice_name).row("alpha")[-1] == "2"
 
 
-def test_explore_withholds_a_slice_that_is_hidden_altogether(corrupted, visitor, tmp_path):
+def test_explore_withholds_a_fully_hidden_slice(corrupted, visitor, tmp_path):
     ledger, target = corrupted.ledger, corrupted.store.test_set("digits")
     queue = ledger.open_queue("half", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
     ledger.add_items(queue, [NewItem(image_id, "1") for image_id in target.ids[:30]])
@@ -68,5 +68,5 @@ def test_explore_withholds_a_slice_that_is_hidden_altogether(corrupted, visitor,
     corrupted.import_slices(tmp_path / "half.csv", test_set="digits", name="halves")
     rita = visitor("Rita")
     for half, withheld in (("first", True), ("second", False)):
-        page = seen(rita.get("/explore", params={"set": "digits", "slice": f"halves:half={half}"}))
+        page = parse_page(rita.get("/explore", params={"set": "digits", "slice": f"halves:half={half}"}))
         assert (WITHHELD in page.text) == withheld

@@ -148,7 +148,7 @@ def test_ctrl_c_during_the_start_prints_nothing(workspace, port, where):
 def test_proxy_must_be_an_address(workspace, proxy):
     done = run("serve", "--proxy", proxy, "-w", workspace)
     assert done.code == 1
-    assert done.err.startswith("error: no proxy has the address")
+    assert done.err.startswith(f"error: {proxy!r} is not a proxy address")
 
 
 @pytest.mark.parametrize("options, secure", [((), True), (("--proxy", "10.0.0.0/8"), False)])
@@ -170,7 +170,7 @@ def test_public_address_needs_an_owner_account(workspace):
     for options in (("--host", "0.0.0.0"), ("--accounts",)):
         done = run("serve", *options, "-w", workspace)
         assert done.code == 1
-        assert done.err.startswith("error: people need accounts") and "regrade team add" in done.err
+        assert done.err.startswith("error: no owner has an account") and "regrade team add" in done.err
 
 
 def test_used_port_is_rejected(workspace, port):
@@ -179,7 +179,7 @@ def test_used_port_is_rejected(workspace, port):
         taken.listen()
         done = run("serve", "--port", port, "-w", workspace)
     assert done.code == 1
-    assert done.err == f"error: port {port} of 127.0.0.1 cannot be used: Address already in use\n"
+    assert done.err == f"error: cannot listen on port {port} of 127.0.0.1: Address already in use\n"
 
 
 def test_team_adds_invites_and_closes_people(workspace):

@@ -61,9 +61,9 @@ def as_first_loaded(shared_page, width):
         settled(page, None)
     if page.evaluate(STATE) != loaded_state:
         page.reload()
-    console, requests = shown.console[:], shown.asked[:]
+    console, requests = shown.console[:], shown.requests[:]
     shown.console.clear()
-    shown.asked.clear()
+    shown.requests.clear()
     assert console == []
     assert requests == []
 
@@ -92,7 +92,7 @@ def newly_opened(browser, report_page):
     with opened(browser, report_page, width=DESKTOP) as opened_page:
         yield opened_page
         assert opened_page.console == []
-        assert opened_page.asked == []
+        assert opened_page.requests == []
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def printed(browser, report_page, tmp_path_factory):
         opened_page.page.pdf(path=str(path), prefer_css_page_size=True)
         yield opened_page.page, path
         assert opened_page.console == []
-        assert opened_page.asked == []
+        assert opened_page.requests == []
 
 
 def draw_all(page):

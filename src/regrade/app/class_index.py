@@ -1,4 +1,4 @@
-"""All classes of a space in one small file: names, words, meanings and the tree, for search in the browser."""
+"""All classes of a class space as one JSON file for search in the browser: names, synonyms, definitions, tree."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from regrade.core import ClassSpace
 
 @dataclass(frozen=True)
 class ClassIndex:
-    """The file's content, and a tag that is another one as soon as the content is."""
+    """The content of the file, and its ETag."""
 
     content: bytes
     tag: str
 
 
 def class_index(space: ClassSpace) -> ClassIndex:
-    """The index of a class space: classes as ``[id, name, other words, definition]``, branches as `Branch` has them."""
+    """Return the index of a class space: classes as ``[id, name, synonyms, definition]``, the tree by `Branch`."""
     classes = [
         [class_id, name, [word for word in words if word != name], definition(class_id) or ""]
         for class_id, name, words in zip(space.ids, space.names, space.lemmas, strict=True)
     ]
-    tree = [[one.name, one.branches, one.classes, one.count] for one in class_tree(space)]
+    tree = [[branch.name, branch.branches, branch.classes, branch.count] for branch in class_tree(space)]
     groups = {name: sorted(space.groups[name]) for name in sorted(space.groups)}
-    found = {"space": space.name, "classes": classes, "tree": tree, "groups": groups}
-    content = json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
+    index = {"space": space.name, "classes": classes, "tree": tree, "groups": groups}
+    content = json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode()
     return ClassIndex(content, f'"{sha256(content).hexdigest()[:32]}"')

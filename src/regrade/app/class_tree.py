@@ -1,4 +1,4 @@
-"""The classes of a space as a tree to walk: their hierarchy without its single file, or their groups."""
+"""The classes of a class space as a tree to browse: its hierarchy without single-child levels, or its groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regrade.core import ClassSpace, Hierarchy
 
 @dataclass(frozen=True)
 class Branch:
-    """A concept, the branches (by number) and classes (by index) right below it, and how many classes in all."""
+    """A concept: its child branches (by number), its child classes (by index) and the number of classes below it."""
 
     name: str
     branches: tuple[int, ...]
@@ -19,74 +19,74 @@ class Branch:
 
 
 def class_tree(space: ClassSpace) -> tuple[Branch, ...]:
-    """The tree of a class space, its root first; a class with several parents stands below each of them.
+    """Return the tree of a class space, root first; a class with several parents appears below each of them.
 
-    What has one branch only is left out in favor of that branch, and one with a single class in favor of the class.
-    Without a hierarchy the groups of the space are its branches; all are in the order of their names.
+    A concept with a single child is replaced by that child. Without a hierarchy, the groups of the class space are the
+    branches. Branches and classes are sorted by name.
     """
-    return _by_group(space) if space.hierarchy is None else _Growing(space, space.hierarchy).tree()
+    return _by_group(space) if space.hierarchy is None else _TreeBuilder(space, space.hierarchy).tree()
 
 
 def _by_group(space: ClassSpace) -> tuple[Branch, ...]:
     groups = [Branch(name, (), _sorted(space, members), len(set(members))) for name, members in space.groups.items()]
-    groups.sort(key=lambda one: one.name)
-    grouped = {index for one in groups for index in one.classes}
+    groups.sort(key=lambda group: group.name)
+    grouped = {index for group in groups for index in group.classes}
     rest = _sorted(space, (index for index in range(len(space)) if index not in grouped))
     return (Branch("all classes", tuple(range(1, len(groups) + 1)), rest, len(space)), *groups)
 
 
-class _Growing:
-    """A tree while it is made, concept by concept."""
+class _TreeBuilder:
+    """Builds the tree, concept by concept."""
 
     def __init__(self, space: ClassSpace, hierarchy: Hierarchy) -> None:
         self.space, self.lemmas = space, hierarchy.lemmas
-        self.below, self.children, self.roots = _downwards(space, hierarchy)
-        self.grown: dict[str, int] = {}
+        self.below, self.children, self.roots = _top_down(space, hierarchy)
+        self.number_of: dict[str, int] = {}
         self.branches: list[Branch] = []
 
     def tree(self) -> tuple[Branch, ...]:
         root = self.roots[0] if len(self.roots) == 1 else None
         if root is not None and root not in self.space.index_of:
-            self.grow(self.opened(root))
+            self.add(self.skip_single_children(root))
         else:
             self.branches.append(Branch("all classes", (), (), len(self.space)))
             parts = self.parts(self.roots)
             self.branches[0] = Branch("all classes", *parts, len(self.space))
         return tuple(self.branches)
 
-    def grow(self, concept: str) -> int:
-        """The number of a concept's branch."""
-        if concept not in self.grown:
-            number = self.grown[concept] = len(self.branches)
+    def add(self, concept: str) -> int:
+        """Return the number of a concept's branch, and add the branch first if it is missing."""
+        if concept not in self.number_of:
+            number = self.number_of[concept] = len(self.branches)
             name = next(iter(self.lemmas.get(concept, ())), concept)
             self.branches.append(Branch(name, (), (), 0))
             branches, classes = self.parts(self.children.get(concept, ()), own=self.space.index_of.get(concept))
             self.branches[number] = Branch(name, branches, classes, len(self.below[concept]))
-        return self.grown[concept]
+        return self.number_of[concept]
 
     def parts(self, concepts: Iterable[str], own: int | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Branches and classes for some concepts, each once and sorted by name."""
-        opened = dict.fromkeys(self.opened(one) for one in concepts)
-        leaves = {min(self.below[one]) for one in opened if len(self.below[one]) == 1}
-        branches = [self.grow(one) for one in opened if len(self.below[one]) > 1]
+        """Return the branches and classes of several concepts, without repeats, sorted by name."""
+        children = dict.fromkeys(self.skip_single_children(concept) for concept in concepts)
+        leaves = {min(self.below[child]) for child in children if len(self.below[child]) == 1}
+        branches = [self.add(child) for child in children if len(self.below[child]) > 1]
         branches.sort(key=lambda number: (self.branches[number].name, number))
         return tuple(branches), _sorted(self.space, leaves if own is None else {*leaves, own})
 
-    def opened(self, concept: str) -> str:
-        """A concept, or the first one below it that is a class or has more than one part."""
-        passed: set[str] = set()
-        while concept not in passed and concept not in self.space.index_of:
-            passed.add(concept)
-            only = self.children.get(concept, ())
-            if len(only) == 1:
-                concept = only[0]
+    def skip_single_children(self, concept: str) -> str:
+        """Return the concept, or the first one below it that is a class or has several children."""
+        visited: set[str] = set()
+        while concept not in visited and concept not in self.space.index_of:
+            visited.add(concept)
+            children = self.children.get(concept, ())
+            if len(children) == 1:
+                concept = children[0]
         return concept
 
 
-def _downwards(
+def _top_down(
     space: ClassSpace, hierarchy: Hierarchy
 ) -> tuple[Mapping[str, set[int]], Mapping[str, tuple[str, ...]], list[str]]:
-    """For each concept above a class: the classes below it, and the concepts right below it; and those on top."""
+    """Return the classes below each concept, the child concepts of each concept, and the root concepts."""
     below: dict[str, set[int]] = {}
     for index, class_id in enumerate(space.ids):
         for concept in hierarchy.ancestors(class_id):
@@ -96,7 +96,7 @@ def _downwards(
         for parent in hierarchy.parents.get(concept, ()):
             children.setdefault(parent, []).append(concept)
     roots = [concept for concept in below if not hierarchy.parents.get(concept)]
-    return below, {parent: tuple(found) for parent, found in children.items()}, roots
+    return below, {parent: tuple(concepts) for parent, concepts in children.items()}, roots
 
 
 def _sorted(space: ClassSpace, classes: Iterable[int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The images whose label, predictions and votes stay hidden from a person, in every test set that holds them."""
+"""The images whose label, predictions and votes are hidden from a person, in every test set that contains them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from regrade.core.arrays import BoolArray
 from regrade.ledger import Question, Queue
 from regrade.ledger.pending import PendingUntil
 
-_PASSES = 10  # times that a page is chosen anew because an image on it turned out to be hidden
+_MAX_PASSES = 10  # times that a page is chosen again because an image on it turned out to be hidden
 _Chosen = TypeVar("_Chosen")
 
 
 @dataclass(frozen=True, eq=False)
 class PendingQueue:
-    """A queue, which of its items (n,) are pending, and until when they are."""
+    """A queue, a mask of its pending items (n,), and until when they stay pending."""
 
     images: QueueImages
     pending: BoolArray
@@ -34,7 +34,7 @@ class PendingQueue:
 
     @property
     def until_all(self) -> bool:
-        """Whether its images stay hidden until all have voted, and not only until the person has."""
+        """Whether its images stay hidden until everyone has voted, not only until the person has."""
         return self.until is PendingUntil.COMPLETE
 
     @cached_property
@@ -47,9 +47,9 @@ class PendingQueue:
 
 @dataclass(frozen=True)
 class HiddenNote:
-    """What a page says of hidden images: how many the test set has, whatever the filters of the page are.
+    """The number of hidden images that a page reports: that of the whole test set, whatever the page's filters are.
 
-    A number that depended on the filters would tell what the hidden images are.
+    A number that depended on the filters would reveal which images are hidden.
     """
 
     count: int
@@ -57,28 +57,28 @@ class HiddenNote:
 
 
 class HiddenImages:
-    """The images that pending items ask about, at one moment.
+    """The images of pending items, at one moment.
 
-    Found by their ids in every test set that has the same images, and by content among those that are looked at.
+    They are matched by id in every test set with the same images, and by content among the images that were read.
     """
 
     def __init__(self, queues: Sequence[PendingQueue], same_images: QueueImageIndex) -> None:
         self.queues = tuple(queues)
         self._same_images = same_images
         self._by_content = any(queue.images.items_of for queue in self.queues)
-        self._masks: dict[TestSet, tuple[int, BoolArray]] = {}  # each with how many contents it takes into account
+        self._masks: dict[TestSet, tuple[int, BoolArray]] = {}  # with the number of contents read so far
 
-    def __or__(self, other: HiddenImages) -> HiddenImages:
-        """What either of the two hides."""
-        return HiddenImages((*self.queues, *other.queues), self._same_images)
+    def __or__(self, more: HiddenImages) -> HiddenImages:
+        """The images that either of the two hides."""
+        return HiddenImages((*self.queues, *more.queues), self._same_images)
 
     def to_label(self) -> HiddenImages:
-        """Only what queues of labels ask about."""
+        """Only the images of labeling queues."""
         queues = [queue for queue in self.queues if queue.queue.question is Question.LABEL]
         return HiddenImages(queues, self._same_images)
 
     def mask(self, test_set: TestSet) -> BoolArray:
-        """Shape (n,): the examples of a test set that are known to be hidden; not to be written to."""
+        """Shape (n,): the examples of a test set that are known to be hidden; read only."""
         read = len(self._same_images.contents(test_set).hashes) if self._by_content else 0
         if test_set not in self._masks or self._masks[test_set][0] != read:
             masks = [self._of_queue(queue, test_set) for queue in self.queues]
@@ -86,44 +86,44 @@ class HiddenImages:
         return self._masks[test_set][1]
 
     def note(self, test_set: TestSet) -> HiddenNote:
-        """What a page about a test set says of its hidden images."""
+        """The note about hidden images on pages about a test set."""
         return HiddenNote(int(self.mask(test_set).sum()), any(queue.until_all for queue in self.queues))
 
     def asking(self, test_set: TestSet, position: int) -> tuple[PendingQueue, ...]:
-        """The queues that an image is hidden for."""
-        self._look(test_set, [position])
+        """The queues that hide an image."""
+        self._read_contents(test_set, [position])
         return tuple(queue for queue in self.queues if self._of_queue(queue, test_set)[position])
 
     def visible(self, test_set: TestSet, positions: Iterable[int]) -> list[int]:
-        """Those of the given examples that are not hidden, also not by their content, in their order."""
+        """The given examples without those hidden by id or by content, in the given order."""
         candidates = list(positions)
-        self._look(test_set, candidates)
+        self._read_contents(test_set, candidates)
         mask = self.mask(test_set)
         return [position for position in candidates if not mask[position]]
 
-    def settled(
+    def choose_visible(
         self, test_set: TestSet, choose: Callable[[BoolArray], _Chosen], shown: Callable[[_Chosen], Iterable[int]]
     ) -> _Chosen:
-        """What ``choose`` takes from the examples that are not hidden (n,), once none of those ``shown`` is hidden.
+        """Return the choice of ``choose``, which gets the mask of hidden images (n,), once all ``shown`` are visible.
 
-        Contents are read only of what is about to be shown. Where that turns out to be hidden, the page is chosen again
-        without it, so that neither a gap nor a count gives it away.
+        Contents are read only for images that are about to be shown. If one of them turns out to be hidden, the page
+        is chosen again without it, so that neither a gap nor a count reveals it.
         """
         chosen = choose(self.mask(test_set))
-        for _ in range(_PASSES):
+        for _ in range(_MAX_PASSES):
             positions = list(shown(chosen))
             if len(self.visible(test_set, positions)) == len(positions):
                 break
             chosen = choose(self.mask(test_set))
         return chosen
 
-    def _look(self, test_set: TestSet, positions: Sequence[int]) -> None:
-        """Read the contents of images, unless no pending item has a content to compare them with."""
+    def _read_contents(self, test_set: TestSet, positions: Sequence[int]) -> None:
+        """Read the contents of images, if any pending item has a content to compare them with."""
         if self._by_content:
             self._same_images.contents(test_set).of(positions)
 
     def _of_queue(self, queue: PendingQueue, test_set: TestSet) -> BoolArray:
-        """Shape (n,): the examples of a test set that a queue's pending items ask about."""
+        """Shape (n,): the examples of a test set that are pending in a queue."""
         images = queue.images
         shared = self._same_images.shared(images.test_set, test_set)
         mask = np.zeros(len(test_set), dtype=bool) if shared is None else shared.in_second(queue.in_own_set)

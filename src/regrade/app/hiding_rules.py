@@ -1,4 +1,4 @@
-"""What stays hidden from whom, and until when."""
+"""The rules that decide which images are hidden from a person, and until when."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
-from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.hidden_images import HiddenImages, PendingQueue
 from regrade.app.queue_image_index import QueueImageIndex, QueueImages
+from regrade.app.recent_cache import RecentCache
 from regrade.core import TestSet
 from regrade.ledger import Ledger, Mode, Person, Question, Queue
 from regrade.ledger.item_images import item_images
@@ -17,32 +17,32 @@ from regrade.store import Store
 from regrade.store.names import file_name
 from regrade.workspace.image_contents import fill_contents
 
-_QUEUES = 64  # whose images are kept in memory
+_CACHED_QUEUES = 64
 
 
 class HidingRules:
-    """Which images are hidden: from someone who still has to answer them, and from everyone in an examination."""
+    """Hides images from people who still have to answer about them, and images of examinations from everyone."""
 
     def __init__(self, store: Store, ledger: Ledger, *, test_set: Callable[[str], TestSet]) -> None:
         self._store = store
         self._ledger = ledger
         self._test_set = test_set
         self._pending = PendingItems(ledger.engine)
-        self._images: RecentCache[QueueImages] = RecentCache(_QUEUES)
-        self._people: RecentCache[bool] = RecentCache(_QUEUES)
+        self._images: RecentCache[QueueImages] = RecentCache(_CACHED_QUEUES)
+        self._people: RecentCache[bool] = RecentCache(_CACHED_QUEUES)
         self._same_images = QueueImageIndex(store)
 
     def hidden_from(self, person: Person) -> HiddenImages:
-        """The images that someone still has to answer, in all queues that they may work on."""
+        """The images that a person still has to answer about, in all queues that they may work on."""
         return self._pending_in(self._ledger.queues_of(person), person)
 
     def unlabeled(self, person: Person) -> HiddenImages:
-        """The images that someone still has to label, in examinations and in training."""
+        """The images that a person still has to label, in examinations and in training."""
         queues = [queue for queue in self._ledger.queues_of(person) if queue.question is Question.LABEL]
         return self._pending_in(queues, person)
 
     def examined(self, examinations: Collection[Queue]) -> HiddenImages:
-        """All images of examinations: no one sees them beside a class, since people could tell each other."""
+        """All images of examinations: no one sees them next to a class, since people could pass answers on."""
         queues = self._with_test_sets(examinations)
         if not queues:
             return HiddenImages((), self._same_images)
@@ -51,13 +51,13 @@ class HidingRules:
         return HiddenImages([_all_pending(queue_images) for queue_images in images], self._same_images)
 
     def until(self, queue: Queue) -> PendingUntil:
-        """Until when an image that a queue asks about stays hidden from those who may work on it."""
+        """Until when the images of a queue stay hidden from the people who may work on it."""
         if is_examination(queue):
             return PendingUntil.ANSWERED
-        return PendingUntil.COMPLETE if self.hides_whose_answer(queue) else PendingUntil.SETTLED
+        return PendingUntil.COMPLETE if self.hides_answer_source(queue) else PendingUntil.SETTLED
 
-    def hides_whose_answer(self, queue: Queue) -> bool:
-        """Whether people's answers may be judged among models' predictions, and no one may see which is which."""
+    def hides_answer_source(self, queue: Queue) -> bool:
+        """Whether a queue may mix people's answers with models' predictions, so that their source stays hidden."""
         return queue.question is Question.JUDGE and not queue.model and self._has_people(queue.test_set)
 
     def _has_people(self, test_set: str) -> bool:
@@ -82,7 +82,7 @@ class HidingRules:
         return [queue for queue in queues if self._store.has_test_set(queue.test_set)]
 
     def _images_of(self, queue: Queue, size: int) -> QueueImages:
-        """The images of a queue, read again when it has more items or its test set has changed."""
+        """The images of a queue, cached until it gets more items or its test set changes."""
         test_set = self._test_set(queue.test_set)
         return self._images.get(queue.id, (size, test_set), lambda _: self._read(queue, test_set, size))
 
@@ -103,5 +103,5 @@ def _all_pending(images: QueueImages) -> PendingQueue:
 
 
 def is_examination(queue: Queue) -> bool:
-    """Whether people are examined by a queue."""
+    """Whether a queue is an examination of labelers."""
     return queue.question is Question.LABEL and queue.mode is Mode.EXAMINATION

@@ -1,4 +1,4 @@
-"""Markdown that people wrote as HTML that can run nothing: no tags of theirs, no images, links to the web only."""
+"""Markdown written by people, rendered as safe HTML: no raw HTML, no images, and links to http(s) addresses only."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 _WEB = re.compile(r"https?://", re.IGNORECASE)
-_LOWEST = 6
-_BELOW = 2  # levels that headings go down, since the page has its own
+_LOWEST_HEADING = 6
+_HEADING_SHIFT = 2  # levels, since the page has headings of its own
 
 
-def formatted(text: str) -> str:
-    r"""The text as HTML; what is not allowed stays there as it was written.
+def render_markdown(text: str) -> str:
+    r"""Return the text as HTML; markup that is not allowed stays as plain text.
 
-    >>> formatted("**bold** <b>")
+    >>> render_markdown("**bold** <b>")
     '<p><strong>bold</strong> &lt;b&gt;</p>\n'
     """
     reader = _reader()
     tokens = reader.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(_LOWEST, int(token.tag[1]) + _BELOW)}"
-    found: str = reader.renderer.render(tokens, reader.options, {})
-    return found
+            token.tag = f"h{min(_LOWEST_HEADING, int(token.tag[1]) + _HEADING_SHIFT)}"
+    html: str = reader.renderer.render(tokens, reader.options, {})
+    return html
 
 
 @lru_cache(maxsize=1)
@@ -44,5 +44,5 @@ def _is_web(address: str) -> bool:
 def _link(self: Any, tokens: list[Token], place: int, options: Any, env: Any) -> str:
     tokens[place].attrSet("rel", "noopener noreferrer nofollow")
     tokens[place].attrSet("target", "_blank")
-    found: str = self.renderToken(tokens, place, options, env)
-    return found
+    html: str = self.renderToken(tokens, place, options, env)
+    return html

@@ -1,4 +1,4 @@
-"""What the panel's routes are about: a queue that a panel decides, one of its items, and the filters of its list."""
+"""Dependencies of the panel's routes: the queue, one of its items, and the filter of the list."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Query
 
-from regrade.app.access import Reviewer, SiteHere
-from regrade.app.number_parsing import PathNumber
-from regrade.app.plain_text import PlainText
+from regrade.app.access import Reviewer, SiteDep
+from regrade.app.forms import PathId, PlainText
 from regrade.app.site import Site
 from regrade.core import UnknownName
 from regrade.ledger import Discussions, Item, Person, Question, Queue, Stage, TopicFilter
@@ -17,7 +16,7 @@ from regrade.ledger import Discussions, Item, Person, Question, Queue, Stage, To
 
 @dataclass(frozen=True)
 class PanelQueue:
-    """Someone before a queue that a panel decides."""
+    """A queue that a panel decides, and the person who looks at it."""
 
     site: Site
     person: Person
@@ -25,42 +24,44 @@ class PanelQueue:
 
     @property
     def discussions(self) -> Discussions:
-        """What is talked about."""
+        """The discussions of the ledger."""
         return Discussions(self.site.ledger.engine)
 
 
 @dataclass(frozen=True)
 class PanelItem(PanelQueue):
-    """Someone before one of its items."""
+    """An item of the queue, and the person who looks at it."""
 
     item: Item
 
 
-def _desk(queue_id: PathNumber, site: SiteHere, session: Reviewer) -> PanelQueue:
+def _panel_queue(queue_id: PathId, site: SiteDep, session: Reviewer) -> PanelQueue:
     queue = site.queue(queue_id, session.person)
     if queue.question is Question.LABEL:
         raise UnknownName("queue of a panel", queue.name, None)
     return PanelQueue(site, session.person, queue)
 
 
-def _subject(item_id: PathNumber, desk: Annotated[PanelQueue, Depends(_desk)]) -> PanelItem:
-    item = desk.site.ledger.item(item_id)
-    if item.queue_id != desk.queue.id:
+def _panel_item(item_id: PathId, panel: Annotated[PanelQueue, Depends(_panel_queue)]) -> PanelItem:
+    item = panel.site.ledger.item(item_id)
+    if item.queue_id != panel.queue.id:
         raise UnknownName("item", str(item_id), None)
-    _check_labeled(desk, item)
-    return PanelItem(desk.site, desk.person, desk.queue, item)
+    _check_labeled(panel, item)
+    return PanelItem(panel.site, panel.person, panel.queue, item)
 
 
-def _check_labeled(desk: PanelQueue, item: Item) -> None:
-    """Refuse what a panel says of an image that someone still has to label."""
-    test_set = desk.site.test_set(desk.queue.test_set)
+def _check_labeled(panel: PanelQueue, item: Item) -> None:
+    """Refuse access to the discussion of an image that the person still has to label."""
+    test_set = panel.site.test_set(panel.queue.test_set)
     position = test_set.position_of.get(item.example)
-    asking = () if position is None else desk.site.unlabeled(desk.person).asking(test_set, position)
+    asking = () if position is None else panel.site.unlabeled(panel.person).asking(test_set, position)
     if asking:
-        raise HTTPException(403, f"you still have to label this image in {asking[0].queue.name!r}: answer there first")
+        raise HTTPException(
+            403, f"you still have to label this image in {asking[0].queue.name!r}: label it there first"
+        )
 
 
-def _wanted(
+def _topic_filter(
     show: Stage = Stage.DISPUTED,
     class_id: Annotated[PlainText, Query(alias="class", max_length=200)] = "",
     answer: Annotated[PlainText, Query(max_length=200)] = "",
@@ -68,6 +69,6 @@ def _wanted(
     return TopicFilter(show, class_id, answer)
 
 
-DeskHere = Annotated[PanelQueue, Depends(_desk)]
-SubjectHere = Annotated[PanelItem, Depends(_subject)]
-WantedHere = Annotated[TopicFilter, Depends(_wanted)]
+PanelQueueDep = Annotated[PanelQueue, Depends(_panel_queue)]
+PanelItemDep = Annotated[PanelItem, Depends(_panel_item)]
+TopicFilterDep = Annotated[TopicFilter, Depends(_topic_filter)]

@@ -1,4 +1,4 @@
-"""What a panel's pages are told of one item; of others' votes and words nothing before all have voted."""
+"""The state of one panel item as JSON; other people's votes and comments are included only once all have voted."""
 
 from __future__ import annotations
 
@@ -8,33 +8,38 @@ from collections.abc import Mapping
 from typing import Any
 
 from regrade.app.site import Site
-from regrade.app.views import score_words
+from regrade.app.views import score_text
 from regrade.core import UndefinedError
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Decision, Discussion, Discussions, Item, Person, Question, Queue, Vote, panel_decision
 
 
 def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[str, Any]:
-    """Everything that changes while people talk, as plain values; ``version`` is another when any of it is."""
+    """Everything that may change during a discussion; ``version`` changes with any of it."""
     seen = Discussions(site.ledger.engine).seen_by(item.id, viewer)
-    names = {one.id: one.name for one in site.ledger.people()}
-    mine = next((one for one in seen.standing if one.person_id == viewer.id), None)
+    names = {person.id: person.name for person in site.ledger.people()}
+    mine = next((vote for vote in seen.standing if vote.person_id == viewer.id), None)
     state = {
         "open": seen.open,
         "missing": max(0, seen.item.missing),
         "mine": None if mine is None else _vote(mine, names),
         "reason_needed": mine is not None or (_has_voted(seen, viewer) and site.ledger.is_revealed(item.id, viewer)),
-        "votes": [_vote(one, names) for one in seen.standing] if seen.open else [],
-        "newest": max((one.id for one in seen.standing), default=None) if seen.open else None,
+        "votes": [_vote(vote, names) for vote in seen.standing] if seen.open else [],
+        "newest": max((vote.id for vote in seen.standing), default=None) if seen.open else None,
         "changes": _changes(seen, names),
         "comments": [
-            {"id": one.id, "person": names[one.person_id], "text": one.text, "at": one.at.isoformat()}
-            for one in seen.comments
+            {
+                "id": comment.id,
+                "person": names[comment.person_id],
+                "text": comment.text,
+                "at": comment.at.isoformat(),
+            }
+            for comment in seen.comments
         ],
         "decision": None if seen.decision is None else _decision(seen.decision, names),
-        "past": [_decision(one, names) for one in seen.decisions if one is not seen.decision],
-        "verdict": _verdict(queue, seen),
-        "score": score_words(site, queue, item, all_voted=seen.open),
+        "past": [_decision(decision, names) for decision in seen.decisions if decision is not seen.decision],
+        "verdict": _provisional_decision(queue, seen),
+        "score": score_text(site, queue, item, all_voted=seen.open),
         "suggestion": site.suggestions.of(queue, item) if mine and queue.question is Question.MISTAKE else None,
         "again": seen.decision is not None and seen.decision.answer == NO_MISTAKE,
     }
@@ -51,20 +56,20 @@ def _vote(vote: Vote, names: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _changes(seen: Discussion, names: Mapping[int, str]) -> list[dict[str, Any]]:
-    """Votes that took another's place since all had voted, oldest first; what came before is a slip of one's own."""
-    before: dict[int, Vote] = {}
+    """Votes that replaced another one after all had voted, oldest first; earlier changes are not shown."""
+    newest: dict[int, Vote] = {}
     opened, changes = False, []
-    for one in seen.votes:
-        replaced = before.get(one.person_id)
+    for vote in seen.votes:
+        replaced = newest.get(vote.person_id)
         if opened and replaced is not None:
-            told = {"person": names[one.person_id], "before": _said(replaced), "after": _said(one)}
-            changes.append({**told, "why": one.why, "at": one.at.isoformat()})
-        before[one.person_id] = one
-        opened = opened or sum(vote.answer is not None for vote in before.values()) >= seen.item.needed
+            change = {"person": names[vote.person_id], "before": _vote_text(replaced), "after": _vote_text(vote)}
+            changes.append({**change, "why": vote.why, "at": vote.at.isoformat()})
+        newest[vote.person_id] = vote
+        opened = opened or sum(earlier.answer is not None for earlier in newest.values()) >= seen.item.needed
     return changes
 
 
-def _said(vote: Vote) -> str:
+def _vote_text(vote: Vote) -> str:
     return ", ".join(part for part in (vote.answer, vote.severity) if part)
 
 
@@ -79,12 +84,14 @@ def _decision(decision: Decision, names: Mapping[int, str]) -> dict[str, Any]:
     }
 
 
-def _verdict(queue: Queue, seen: Discussion) -> dict[str, Any] | None:
-    """What the votes would come to if they were locked now, or why they would not."""
+def _provisional_decision(queue: Queue, seen: Discussion) -> dict[str, Any] | None:
+    """The decision if the votes were locked now, or why they would be tied."""
     if not seen.open or seen.decision is not None or not seen.standing:
         return None
     try:
-        found, severity = panel_decision(queue.question, [(one.answer or "", one.severity) for one in seen.standing])
+        result, severity = panel_decision(
+            queue.question, [(vote.answer or "", vote.severity) for vote in seen.standing]
+        )
     except UndefinedError as tie:
         return {"answer": None, "severity": None, "reached": None, "tie": str(tie)}
-    return {"answer": found.answer, "severity": severity, "reached": found.reached.value, "tie": ""}
+    return {"answer": result.answer, "severity": severity, "reached": result.reached.value, "tie": ""}

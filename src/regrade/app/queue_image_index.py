@@ -1,4 +1,4 @@
-"""The same image under another id or in another test set: by what it is called, and by its content."""
+"""Finds the images of queues in other test sets and under other ids, by id and by content."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from regrade.app.explore.recent_cache import RecentCache
+from regrade.app.recent_cache import RecentCache
 from regrade.core import TestSet
 from regrade.core.arrays import IntArray
 from regrade.ledger import Queue
@@ -16,15 +16,15 @@ from regrade.store import Store
 from regrade.workspace.image_contents import ImageContents
 from regrade.workspace.shared_images import shared_images
 
-_PAIRS = 32  # of test sets whose common images are kept
-_CONTENTS = 16  # test sets whose contents are kept
+_CACHED_PAIRS = 32  # pairs of test sets
+_CACHED_CONTENTS = 16  # test sets
 
 
 @dataclass(frozen=True, eq=False)
 class QueueImages:
-    """The images that a queue asks about: where each item's (n,) is in its test set, and the items by content.
+    """The images of a queue: the position of each item's image (n,) in the test set, and the items by content.
 
-    The position is -1 where the test set does not have the image.
+    The position is -1 if the test set does not contain the image.
     """
 
     queue: Queue
@@ -35,27 +35,27 @@ class QueueImages:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Examples of a test set that have the content of an item: ``positions`` (r,), each with one of ``items`` (r,)."""
+    """Examples of a test set with the same content as an item: their ``positions`` (r,) and the ``items`` (r,)."""
 
     positions: IntArray
     items: IntArray
 
 
 class QueueImageIndex:
-    """Finds the images of queues in any test set; what is read of images is kept, and bounded."""
+    """Finds the images of queues in any test set, with bounded caches."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._contents: RecentCache[ImageContents] = RecentCache(_CONTENTS)
-        self._copies: RecentCache[Copies] = RecentCache(_PAIRS)
-        self.shared = lru_cache(_PAIRS)(shared_images)
+        self._contents: RecentCache[ImageContents] = RecentCache(_CACHED_CONTENTS)
+        self._copies: RecentCache[Copies] = RecentCache(_CACHED_PAIRS)
+        self.shared = lru_cache(_CACHED_PAIRS)(shared_images)
 
     def contents(self, test_set: TestSet) -> ImageContents:
-        """The contents of a test set's images, as far as they were read."""
+        """The contents of a test set's images that were read so far."""
         return self._contents.get(test_set.name, test_set, lambda _: ImageContents(self._store, test_set))
 
     def copies(self, images: QueueImages, test_set: TestSet) -> Copies:
-        """The examples of a test set that are known by now to have the content of an item of a queue."""
+        """The examples of a test set that, as read so far, have the same content as an item of a queue."""
         contents = self.contents(test_set).hashes
         stamp = (images, test_set, len(contents))
         return self._copies.get((images.queue.id, test_set.name), stamp, lambda _: _copies(images, dict(contents)))

@@ -1,4 +1,4 @@
-"""Images of a class for comparison, none of which gives an answer away."""
+"""Reference images of a class that do not reveal an answer."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from regrade.app.site import Site
 from regrade.core import ClassSpace
 from regrade.ledger import Queue
 
-_MOST_TRIED = 400  # candidates that are looked at before the rest is left out
-_STEP = 16  # candidates whose contents are read at once
+_MAX_CANDIDATES = 400  # images that are checked at most
+_BATCH = 16  # candidates whose contents are read at once
 
 
 def reference_images(
     site: Site, hidden: HiddenImages, space: ClassSpace, class_index: int, *, excluded: frozenset[str], count: int
 ) -> list[tuple[str, int]]:
-    """Up to ``count`` images of a class that are not hidden, by test set and position.
+    """Up to ``count`` images of a class that are not hidden, as (test set, position).
 
-    Test sets that are ``excluded`` or damaged have none.
+    Test sets that are ``excluded`` or damaged are skipped.
     """
     excluded |= site.damaged_test_sets()
-    candidates = islice(site.images.references(space.name, class_index, but=excluded), _MOST_TRIED)
+    candidates = islice(site.images.references(space.name, class_index, excluded=excluded), _MAX_CANDIDATES)
     images: list[tuple[str, int]] = []
     for name, group in groupby(candidates, key=itemgetter(0)):
         positions = [position for _, position in group]
-        for start in range(0, len(positions), _STEP):
-            visible = hidden.visible(site.test_set(name), positions[start : start + _STEP])
+        for start in range(0, len(positions), _BATCH):
+            visible = hidden.visible(site.test_set(name), positions[start : start + _BATCH])
             images += [(name, position) for position in visible]
             if len(images) >= count:
                 return images[:count]
@@ -45,13 +45,13 @@ def reference_addresses(
     excluded: frozenset[str] = frozenset(),
     count: int,
 ) -> list[str]:
-    """Addresses of images of a class for someone who answers questions or reads the guide.
+    """URLs of reference images of a class, for a person who answers questions or reads the guide.
 
-    Neither images that are ``hidden`` from them nor any of an examination are among them, nor any from a test set that
-    an examination asks about, that is ``excluded`` or that is damaged.
+    Skips the images ``hidden`` from that person, all images of examinations, and test sets that are ``excluded``,
+    damaged or used by an examination.
     """
     excluded |= {queue.test_set for queue in examinations} | site.damaged_test_sets()
-    if next(site.images.references(space.name, class_index, but=excluded), None) is None:
+    if next(site.images.references(space.name, class_index, excluded=excluded), None) is None:
         return []
     hidden |= site.hiding.examined(examinations)
     images = reference_images(site, hidden, space, class_index, excluded=excluded, count=count)

@@ -1,4 +1,4 @@
-"""How sure models are of a class: the softmax scores of those that predict it."""
+"""Softmax scores of the models that predict a class for an image."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from regrade.core import RegradeError, ScoreKind, TestSet
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store import Store
 
-_KEPT = 256  # models whose best answers are kept in memory
+_CACHED_MODELS = 256
 
 
 @dataclass(frozen=True, eq=False)
-class _Best:
-    """One model's best class of every image (n,), its scores (n,), and all scores (n, c), if they are stored."""
+class _TopPredictions:
+    """A model's top-1 classes (n,), their scores (n,) and all scores (n, c); None where not stored."""
 
     classes: IntArray
     scores: FloatArray | None
     kind: ScoreKind | None
     full: FloatArray | None
 
-    def share(self, position: int) -> float | None:
-        """The softmax score of the best class of an image, none where it cannot be told."""
+    def confidence(self, position: int) -> float | None:
+        """The softmax score of the top-1 class of an image, or None if it is not stored."""
         if self.scores is None:
             return None
         score = float(self.scores[position])
@@ -40,54 +40,56 @@ class _Best:
 
 @dataclass(frozen=True)
 class ModelScore:
-    """A model that predicts a class, and how sure it is; none where that is not stored."""
+    """A model that predicts a class, and its softmax score; None if it is not stored."""
 
     model: str
-    share: float | None
+    confidence: float | None
 
 
 class ScoreCache:
-    """The best answers of a workspace's models, read once and again when they are stored anew."""
+    """The top-1 predictions of a workspace's models, cached until they are stored again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._best = lru_cache(_KEPT)(self._read)
+        self._top = lru_cache(_CACHED_MODELS)(self._read)
 
     def of(self, test_set: TestSet, position: int, class_index: int, *, model: str = "") -> tuple[ModelScore, ...]:
-        """The models that predict a class for an image, the surest first; one model alone if it is named."""
-        found = []
+        """The models that predict a class for an image, most confident first; only ``model`` if it is given."""
+        scores = []
         for name in [model] if model else self._store.model_names(test_set.name):
-            best = self._newest(test_set, name)
-            if best is not None and int(best.classes[position]) == class_index:
-                found.append(ModelScore(name, best.share(position)))
-        return tuple(sorted(found, key=lambda one: -1.0 if one.share is None else one.share, reverse=True))
+            top = self._newest(test_set, name)
+            if top is not None and int(top.classes[position]) == class_index:
+                scores.append(ModelScore(name, top.confidence(position)))
+        return tuple(
+            sorted(scores, key=lambda score: -1.0 if score.confidence is None else score.confidence, reverse=True)
+        )
 
-    def _newest(self, test_set: TestSet, model: str) -> _Best | None:
+    def _newest(self, test_set: TestSet, model: str) -> _TopPredictions | None:
         try:
             stamp = (self._store.prediction_folder(test_set.name, model) / "manifest.json").stat().st_mtime_ns
-            return self._best(test_set, model, stamp)
+            return self._top(test_set, model, stamp)
         except (OSError, RegradeError):
             return None
 
-    def _read(self, test_set: TestSet, model: str, stamp: int) -> _Best | None:  # noqa: ARG002
-        """None for a model that answers in other classes than the test set is labeled in."""
-        found = self._store.predictions(test_set, model)
-        if found.class_space != test_set.class_space.name:
+    def _read(self, test_set: TestSet, model: str, stamp: int) -> _TopPredictions | None:  # noqa: ARG002
+        """The top-1 predictions of a model; None if it predicts classes of another class space."""
+        predictions = self._store.predictions(test_set, model)
+        if predictions.class_space != test_set.class_space.name:
             return None
-        scores = None if found.scores is None else found.scores[:, 0].copy()
-        return _Best(found.top1.copy(), scores, found.score_kind, found.full_scores)
+        scores = None if predictions.scores is None else predictions.scores[:, 0].copy()
+        return _TopPredictions(predictions.top1.copy(), scores, predictions.score_kind, predictions.full_scores)
 
 
-def in_words(scores: tuple[ModelScore, ...], *, model: str = "") -> str:
-    """Scores as a page says them.
+def format_scores(scores: tuple[ModelScore, ...], *, model: str = "") -> str:
+    """Scores as text for a page.
 
-    >>> in_words((ModelScore("b", 0.913), ModelScore("a", 0.4)))
-    '91.3% by b, the surest of 2 models that say so'
-    >>> in_words((), model="a"), in_words(())
-    ('a does not predict it any more', 'no model here predicts it')
+    >>> format_scores((ModelScore("b", 0.913), ModelScore("a", 0.4)))
+    '91.3% by b, the most confident of 2 models that predict it'
+    >>> format_scores((), model="a"), format_scores(())
+    ('a no longer predicts it', 'no model predicts it')
     """
     if not scores:
-        return f"{model} does not predict it any more" if model else "no model here predicts it"
-    first, *others = scores
-    told = f"not stored for {first.model}" if first.share is None else f"{100 * first.share:.1f}% by {first.model}"
-    return f"{told}, the surest of {len(scores)} models that say so" if others else told
+        return f"{model} no longer predicts it" if model else "no model predicts it"
+    top = scores[0]
+    text = f"not stored for {top.model}" if top.confidence is None else f"{100 * top.confidence:.1f}% by {top.model}"
+    return f"{text}, the most confident of {len(scores)} models that predict it" if len(scores) > 1 else text

@@ -1,4 +1,4 @@
-"""Sessions: a random cookie that the ledger knows, and a token that only our own pages know."""
+"""Browser sessions: a random cookie stored in the ledger, and a token that only the site's own pages know."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 from regrade.ledger import Accounts, BrowserSessions, OpenAccount, Person
 from regrade.ledger.browser_sessions import SESSION_LASTS
 
-LASTS = int(SESSION_LASTS.total_seconds())
-"""Seconds for which a session lasts."""
+SESSION_SECONDS = int(SESSION_LASTS.total_seconds())
+"""Duration of a session in seconds."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """Someone who is signed in, and the token that their writes must carry."""
+    """A signed-in person, and the token that their writes must carry."""
 
     person: Person
     token: str
 
 
 class Sessions:
-    """Makes and reads the cookie of a session.
+    """Creates and reads session cookies.
 
-    Browsers do not separate cookies by port, so the cookie's name is that of the ledger: another server on the same
-    host leaves it alone. Pages carry ``ledger_name`` too, since what they store in the browser is shared by all
-    workspaces that were ever served at their address.
+    Browsers do not separate cookies by port, so the cookie is named after the ledger: another server on the same host
+    does not overwrite it. Pages carry ``ledger_name`` too, since browser storage is shared by all workspaces that were
+    ever served at the same address.
     """
 
     def __init__(self, accounts: Accounts) -> None:
@@ -38,22 +38,22 @@ class Sessions:
         self.cookie_name = f"regrade_{self.ledger_name}"
 
     def begin(self, account: OpenAccount) -> str:
-        """A cookie for someone who has just signed in."""
+        """Begin a session and return its cookie."""
         return self._rows.begin(account)
 
     def cookie_for(self, person: Person) -> str:
-        """A cookie for someone who needs no password."""
+        """Begin a session for a person without a password check and return its cookie."""
         return self.begin(self._accounts.account_of(person))
 
     def session_of(self, cookie: str | None) -> Session | None:
-        """Whose cookie it is, if its session goes on."""
+        """The session of a cookie, or None if it has ended."""
         if not cookie:
             return None
         person = self._rows.holder(cookie)
         return None if person is None else Session(person, self._signed(f"write {cookie}"))
 
     def end(self, cookie: str | None) -> None:
-        """Sign out: no copy of the cookie lets anyone in from now on."""
+        """End a session; copies of its cookie become invalid too."""
         if cookie:
             self._rows.end(cookie)
 
@@ -62,11 +62,11 @@ class Sessions:
 
 
 def _place(accounts: Accounts) -> str:
-    """What tells a ledger from its copies: the path of its file; a database server has one of each."""
+    """The path of an SQLite ledger, which distinguishes it from its copies; empty for a database server."""
     url = accounts.engine.url
     return str(Path(url.database or "").resolve()) if url.get_backend_name() == "sqlite" else ""
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two tokens are equal, in a time that does not tell how far."""
-    return hmac.compare_digest(one.encode(), other.encode())
+def tokens_equal(first: str, second: str) -> bool:
+    """Whether two tokens are equal, compared in constant time."""
+    return hmac.compare_digest(first.encode(), second.encode())

@@ -1,4 +1,4 @@
-"""What every page needs: the workspace, the ledger, who is signed in, and the images."""
+"""The state that all pages share: workspace, ledger, sessions, images and caches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fastapi import Request
 from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.error_log import ErrorLog
 from regrade.app.explore import Explorer
-from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.explore.stamps import test_set_stamp
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.hiding_rules import HidingRules
 from regrade.app.images import ImageCache
-from regrade.app.label_lookup import LabelLookup
+from regrade.app.label_index import LabelIndex
+from regrade.app.recent_cache import RecentCache
 from regrade.app.scores import ScoreCache
 from regrade.app.sessions import Session, Sessions
 from regrade.app.suggestions import Suggestions
@@ -24,11 +24,11 @@ from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue,
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
-_READABLE = 1024  # test sets of which it is kept that they can be read
+_CACHED_READABLE = 1024  # test sets
 
 
 class Site:
-    """One workspace in the browser. ``local`` sites are for one person on this machine, who needs no account."""
+    """One workspace in the browser; a ``local`` site is for one person on this machine, who needs no account."""
 
     def __init__(self, workspace: Workspace, *, local: bool) -> None:
         self.workspace = workspace
@@ -41,34 +41,34 @@ class Site:
         self.explorer = Explorer(workspace)
         self.images = ImageCache(workspace.store, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
-        self._readable: RecentCache[bool] = RecentCache(_READABLE)
+        self._readable: RecentCache[bool] = RecentCache(_CACHED_READABLE)
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.attempts = SignInAttempts(self.ledger.engine)
         self.links = OneTimeLinks(self.ledger.engine)
-        self.trouble = ErrorLog()
+        self.error_log = ErrorLog()
         self.unseen = UnseenImages()
         self.class_space = lru_cache(16)(self._class_space)
         self.class_index = lru_cache(16)(self._class_index)
         self.space_of = lru_cache(1024)(self._space_of)
-        self._books = lru_cache(16)(self._book)
+        self._label_index = lru_cache(16)(self._read_labels)
         self.agreement = lru_cache(64)(self._agreement)
 
     @property
     def name(self) -> str:
-        """The workspace's folder, for the heading of pages."""
+        """The name of the workspace's folder, for page headings."""
         return self.workspace.store.root.resolve().name
 
     def session_of(self, request: Request) -> Session | None:
-        """The session of whoever sent a request, if they are signed in."""
+        """The session of a request, or None if no one is signed in."""
         return self.sessions.session_of(request.cookies.get(self.sessions.cookie_name))
 
     def test_set(self, name: str) -> TestSet:
-        """A test set, read again only when its files have changed."""
+        """A test set, cached until its files change."""
         return self.explorer.test_set(name)
 
     def damaged_test_sets(self) -> frozenset[str]:
-        """The test sets whose files cannot be read: pages that are about other ones do without them, and say so."""
+        """The test sets whose files cannot be read; pages skip them and show a note."""
         return frozenset(name for name in self.workspace.store.test_set_names() if not self._is_readable(name))
 
     def readable_test_sets(self) -> list[str]:
@@ -76,7 +76,7 @@ class Site:
         return [name for name in self.workspace.store.test_set_names() if self._is_readable(name)]
 
     def _is_readable(self, name: str) -> bool:
-        """Whether a test set can be read; only that it can is kept, and only as long as its files stay as they are."""
+        """Whether a test set can be read; success is cached until its files change, failure is not."""
         try:
             return self._readable.get(name, test_set_stamp(self.workspace.store, name), lambda _: self._can_read(name))
         except RegradeError:
@@ -86,45 +86,45 @@ class Site:
         self.test_set(name)
         return True
 
-    def label_book(self, test_set: str, labels: str) -> LabelLookup:
-        """The labels of a test set, in their newest version unless one is named."""
+    def label_index(self, test_set: str, labels: str) -> LabelIndex:
+        """A label set of a test set, in the named version (default: the newest)."""
         store = self.workspace.store
         name, _, version = labels.partition("@")
-        return self._books(test_set, f"{name}@{version or store.newest_version(test_set, name)}")
+        return self._label_index(test_set, f"{name}@{version or store.newest_version(test_set, name)}")
 
     def examined(self) -> frozenset[str]:
-        """The test sets that people are examined on: none of their images is shown with its class to anyone."""
+        """The test sets with an examination: none of their images is shown with its class to anyone."""
         return frozenset(queue.test_set for queue in self.ledger.examinations())
 
     def hidden_from(self, person: Person) -> HiddenImages:
-        """The images that someone must not be told about now."""
+        """The images whose labels and predictions are hidden from a person now."""
         return self.hiding.hidden_from(person)
 
     def unlabeled(self, person: Person) -> HiddenImages:
-        """The images that someone still has to label: other questions would give the answer away."""
+        """The images that a person still has to label: other questions about them would reveal the answer."""
         return self.hiding.unlabeled(person)
 
     def queue(self, queue_id: int, person: Person) -> Queue:
-        """A queue that someone may work on, by its number."""
+        """A queue that a person may work on, by its id."""
         return self.ledger.queue_for(person, queue_id)
 
     def _agreement(self, queue: Queue, votes: tuple[int, int]) -> PanelAgreement | None:  # noqa: ARG002
-        """How far a queue's people agree where all have voted, worked out again when ``votes`` change; or none.
+        """The agreement of a queue's people on items where all have voted, or None if it is undefined.
 
-        These are the number of standing votes and the newest of them.
+        ``votes``, the number of standing votes and the id of the newest, is the cache key.
         """
         try:
             return self.workspace.agreement(queue.name, revealed_only=True)
         except InputError:
             return None
 
-    def _book(self, test_set: str, labels: str) -> LabelLookup:
-        return LabelLookup(self.workspace.store.label_set(self.test_set(test_set), labels))
+    def _read_labels(self, test_set: str, labels: str) -> LabelIndex:
+        return LabelIndex(self.workspace.store.label_set(self.test_set(test_set), labels))
 
     def _class_space(self, name: str) -> ClassSpace:
         store = self.workspace.store
-        if name not in (known := store.class_space_names()):
-            raise UnknownName("class space", name, known)
+        if name not in (names := store.class_space_names()):
+            raise UnknownName("class space", name, names)
         return store.class_space(name)
 
     def _space_of(self, test_set: str) -> str:

@@ -1,4 +1,4 @@
-"""What the automatic triage says of a mistake: a suggestion for those who have said it themselves."""
+"""Suggestions of the automatic triage for a mistake, shown to people after their own vote."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from regrade.store.names import file_name
 from regrade.studies.mistakes.triage import Triage
 from regrade.workspace.triage import kind_of, triage_under
 
-_READ = ("labels", "reviews", "mistakes")  # the folders that a triage is made from
+_INPUT_FOLDERS = ("labels", "reviews", "mistakes")
 _Stamp = tuple[tuple[str, int], ...]
 
 
 class Suggestions:
-    """The triage of mistakes of any test set; made anew when its labels or reviews change."""
+    """The triage of mistakes of any test set, cached until its labels or reviews change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._triage = lru_cache(4)(self._made)
+        self._triage = lru_cache(4)(self._compute)
 
     def of(self, queue: Queue, item: Item) -> str | None:
-        """What kind of mistake an item may be, in words; none where nothing is known."""
+        """The suggested kind of mistake of an item, or None without a suggestion."""
         try:
             triage = self._triage(queue.test_set, queue.labels, self._stamp(queue.test_set))
         except RegradeError:
             return None
         test_set = triage.ground.test_set
-        found = kind_of(triage, test_set.position(item.example), test_set.class_space.index(item.class_id))
-        return None if found is None else found.value
+        kind = kind_of(triage, test_set.position(item.example), test_set.class_space.index(item.class_id))
+        return None if kind is None else kind.value
 
-    def _made(self, test_set: str, labels: str, stamp: _Stamp) -> Triage:  # noqa: ARG002
+    def _compute(self, test_set: str, labels: str, stamp: _Stamp) -> Triage:  # noqa: ARG002
         return triage_under(self._store, self._store.test_set(test_set), labels)
 
     def _stamp(self, test_set: str) -> _Stamp:
-        """The files that a triage is made from, and when they were written."""
-        folders = [self._store.root / part / file_name(test_set) for part in _READ]
-        return tuple(
-            (str(path), path.stat().st_mtime_ns) for one in folders for path in sorted(one.rglob("*")) if path.is_file()
-        )
+        """The files that a triage is computed from, with their modification times."""
+        folders = [self._store.root / part / file_name(test_set) for part in _INPUT_FOLDERS]
+        paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        return tuple((str(path), path.stat().st_mtime_ns) for path in paths)

@@ -1,4 +1,4 @@
-"""What someone is told after an answer in training: whether it is right, and what is. In an examination, nothing."""
+"""Feedback after an answer in training: whether it is right, and the right classes. Examinations give no feedback."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from regrade.ledger import Item, Mode, Person, Question, Queue
 
 
 class TrainingFeedback(BaseModel):
-    """How an answer compares with what is known, and the ids of the classes that are right."""
+    """The outcome of an answer, and the ids of the right classes."""
 
     outcome: Literal["right", "unclear", "wrong", "unknown", "withheld"]
     right: list[str]
 
 
-def told_after(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> TrainingFeedback | None:
-    """What is told of an answer: by the queue's labels if it has any, else by the test set's own.
+def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> TrainingFeedback | None:
+    """Compare an answer with the queue's label set if it has one, else with the original labels.
 
-    Classes that people cannot tell from a right one count as right; a image without a label tells nothing. Labels of
+    Classes that people cannot tell from a right one count as right; without a label, the outcome is unknown. Labels of
     an image that the person still has to label in another queue are withheld.
     """
     if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
@@ -29,19 +29,19 @@ def told_after(site: Site, queue: Queue, item: Item, answer: str, person: Person
     space, position = test_set.class_space, test_set.position(item.example)
     if site.unlabeled(person).asking(test_set, position):
         return TrainingFeedback(outcome="withheld", right=[])
-    right, unclear = _known(site, queue, position)
-    given = space.index(answer)
-    ids = [space.ids[one] for one in right]
+    right, unclear = _right_and_unclear(site, queue, position)
+    answered = space.index(answer)
+    ids = [space.ids[index] for index in right]
     if not right:
         return TrainingFeedback(outcome="unknown", right=ids)
-    if given in right or any(given in space.collapsed.get(one, ()) for one in right):
+    if answered in right or any(answered in space.collapsed.get(index, ()) for index in right):
         return TrainingFeedback(outcome="right", right=ids)
-    return TrainingFeedback(outcome="unclear" if given in unclear else "wrong", right=ids)
+    return TrainingFeedback(outcome="unclear" if answered in unclear else "wrong", right=ids)
 
 
-def _known(site: Site, queue: Queue, position: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _right_and_unclear(site: Site, queue: Queue, position: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if queue.labels:
-        known = site.label_book(queue.test_set, queue.labels).of(position)
-        return (() if known.problematic else known.correct), known.unclear
+        labels = site.label_index(queue.test_set, queue.labels).of(position)
+        return (() if labels.problematic else labels.correct), labels.unclear
     label = int(site.test_set(queue.test_set).labels[position])
     return ((label,) if label >= 0 else ()), ()

@@ -1,4 +1,4 @@
-"""Images that could not be shown: they take no vote."""
+"""Images that could not be shown, and therefore accept no vote."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from threading import Lock
 
 from regrade.ledger import Person
 
-_KEPT = 10_000  # failures that are remembered, the newest ones
+_MAX_FAILURES = 10_000  # the newest are remembered
 
 
 class UnseenImages:
-    """The images that could not be shown to someone when they last asked for them, by address."""
+    """The images that could not be shown to a person at their last request, by URL."""
 
     def __init__(self) -> None:
         self._failed: OrderedDict[tuple[int, str], None] = OrderedDict()
         self._lock = Lock()
 
     @contextmanager
-    def noting(self, person: Person, address: str) -> Iterator[None]:
-        """Remember whether the image at an address can be shown to someone."""
+    def track(self, person: Person, address: str) -> Iterator[None]:
+        """Remember whether the image at a URL can be shown to a person."""
         shown = False
         try:
             yield
@@ -31,10 +31,10 @@ class UnseenImages:
                 self._failed.pop((person.id, address), None)
                 if not shown:
                     self._failed[person.id, address] = None
-                    if len(self._failed) > _KEPT:
+                    if len(self._failed) > _MAX_FAILURES:
                         self._failed.popitem(last=False)
 
     def has(self, person: Person, address: str) -> bool:
-        """Whether the image at an address could not be shown to someone."""
+        """Whether the image at a URL could not be shown to a person."""
         with self._lock:
             return (person.id, address) in self._failed

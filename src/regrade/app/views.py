@@ -1,4 +1,4 @@
-"""What pages are told of classes and items: plain values that become JSON."""
+"""Classes and items as plain values for pages and JSON responses."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.references import reference_addresses
-from regrade.app.scores import in_words
+from regrade.app.scores import format_scores
 from regrade.app.site import Site
 from regrade.classes import definition
 from regrade.core import UNLABELED, ClassSpace
 from regrade.ledger import Item, Person, Question, Queue
 
-_REFERENCES = 12  # images of a class that come with an item
+_REFERENCES = 12  # reference images sent with an item
 
 WITHHELD = "shown once you have labeled this image"
-"""What is said in place of labels that would give the answer to another question away."""
+"""Shown instead of labels that would reveal the answer to another question."""
 
 
 def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
-    """A class by its names and its definition, if one is at hand."""
+    """A class with its names and its definition, if it has one."""
     return {
         "space": space.name,
         "id": space.ids[index],
@@ -39,9 +39,9 @@ def references(
     examinations: Collection[Queue],
     count: int = _REFERENCES,
 ) -> list[str]:
-    """Addresses of images of a class, none of them from a test set that the queue or an examination asks about.
+    """URLs of reference images of a class, none from the test set of the queue or of an examination.
 
-    Nor are they ``hidden`` images or such that anyone is examined on, in any test set.
+    Images that are ``hidden`` or part of an examination are skipped in every test set.
     """
     space = site.test_set(queue.test_set).class_space
     excluded = frozenset({queue.test_set})
@@ -51,7 +51,7 @@ def references(
 
 
 def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str, Any]:
-    """What someone is shown who is asked about an item; a labeler gets the image and nothing else."""
+    """An item as the person who answers it sees it; labeling queues show only the image."""
     shown: dict[str, Any] = {"id": item.id, "image": image_address(site, queue, item)}
     if queue.question is Question.LABEL:
         return shown
@@ -60,7 +60,7 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
     class_index = space.index(item.class_id)
     examinations, hidden = site.ledger.examinations(), site.hidden_from(person)
     if queue.question is Question.MISTAKE:
-        shown["score"] = score_words(site, queue, item, all_voted=False)
+        shown["score"] = score_text(site, queue, item, all_voted=False)
     return shown | {
         "class": class_view(space, class_index),
         "references": references(site, queue, hidden, class_index, examinations=examinations),
@@ -69,49 +69,49 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
 
 
 def image_address(site: Site, queue: Queue, item: Item) -> str | None:
-    """Where those who are asked find the image of an item, or none where the test set has no images."""
+    """The URL of an item's image in its queue, or None if the test set has no images."""
     position = site.test_set(queue.test_set).position(item.example)
     return site.images.address_in_queue(queue.test_set, position, queue.id)
 
 
-def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str:
-    """How sure the queue's model is of the class, or those that predict it.
+def score_text(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str:
+    """The confidence of the queue's model, or of the models that predict the class.
 
-    Where people's answers may be among models', whose it is stays untold until all have voted.
+    If people's answers may be among the predictions, the source stays hidden until all have voted.
     """
-    if not all_voted and site.hiding.hides_whose_answer(queue):
-        return "shown once all have voted, so that no one can tell whose answer it is"
+    if not all_voted and site.hiding.hides_answer_source(queue):
+        return "shown once all have voted, so that its source stays unknown"
     test_set = site.test_set(queue.test_set)
-    place = test_set.position(item.example), test_set.class_space.index(item.class_id)
-    return in_words(site.scores.of(test_set, *place, model=queue.model), model=queue.model)
+    position, class_index = test_set.position(item.example), test_set.class_space.index(item.class_id)
+    return format_scores(site.scores.of(test_set, position, class_index, model=queue.model), model=queue.model)
 
 
 def labels_before_answer(site: Site, queue: Queue, item: Item, hidden: HiddenImages) -> dict[str, Any]:
-    """The known labels of an image; withheld where the ``hidden`` images have it as one that is still to be labeled."""
+    """The known labels of an image; withheld if the ``hidden`` images contain it as one still to be labeled."""
     test_set = site.test_set(queue.test_set)
     position = test_set.position(item.example)
     if hidden.to_label().asking(test_set, position):
         return {"correct": [], "unclear": [], "wrong": [], "problematic": "", "withheld": WITHHELD}
-    return known_labels(site, queue, position, but=test_set.class_space.index(item.class_id))
+    return known_labels(site, queue, position, excluded=test_set.class_space.index(item.class_id))
 
 
-def known_labels(site: Site, queue: Queue, position: int, *, but: int) -> dict[str, Any]:
-    """The names of the classes that are known to be correct, unclear or wrong for a image.
+def known_labels(site: Site, queue: Queue, position: int, *, excluded: int) -> dict[str, Any]:
+    """The names of the classes that were judged correct, unclear or wrong for an image.
 
-    What is known of the class that is asked about is left out: who judges it a second time must not be told.
+    The class in question, ``excluded``, is left out: people who judge it again must not see the earlier judgment.
     """
     test_set = site.test_set(queue.test_set)
 
     def named(classes: Iterable[int]) -> list[str]:
-        return [test_set.class_space.names[one] for one in classes if one != but]
+        return [test_set.class_space.names[index] for index in classes if index != excluded]
 
     if not queue.labels:
         own = [int(label) for label in (test_set.labels[position],) if label != UNLABELED]
         return {"correct": named(own), "unclear": [], "wrong": [], "problematic": ""}
-    known = site.label_book(test_set.name, queue.labels).of(position)
+    labels = site.label_index(test_set.name, queue.labels).of(position)
     return {
-        "correct": named(known.correct),
-        "unclear": named(known.unclear),
-        "wrong": named(known.wrong),
-        "problematic": known.problematic,
+        "correct": named(labels.correct),
+        "unclear": named(labels.unclear),
+        "wrong": named(labels.wrong),
+        "problematic": labels.problematic,
     }

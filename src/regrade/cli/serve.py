@@ -50,6 +50,6 @@ def serve(
         served = opened(workspace)
         served.fill_contents(progress=watching_images)
         ended_by = start(
-            served, host=host, port=port, accounts=accounts, told=typer.echo, proxies=proxies or THIS_MACHINE
+            served, host=host, port=port, accounts=accounts, log=typer.echo, proxies=proxies or THIS_MACHINE
         )  # fmt: skip
     leave(INTERRUPTED if ended_by == signal.SIGINT else 0)

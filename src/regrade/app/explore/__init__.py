@@ -1,4 +1,4 @@
-"""Explore: every number of a grade, and the images behind it."""
+"""Explore: every number of a grade, and the images it was computed from."""
 
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import Explorer

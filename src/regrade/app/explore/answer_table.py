@@ -1,4 +1,4 @@
-"""What every model and person said of every image of a test set, at hand without reading files."""
+"""The predictions of all models and the answers of all people on a test set, in memory."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from regrade.studies import Scoring
 from regrade.studies.same_images import judge_predictions
 from regrade.workspace.loading import scored_predictions
 
-KEPT = 5
-"""The best classes of an image that are at hand."""
+TOP_K = 5
+"""Top classes kept per image."""
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerRow:
-    """One model or person: the classes it speaks of, how it is scored, and what is stored of it."""
+    """One model or person: its class space, its scoring, and which data is stored."""
 
     name: str
     class_space: ClassSpace
@@ -46,26 +46,26 @@ class AnswerRow:
     k: int
     score_kind: ScoreKind | None
     has_features: bool
-    asked: BoolArray | None
+    was_asked: BoolArray | None
 
     @property
     def is_person(self) -> bool:
-        """Whether it is a person."""
+        """Whether the row is a person."""
         return self.name.startswith(PERSON_PREFIX)
 
     @property
     def own_classes(self) -> bool:
-        """Whether it answers in the classes that the test set is labeled in."""
+        """Whether its classes are those of the test set, without a class map."""
         return self.scoring.class_map is None
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerTable:
-    """The answers of all ``rows`` (m,) on a test set of n images.
+    """The answers of all ``rows`` (m,), models and people, on a test set of n images.
 
-    ``classes`` and ``scores`` (m, n, 5) lie in a temporary file: -1 and not a number where there are none. ``answered``
-    (m, n) is the answer that counts, in the classes of the test set, -1 where it is outside of them, and ``own`` (m, n)
-    what comes of it by the images' own labels. ``left_out`` says why a row cannot be shown.
+    ``classes`` and ``scores`` (m, n, 5) are memory-mapped, with -1 and NaN for missing values. ``answered`` (m, n) is
+    the scored answer as a class of the test set, or -1 outside of them, and ``own`` (m, n) its outcome under the
+    original labels. ``left_out`` holds, by name, the reason why a row cannot be shown.
     """
 
     test_set: TestSet
@@ -79,40 +79,40 @@ class AnswerTable:
 
     @cached_property
     def place_of(self) -> Mapping[str, int]:
-        """From name to row."""
+        """Row numbers by name."""
         return {row.name: place for place, row in enumerate(self.rows)}
 
     def place(self, name: str) -> int:
-        """The row of a model or person; an unknown one raises."""
+        """The row number of a model or person; an unknown name raises."""
         if name not in self.place_of:
             raise UnknownName(f"model on {self.test_set.name}", name, list(self.place_of))
         return self.place_of[name]
 
     def predictions(self, place: int) -> Predictions:
-        """The answers of one row, as far as they are at hand."""
+        """The top-5 answers of one row."""
         row = self.rows[place]
         return Predictions(
             row.name,
             self.test_set.name,
             row.class_space.name,
-            self.classes[place, :, : min(row.k, KEPT)],
+            self.classes[place, :, : min(row.k, TOP_K)],
             by=Answerer.PERSON if row.is_person else Answerer.MODEL,
-            covered=row.asked,
+            covered=row.was_asked,
         )
 
     def scored(self, store: Store, places: Sequence[int]) -> Iterator[tuple[Predictions, Scoring]]:
-        """The answers of some rows with how they are scored; through a class map it may take more than is at hand."""
+        """The answers of some rows with their scoring; rows with a class map are read from the store in full."""
         for place in places:
             row = self.rows[place]
-            known = self.predictions(place) if row.own_classes else store.predictions(self.test_set, row.name)
-            yield known, row.scoring
+            predictions = self.predictions(place) if row.own_classes else store.predictions(self.test_set, row.name)
+            yield predictions, row.scoring
 
 
 def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTable | None) -> AnswerTable:
-    """Read all answers on a test set; those that have not changed since ``before`` are taken over."""
-    known = {} if before is None or before.test_set is not test_set else dict(before.stamp)
+    """Read all answers on a test set; rows that have not changed since ``before`` are copied from it."""
+    unchanged = {} if before is None or before.test_set is not test_set else dict(before.stamp)
     n, size = len(test_set), len(stamp)
-    classes, scores = _file_array((size, n, KEPT), np.int32), _file_array((size, n, KEPT), np.float32)
+    classes, scores = _file_array((size, n, TOP_K), np.int32), _file_array((size, n, TOP_K), np.float32)
     small = len(test_set.class_space) <= np.iinfo(np.int16).max
     answered = np.full((size, n), NO_ANSWER, dtype=np.int16 if small else np.int32)
     own = np.zeros((size, n), dtype=np.uint8)
@@ -120,7 +120,7 @@ def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTa
     left_out: dict[str, str] = {}
     for name, written in stamp:
         place = len(rows)
-        if before is not None and known.get(name) == written and name in before.place_of:
+        if before is not None and unchanged.get(name) == written and name in before.place_of:
             old = before.place_of[name]
             for new, kept in ((classes, before.classes), (scores, before.scores), (answered, before.answered)):
                 new[place] = kept[old]
@@ -133,14 +133,14 @@ def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTa
         except RegradeError as error:
             left_out[name] = str(error)
             continue
-        k = min(predictions.k, KEPT)
+        k = min(predictions.k, TOP_K)
         classes[place], scores[place] = NO_ANSWER, np.nan
         classes[place, :, :k] = predictions.classes[:, :k]
         if predictions.scores is not None:
             scores[place, :, :k] = predictions.scores[:, :k]
-        found = judge_predictions(predictions, scoring, None)
-        own[place] = codes_of(found)
-        answered[place] = _in_own_classes(predictions, scoring, found.right & found.counted)
+        judged = judge_predictions(predictions, scoring, None)
+        own[place] = codes_of(judged)
+        answered[place] = _in_own_classes(predictions, scoring, judged.right & judged.counted)
         rows.append(
             AnswerRow(
                 name, space, scoring, predictions.k, predictions.score_kind, predictions.features is not None,
@@ -152,23 +152,23 @@ def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTa
 
 
 def _in_own_classes(predictions: Predictions, scoring: Scoring, right: BoolArray) -> IntArray:
-    """The answer of each image as a class of the test set; -1 where it stands for none of them."""
-    chart, test_set = scoring.class_map, scoring.test_set
-    if chart is None:
+    """The answer on each image as a class of the test set; -1 if it maps to none of them."""
+    class_map, test_set = scoring.class_map, scoring.test_set
+    if class_map is None:
         return predictions.top1
     top1 = predictions.top1
-    if chart.rule is MapRule.WITHIN_MAPPED:
-        top1 = best_within(predictions.classes, chart.mapped)
-    translate = np.full(len(chart.source) + 1, NO_ANSWER, dtype=np.int64)  # the last: no answer (-1)
-    for target, sources in zip(chart.target.ids, chart.sources, strict=True):
-        for one in sources:
-            if translate[one] == NO_ANSWER:
-                translate[one] = test_set.class_space.index_of.get(target, NO_ANSWER)
+    if class_map.rule is MapRule.WITHIN_MAPPED:
+        top1 = best_within(predictions.classes, class_map.mapped)
+    translate = np.full(len(class_map.source) + 1, NO_ANSWER, dtype=np.int64)  # the last: no answer (-1)
+    for target, sources in zip(class_map.target.ids, class_map.sources, strict=True):
+        for source in sources:
+            if translate[source] == NO_ANSWER:
+                translate[source] = test_set.class_space.index_of.get(target, NO_ANSWER)
     return np.where(right, test_set.labels, translate[top1])
 
 
 def _file_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """An array in a temporary file, so that the system may put it aside; it goes when no one needs it."""
+    """A memory-mapped array in a temporary file, which is removed with the array."""
     if 0 in shape:
         return np.empty(shape, dtype=dtype)
     with tempfile.TemporaryFile() as file:

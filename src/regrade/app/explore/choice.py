@@ -1,4 +1,4 @@
-"""What someone looks at, as it stands in the address of a page."""
+"""The filters and sort order of an Explore page, as stored in its URL."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 Text = Annotated[str, Field(max_length=500)]
 
 TABLE, IMAGES, IMAGE, CLASS = "/explore", "/explore/images", "/explore/image", "/explore/class"
-"""The pages that can be looked at."""
+"""Paths of the Explore pages."""
 
 
 class Choice(BaseModel):
-    """Filters and the order of things; what is empty is not chosen.
+    """Filters and sort order; empty values are not chosen.
 
-    ``was`` is the test set that a form was made for: what was chosen for another set does not go on.
+    ``was`` is the test set that a form was rendered for: if the test set changes, its other filters are dropped.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -30,7 +30,7 @@ class Choice(BaseModel):
     y: Annotated[str, Field(max_length=2000)] = ""
     model: Text = ""
     outcome: Text = ""
-    other: Text = ""
+    other_model: Annotated[str, Field(max_length=500, alias="other")] = ""
     other_outcome: Text = ""
     label: Text = ""
     predicted: Text = ""
@@ -43,36 +43,36 @@ class Choice(BaseModel):
     was: Text = ""
     class_id: Annotated[str, Field(max_length=500, alias="class")] = ""
 
-    def but(self, **changes: Any) -> Choice:
-        """The choice with some of it changed; a change of anything but the page or image goes to the first page."""
+    def replace(self, **changes: Any) -> Choice:
+        """The choice with some values changed; a change of the filters or the order goes back to the first page."""
         if not {"page", "image", "near"} & set(changes):
             changes["page"] = 1
         return self.model_copy(update=changes)
 
     def address(self, path: str, **changes: Any) -> str:
-        """The address of a page with this choice, some of it changed."""
-        chosen = self.but(**changes) if changes else self
+        """The URL of a page with this choice, with some values changed."""
+        chosen = self.replace(**changes) if changes else self
         query = chosen.model_dump(by_alias=True, exclude_defaults=True)
         return f"{path}?{urlencode(query, quote_via=quote)}" if query else path
 
     def basis(self) -> Choice:
-        """The test set, labels and slice alone."""
+        """The choice of test set, labels and slice only."""
         return Choice(set=self.set, labels=self.labels, slice=self.slice)
 
     def images(self, **filters: Any) -> str:
-        """The address of the images behind a number on this test set, labels and slice."""
+        """The URL of the images page with these filters, on this test set, labels and slice."""
         return self.basis().address(IMAGES, **filters)
 
     def image_page(self, position: int) -> str:
-        """The address of one image, among those that are chosen."""
+        """The URL of one of the chosen images."""
         return self.address(IMAGE, image=position, near="", sort="")
 
     def class_page(self, class_id: str) -> str:
-        """The address of a class."""
+        """The URL of a class."""
         return Choice(set=self.set, labels=self.labels).address(CLASS, class_id=class_id)
 
     def settled(self) -> Choice:
-        """The choice as it stands in addresses: without what belongs to another test set than the chosen one."""
+        """The choice for a URL: without ``was``, and without filters that belong to another test set."""
         if self.was and self.was != self.set:
             return Choice(set=self.set, models=self.models)
         return self.model_copy(update={"was": ""})

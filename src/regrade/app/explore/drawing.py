@@ -1,4 +1,4 @@
-"""Intervals and scatter plots as plain geometry, for drawings that a page writes out."""
+"""The geometry of interval bars and scatter plots, which templates render as SVG."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from regrade.core import Estimate
 
 _WIDTH, _HEIGHT = 520, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 14, 56
-_LETTER = 7.5  # width of a letter of a label
-_NAMED = 5  # models that are called by their names
+_LETTER_WIDTH = 7.5
+_MAX_NAMES = 5  # models labeled with their names
 
 
 @dataclass(frozen=True)
 class AxisRange:
-    """A range of shares, as wide as the intervals it shows."""
+    """The range of an axis of accuracies, wide enough for the intervals it shows."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, estimates: Sequence[Estimate | None]) -> AxisRange:
-        """The range of all intervals; all shares where there are none."""
-        known = [one for one in estimates if one is not None]
-        if not known:
+        """The range of all intervals; 0 to 1 if there are none."""
+        defined = [estimate for estimate in estimates if estimate is not None]
+        if not defined:
             return cls(0.0, 1.0)
-        low, high = min(one.low for one in known), max(one.high for one in known)
-        room = max(0.03 * (high - low), 0.002)
-        return cls(max(0.0, low - room), min(1.0, high + room))
+        low, high = min(estimate.low for estimate in defined), max(estimate.high for estimate in defined)
+        margin = max(0.03 * (high - low), 0.002)
+        return cls(max(0.0, low - margin), min(1.0, high + margin))
 
     def at(self, share: float, size: float = 100.0) -> float:
-        """Where a share lies on a line of a length."""
+        """The position of a value on a line of length ``size``."""
         return round(size * (share - self.low) / ((self.high - self.low) or 1.0), 2)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round shares within the range."""
+        """Round values within the range."""
         for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
             if (self.high - self.low) / step <= most:
                 break
@@ -46,7 +46,7 @@ class AxisRange:
 
 @dataclass(frozen=True)
 class Point:
-    """One model in a plot: where it and the ends of its intervals are, and where a click leads."""
+    """One model in a plot: the coordinates of its point and intervals, and the URL it links to."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Name:
-    """A name beside a point."""
+    """The label of a point; ``end`` means that the text ends at ``x``."""
 
     text: str
     x: float
@@ -72,7 +72,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Tick:
-    """A round share on an axis."""
+    """A tick of an axis."""
 
     text: str
     place: float
@@ -80,7 +80,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A plot of two shares a model, drawn on a sheet of ``width`` by ``height``."""
+    """A scatter plot of two accuracies per model, ``width`` by ``height``."""
 
     points: tuple[Point, ...]
     names: tuple[Name, ...]
@@ -97,7 +97,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class PlotValue:
-    """One model's two shares."""
+    """One model's two accuracies."""
 
     name: str
     x: Estimate
@@ -107,7 +107,7 @@ class PlotValue:
 
 
 def scatter(pairs: Sequence[PlotValue]) -> Scatter:
-    """Draw pairs of shares with both intervals; a few that stand out are named."""
+    """Lay out pairs of accuracies with both intervals, and label a few of them."""
     across, up = AxisRange.over([pair.x for pair in pairs]), AxisRange.over([pair.y for pair in pairs])
 
     def x(share: float) -> float:
@@ -127,35 +127,35 @@ def scatter(pairs: Sequence[PlotValue]) -> Scatter:
     return Scatter(
         points,
         _names(points, pairs),
-        tuple(Tick(f"{100 * one:g}", x(one)) for one in across.ticks()),
-        tuple(Tick(f"{100 * one:g}", y(one)) for one in up.ticks()),
+        tuple(Tick(f"{100 * value:g}", x(value)) for value in across.ticks()),
+        tuple(Tick(f"{100 * value:g}", y(value)) for value in up.ticks()),
         (x(begin), y(begin), x(end), y(end)) if begin < end else None,
     )
 
 
 def _names(points: Sequence[Point], pairs: Sequence[PlotValue]) -> tuple[Name, ...]:
-    """The names of the best, the worst and the most unusual, and of people, as far as they do not overlap."""
-    order = sorted(range(len(points)), key=lambda one: pairs[one].x.value)
+    """Labels of the best, the worst and the most unusual models, and of people, without overlaps."""
+    order = sorted(range(len(points)), key=lambda index: pairs[index].x.value)
     middle = sorted(pair.y.value - pair.x.value for pair in pairs)[len(pairs) // 2] if pairs else 0.0
-    unusual = sorted(order, key=lambda one: -abs(pairs[one].y.value - pairs[one].x.value - middle))
-    people = [one for one in order if points[one].person]
-    wanted = dict.fromkeys([*order[-1:], *order[:1], *people[:3], *unusual[:_NAMED]])
-    found: list[Name] = []
-    for one in wanted:
-        point = points[one]
+    unusual = sorted(order, key=lambda index: -abs(pairs[index].y.value - pairs[index].x.value - middle))
+    people = [index for index in order if points[index].person]
+    candidates = dict.fromkeys([*order[-1:], *order[:1], *people[:3], *unusual[:_MAX_NAMES]])
+    placed: list[Name] = []
+    for index in candidates:
+        point = points[index]
         text = point.name if len(point.name) <= 28 else f"{point.name[:27]}…"
         end = point.x > (_WIDTH + _LEFT) / 2
         name = Name(text, point.x + (-8 if end else 8), max(point.y - 7, _TOP + 15.0), end)
-        if len(found) < _NAMED and not any(_overlap(name, other) for other in found):
-            found.append(name)
-    return tuple(found)
+        if len(placed) < _MAX_NAMES and not any(_overlap(name, earlier) for earlier in placed):
+            placed.append(name)
+    return tuple(placed)
 
 
-def _overlap(one: Name, other: Name) -> bool:
-    first, second = _reach(one), _reach(other)
-    return abs(one.y - other.y) < 16 and first[0] < second[1] and second[0] < first[1]
+def _overlap(first: Name, second: Name) -> bool:
+    (first_left, first_right), (second_left, second_right) = _extent(first), _extent(second)
+    return abs(first.y - second.y) < 16 and first_left < second_right and second_left < first_right
 
 
-def _reach(name: Name) -> tuple[float, float]:
-    width = _LETTER * len(name.text)
+def _extent(name: Name) -> tuple[float, float]:
+    width = _LETTER_WIDTH * len(name.text)
     return (name.x - width, name.x) if name.end else (name.x, name.x + width)

@@ -1,4 +1,4 @@
-"""What is known of one image: its labels by version, its slices, and what everyone said of it."""
+"""The report on one image: its labels by version, its slices, and the answers of all models and people."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from math import isnan
 
 from regrade.app.explore.explorer import View
 from regrade.app.explore.outcomes import WORDS, AnswerOutcome
-from regrade.app.label_lookup import KnownLabels
+from regrade.app.label_index import ImageLabels
 from regrade.app.site import Site
 from regrade.core import PERSON_PREFIX, UNLABELED, TestSet, UnknownName
 
-_VERSIONS = 3  # of each label set that are shown, the newest first
+_MAX_VERSIONS = 3  # newest versions of each label set that are shown
 
 
 @dataclass(frozen=True)
 class RankedClass:
-    """One of the best classes of a model: its name and score; ``class_id`` is empty where the set has no such class."""
+    """One of a model's top classes with its score; ``class_id`` is empty if the test set has no such class."""
 
     name: str
     class_id: str
@@ -26,7 +26,7 @@ class RankedClass:
 
 @dataclass(frozen=True)
 class AnswerReport:
-    """What one model or person said of the image, best first, and what comes of it."""
+    """The top classes of one model or person for the image, and the outcome."""
 
     name: str
     full_name: str
@@ -36,19 +36,19 @@ class AnswerReport:
 
     @property
     def word(self) -> str:
-        """The outcome as the page says it."""
+        """The outcome as text."""
         return WORDS[self.outcome]
 
     @property
     def confidence(self) -> float:
-        """The score of the best class, below all others where there is none."""
+        """The score of the top class; minus infinity if there is none."""
         score = self.best[0].score if self.best else None
         return float("-inf") if score is None else score
 
 
 @dataclass(frozen=True)
 class AlternativeClass:
-    """A class that the image is taken for: by how many, and what comes of it."""
+    """A class predicted for the image, the number of models and people, and the outcome."""
 
     name: str
     class_id: str
@@ -57,17 +57,17 @@ class AlternativeClass:
 
 
 @dataclass(frozen=True)
-class VersionOfLabels:
-    """What one version of a label set says of the image, and whether the version before it said the same."""
+class LabelVersion:
+    """The labels of the image in one version of a label set, and whether they equal those of the previous version."""
 
     full_name: str
     covered: bool
-    known: KnownLabels
+    labels: ImageLabels
     unchanged: bool
 
 
 def position_of(test_set: TestSet, number: int | None, example: str) -> int:
-    """The place of an image by its number or its id; one that is not there raises."""
+    """The position of an image by its number or its id; an unknown image raises."""
     if example:
         return test_set.position(example)
     if number is None or number >= len(test_set):
@@ -75,66 +75,71 @@ def position_of(test_set: TestSet, number: int | None, example: str) -> int:
     return number
 
 
-def said_of(view: View, position: int, *, by_name: bool) -> list[AnswerReport]:
-    """What everyone said who was asked: the most confident mistakes first, or by name."""
+def answers_on(view: View, position: int, *, by_name: bool) -> list[AnswerReport]:
+    """The answers of all models and people who were asked: most confident mistakes first, or by name."""
     answers, own = view.answers, view.test_set.class_space.index_of
-    found = []
+    reports = []
     for place, row in enumerate(answers.rows):
-        if row.asked is not None and not row.asked[position]:
+        if row.was_asked is not None and not row.was_asked[position]:
             continue
         space = row.class_space
         classes, scores = answers.classes[place, position].tolist(), answers.scores[place, position].tolist()
         best = tuple(
             RankedClass(
-                space.names[one], space.ids[one] if space.ids[one] in own else "", None if isnan(score) else score
+                space.names[index], space.ids[index] if space.ids[index] in own else "", None if isnan(score) else score
             )
-            for one, score in zip(classes, scores, strict=True)
-            if one >= 0
+            for index, score in zip(classes, scores, strict=True)
+            if index >= 0
         )
         name = row.name.removeprefix(PERSON_PREFIX) if row.is_person else row.name
-        found.append(AnswerReport(name, row.name, row.is_person, AnswerOutcome(int(view.codes[place, position])), best))
-    if by_name:
-        return sorted(found, key=lambda one: one.name.casefold())
-    return sorted(
-        found, key=lambda one: (one.outcome < AnswerOutcome.WRONG, one.outcome == 0, -one.confidence, one.name)
-    )
+        outcome = AnswerOutcome(int(view.codes[place, position]))
+        reports.append(AnswerReport(name, row.name, row.is_person, outcome, best))
+    return sorted(reports, key=_by_name if by_name else _mistakes_first)
+
+
+def _by_name(report: AnswerReport) -> tuple[str]:
+    return (report.name.casefold(),)
+
+
+def _mistakes_first(report: AnswerReport) -> tuple[bool, bool, float, str]:
+    return report.outcome < AnswerOutcome.WRONG, report.outcome == 0, -report.confidence, report.name
 
 
 def taken_for(view: View, position: int) -> list[AlternativeClass]:
-    """The answers by how many gave them."""
+    """The classes answered for an image, most frequent first."""
     answers, space = view.answers, view.test_set.class_space
-    asked = [row.asked is None or bool(row.asked[position]) for row in answers.rows]
-    said = zip(answers.answered[:, position].tolist(), view.codes[:, position].tolist(), asked, strict=True)
-    counts = Counter((one, code) for one, code, was_asked in said if was_asked)
+    were_asked = [row.was_asked is None or bool(row.was_asked[position]) for row in answers.rows]
+    rows = zip(answers.answered[:, position].tolist(), view.codes[:, position].tolist(), were_asked, strict=True)
+    counts = Counter((index, code) for index, code, was_asked in rows if was_asked)
     return [
         AlternativeClass(
-            space.names[one] if one >= 0 else "none of its classes", space.ids[one] if one >= 0 else "", count,
+            space.names[index] if index >= 0 else "none of its classes", space.ids[index] if index >= 0 else "", count,
             AnswerOutcome(code),
         )
-        for (one, code), count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        for (index, code), count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     ]  # fmt: skip
 
 
-def versions_of(site: Site, test_set: TestSet, position: int, chosen: str) -> list[VersionOfLabels]:
-    """What the newest versions of each label set say of an image, and the chosen one."""
+def versions_of(site: Site, test_set: TestSet, position: int, chosen: str) -> list[LabelVersion]:
+    """The labels of an image in the newest versions of each label set, and in the chosen version."""
     names = site.workspace.store.label_set_names(test_set.name)
     by_name: dict[str, list[str]] = {}
     for full in names:
         by_name.setdefault(full.rpartition("@")[0], []).append(full)
-    found = []
+    reports = []
     for versions in by_name.values():
-        shown = [full for full in versions if full in versions[-_VERSIONS:] or full == chosen]
+        shown = [full for full in versions if full in versions[-_MAX_VERSIONS:] or full == chosen]
         before = None
         for full in shown:
-            book = site.label_book(test_set.name, full)
-            known = book.of(position)
-            found.append(VersionOfLabels(full, bool(book.labels.covered[position]), known, known == before))
-            before = known
-    return found
+            index = site.label_index(test_set.name, full)
+            labels = index.of(position)
+            reports.append(LabelVersion(full, bool(index.labels.covered[position]), labels, labels == before))
+            before = labels
+    return reports
 
 
 def slices_with(test_set: TestSet, position: int) -> list[str]:
-    """The slices that an image is in."""
+    """The slices that contain an image."""
     label = int(test_set.labels[position])
     groups = test_set.class_space.groups
     return [

@@ -1,4 +1,4 @@
-"""What came of every answer: right, wrong, or not judged by anyone."""
+"""Outcomes of answers: right, wrong, novel or not scored."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from regrade.core.arrays import BoolArray
 from regrade.studies.same_images import JudgedPredictions
 
 Codes: TypeAlias = NDArray[np.uint8]
-"""Outcomes (m, n) of models on images, one byte each."""
+"""Outcomes (m, n) of models and people on images, one byte each."""
 
 
 class AnswerOutcome(IntEnum):
-    """What came of one answer."""
+    """The outcome of one answer."""
 
     NOT_COUNTED = 0
     RIGHT = 1
     WRONG = 2
     NOVEL = 3
-    """No one has judged it: it counts as wrong until someone does."""
+    """Not judged yet; counts as wrong until it is."""
 
 
 class AnswerKind(Enum):
-    """Answers that images can be chosen by."""
+    """Kinds of answers by which images can be filtered."""
 
     RIGHT = "right"
     WRONG = "wrong"
     NOVEL = "novel"
     MISSED = "missed"
-    """Wrong or novel: everything that is not known to be right."""
+    """Wrong or novel."""
     NOT_IN_FIVE = "not-in-five"
-    """The image's own label is not among the best five."""
+    """The original label is not among the top five."""
 
 
 WORDS = {
@@ -43,16 +43,16 @@ WORDS = {
     AnswerOutcome.WRONG: "wrong",
     AnswerOutcome.NOVEL: "novel",
 }
-"""Outcomes as pages say them."""
+"""Names of outcomes on pages."""
 
 KIND_WORDS = {
     AnswerKind.RIGHT: "right",
     AnswerKind.WRONG: "wrong",
     AnswerKind.NOVEL: "novel",
     AnswerKind.MISSED: "wrong or novel",
-    AnswerKind.NOT_IN_FIVE: "not in the best five",
+    AnswerKind.NOT_IN_FIVE: "not in the top five",
 }
-"""Kinds of answers as pages say them."""
+"""Names of kinds of answers on pages."""
 
 _CODES = {
     AnswerKind.RIGHT: (AnswerOutcome.RIGHT,),
@@ -62,16 +62,16 @@ _CODES = {
 }
 
 
-def codes_of(found: JudgedPredictions) -> Codes:
-    """Shape (n,): what came of one model's answers."""
-    codes = np.zeros(len(found.right), dtype=np.uint8)
-    codes[found.counted] = AnswerOutcome.WRONG
-    codes[found.counted & found.novel] = AnswerOutcome.NOVEL
-    codes[found.counted & found.right] = AnswerOutcome.RIGHT
+def codes_of(judged: JudgedPredictions) -> Codes:
+    """Shape (n,): the outcomes of one model's answers."""
+    codes = np.zeros(len(judged.right), dtype=np.uint8)
+    codes[judged.counted] = AnswerOutcome.WRONG
+    codes[judged.counted & judged.novel] = AnswerOutcome.NOVEL
+    codes[judged.counted & judged.right] = AnswerOutcome.RIGHT
     return codes
 
 
-def are(kind: AnswerKind, codes: Codes) -> BoolArray:
+def has_kind(kind: AnswerKind, codes: Codes) -> BoolArray:
     """Which answers are of a kind, in the shape of the codes."""
-    wanted = _CODES[kind]
-    return np.asarray(codes == wanted[0]) if len(wanted) == 1 else np.asarray(codes >= AnswerOutcome.WRONG)
+    outcomes = _CODES[kind]
+    return np.asarray(codes == outcomes[0]) if len(outcomes) == 1 else np.asarray(codes >= AnswerOutcome.WRONG)

@@ -1,4 +1,4 @@
-"""The images that a choice of filters leaves, in the order that is asked for."""
+"""The images that match the filters of a choice, in its sort order."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ import numpy as np
 
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import Explorer, View
-from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, are
+from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, has_kind
 from regrade.core import ClassSpace, InputError, UndefinedError, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
 
-PAGE = 60
-"""Images a page."""
+PAGE_SIZE = 60
+"""Images per page."""
 
 ORDERS = {"": "As stored", "hardest": "Missed by most first", "confident": "Most confident first"}
-"""The orders of images, as pages call them."""
+"""Sort orders, with their names on pages."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The places of the images that are chosen, in order."""
+    """The positions of the selected images, in order."""
 
     positions: IntArray
 
     @property
     def pages(self) -> int:
-        """How many pages they fill; one where there are none."""
-        return max(1, -(-len(self.positions) // PAGE))
+        """Number of pages, at least one."""
+        return max(1, -(-len(self.positions) // PAGE_SIZE))
 
-    def shown(self, page: int) -> list[int]:
-        """The images of a page, of the last one for a page after it."""
-        begin = (min(page, self.pages) - 1) * PAGE
-        return [int(one) for one in self.positions[begin : begin + PAGE]]
+    def on_page(self, page: int) -> list[int]:
+        """The positions on a page; the last page for larger numbers."""
+        begin = (min(page, self.pages) - 1) * PAGE_SIZE
+        return [int(position) for position in self.positions[begin : begin + PAGE_SIZE]]
 
     def around(self, position: int) -> tuple[int | None, int | None, int | None]:
-        """The number of an image among the chosen, and the images before and after it; none where there is none."""
-        found = np.flatnonzero(self.positions == position)
-        if not found.size:
+        """The number of an image in the selection, and the images before and after it, each None if missing."""
+        places = np.flatnonzero(self.positions == position)
+        if not places.size:
             return None, None, None
-        at = int(found[0])
+        at = int(places[0])
         before = int(self.positions[at - 1]) if at else None
         after = int(self.positions[at + 1]) if at + 1 < len(self.positions) else None
         return at + 1, before, after
 
 
-def selected(explorer: Explorer, view: View, choice: Choice, hidden: BoolArray) -> Selection:
-    """Choose images; without a model, one answer of any model or person that fits all filters is enough.
+def select_images(explorer: Explorer, view: View, choice: Choice, hidden: BoolArray) -> Selection:
+    """Select images; without a model, an image matches if any model or person has an answer that fits all filters.
 
-    ``hidden`` (n,) are never chosen, whatever the filters are.
+    ``hidden`` images (n,) are never selected.
     """
     test_set, answers = view.test_set, view.answers
     inside = explorer.inside(view, choice.slice) & ~hidden
@@ -58,16 +58,16 @@ def selected(explorer: Explorer, view: View, choice: Choice, hidden: BoolArray) 
     places = [answers.place(choice.model)] if choice.model else list(range(len(answers.rows)))
     if choice.outcome or choice.predicted:
         inside &= _any_fits(view, places, choice)
-    if choice.other:
-        inside &= _of_kind(view, answers.place(choice.other), kind_named(choice.other_outcome or "right"))
+    if choice.other_model:
+        inside &= _of_kind(view, answers.place(choice.other_model), kind_named(choice.other_outcome or "right"))
     if choice.find:
-        wanted = choice.find.casefold()
-        inside &= np.fromiter((wanted in one.casefold() for one in test_set.ids), dtype=bool, count=len(test_set))
+        text = choice.find.casefold()
+        inside &= np.fromiter((text in id.casefold() for id in test_set.ids), dtype=bool, count=len(test_set))
     return Selection(_ordered(view, choice, np.flatnonzero(inside)))
 
 
 def kind_named(name: str) -> AnswerKind:
-    """A kind of answers by its name; an unknown one raises."""
+    """A kind of answers by its name; an unknown name raises."""
     try:
         return AnswerKind(name)
     except ValueError:
@@ -75,44 +75,42 @@ def kind_named(name: str) -> AnswerKind:
 
 
 def class_named(space: ClassSpace, text: str) -> int:
-    """A class by its id, its name or one of its words; what fits none or several raises."""
+    """A class by its id, its name or a synonym; an unknown or ambiguous text raises."""
     if text in space.index_of:
         return space.index_of[text]
-    wanted = text.strip().casefold()
-    for found in (
-        [place for place, name in enumerate(space.names) if name.casefold() == wanted],
-        [place for place, words in enumerate(space.lemmas) if wanted in (word.casefold() for word in words)],
+    name = text.strip().casefold()
+    for matches in (
+        [index for index, class_name in enumerate(space.names) if class_name.casefold() == name],
+        [index for index, words in enumerate(space.lemmas) if name in (word.casefold() for word in words)],
     ):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            few = ", ".join(f"{space.ids[one]} ({space.names[one]})" for one in found[:5])
-            raise InputError(f"{text!r} may be {few}: give the id")
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            few = ", ".join(f"{space.ids[index]} ({space.names[index]})" for index in matches[:5])
+            raise InputError(f"{text!r} is ambiguous: give the id of one of {few}")
     raise UnknownName(f"class of {space.name}", text, [*space.ids, *space.names])
 
 
 def _any_fits(view: View, places: list[int], choice: Choice) -> BoolArray:
-    """Shape (n,): the images of which some answer is of the kind and class that are asked for."""
+    """Shape (n,): the images with an answer of the chosen kind and class in any of the rows ``places``."""
     kind = kind_named(choice.outcome) if choice.outcome else None
-    asked = None
-    if choice.predicted:
-        asked = class_named(view.test_set.class_space, choice.predicted)
+    predicted = class_named(view.test_set.class_space, choice.predicted) if choice.predicted else None
     fits = np.zeros(len(view.test_set), dtype=bool)
     for place in places:
-        one = np.ones(len(fits), dtype=bool) if kind is None else _of_kind(view, place, kind)
-        fits |= one if asked is None else one & (view.answers.answered[place] == asked)
+        row_fits = np.ones(len(fits), dtype=bool) if kind is None else _of_kind(view, place, kind)
+        fits |= row_fits if predicted is None else row_fits & (view.answers.answered[place] == predicted)
     return fits
 
 
 def _of_kind(view: View, place: int, kind: AnswerKind) -> BoolArray:
     if kind is not AnswerKind.NOT_IN_FIVE:
-        return are(kind, view.codes[place])
+        return has_kind(kind, view.codes[place])
     answers = view.answers
     try:
-        found = answers.rows[place].scoring.top_k(answers.predictions(place), 5)
+        in_top_five = answers.rows[place].scoring.top_k(answers.predictions(place), 5)
     except UndefinedError as error:
         raise InputError(str(error)) from None
-    return np.asarray(~found.right & (answers.own[place] != AnswerOutcome.NOT_COUNTED))
+    return np.asarray(~in_top_five.right & (answers.own[place] != AnswerOutcome.NOT_COUNTED))
 
 
 def _ordered(view: View, choice: Choice, positions: IntArray) -> IntArray:
@@ -123,7 +121,7 @@ def _ordered(view: View, choice: Choice, positions: IntArray) -> IntArray:
             return positions[np.argsort(-view.missed[positions], kind="stable")]
         case "confident":
             if not choice.model:
-                raise InputError("images are in the order of a model's confidence once a model is chosen")
+                raise InputError("choose a model to sort by its confidence")
             scores = np.asarray(view.answers.scores[view.answers.place(choice.model), :, 0])[positions]
             return positions[np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")]
-    raise UnknownName("order", choice.order, [one for one in ORDERS if one])
+    raise UnknownName("order", choice.order, [order for order in ORDERS if order])

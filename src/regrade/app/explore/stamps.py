@@ -1,4 +1,4 @@
-"""When the files behind a page last changed: cheap to ask, and different once anything is new."""
+"""Modification times of stored files, as cache keys."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from regrade.store import Store
 from regrade.store.names import file_name, original_name
 
 Stamp = tuple[tuple[str, int], ...]
-"""Names of files with the times they were written."""
+"""File names with their modification times."""
 
 
 def answers_stamp(store: Store, test_set: str) -> Stamp:
-    """The models and people that have answers on a test set, and when these were stored."""
+    """The models and people with answers on a test set, and when these were stored."""
     folder = store.root / "predictions" / file_name(test_set)
-    found = []
+    times = []
     for entry in _entries(folder):
         try:
-            found.append((original_name(entry.name), os.stat(f"{entry.path}/manifest.json").st_mtime_ns))  # noqa: PTH116
+            times.append((original_name(entry.name), os.stat(f"{entry.path}/manifest.json").st_mtime_ns))  # noqa: PTH116
         except OSError:
             continue
-    return tuple(sorted(found, key=lambda one: (one[0].startswith("person:"), one[0])))
+    return tuple(sorted(times, key=lambda entry: (entry[0].startswith("person:"), entry[0])))
 
 
 def test_set_stamp(store: Store, test_set: str) -> Stamp:
@@ -32,7 +32,7 @@ def test_set_stamp(store: Store, test_set: str) -> Stamp:
 
 
 def review_stamp(store: Store, test_set: str, labels: str) -> Stamp:
-    """When the verdicts on what is novel under a label set were stored."""
+    """When the reviews of novel predictions under a label set were stored."""
     return _files(store.root / "reviews" / file_name(test_set) / file_name(labels))
 
 
@@ -41,18 +41,18 @@ def _files(folder: Path) -> Stamp:
 
 
 def _written(*paths: Path) -> Stamp:
-    found = []
+    times = []
     for path in paths:
         try:
-            found.append((path.name, path.stat().st_mtime_ns))
+            times.append((path.name, path.stat().st_mtime_ns))
         except OSError:
             continue
-    return tuple(sorted(found))
+    return tuple(sorted(times))
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
     except OSError:
         return []

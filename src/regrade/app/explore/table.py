@@ -1,4 +1,4 @@
-"""The table of models as a page shows it: filtered, in the order that is asked for, with the counts behind it."""
+"""The table of models: filtered and sorted, with accuracies and counts of right, wrong and novel answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.drawing import AxisRange
 from regrade.app.explore.explorer import Explorer, View
-from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, are
+from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, has_kind
 from regrade.core import PERSON_PREFIX, Estimate, UnknownName
 from regrade.core.arrays import BoolArray
 from regrade.studies import GradeRow
@@ -19,12 +19,12 @@ HEADINGS = {
     "multilabel": "multi-label",
     "reviewed": "multi-label, reviewed",
 }
-"""The accuracies of the table, as it calls them."""
+"""The accuracy columns with their headings."""
 
 
 @dataclass(frozen=True)
-class Line:
-    """One model or person: its grade, and how many of the images that count it has right, wrong or not judged."""
+class TableRow:
+    """One model or person: its grade, and the counts of right, wrong and novel answers on scored images."""
 
     grade: GradeRow
     person: bool
@@ -32,20 +32,20 @@ class Line:
 
     @property
     def name(self) -> str:
-        """The name, without what people's begin with."""
+        """The display name: people without their prefix."""
         return self.grade.model.removeprefix(PERSON_PREFIX) if self.person else self.grade.model
 
     def estimate(self, key: str) -> Estimate | None:
-        """One of its accuracies."""
-        found: Estimate | None = getattr(self.grade, key)
-        return found
+        """The accuracy in a column."""
+        accuracy: Estimate | None = getattr(self.grade, key)
+        return accuracy
 
 
 @dataclass(frozen=True)
 class ModelsTable:
-    """The lines that are shown, the accuracies that any of them has, and the scale of the one they are sorted by."""
+    """The visible rows, the accuracy columns that any of them has, and the scale of the drawn column."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TableRow, ...]
     columns: tuple[str, ...]
     sorted_by: str
     descending: bool
@@ -56,17 +56,17 @@ class ModelsTable:
 
     @property
     def novel(self) -> bool:
-        """Whether there is anything that no one has judged."""
+        """Whether any answer is novel."""
         return any(line.counts["novel"] for line in self.lines)
 
 
 def models_table(explorer: Explorer, view: View, choice: Choice) -> ModelsTable:
-    """The table that a choice asks for."""
-    found = explorer.grade(view, choice.slice)
+    """Build the table for a choice."""
+    graded = explorer.grade(view, choice.slice)
     counts = _counts(view, explorer.inside(view, choice.slice))
-    lines = [Line(row, row.model.startswith(PERSON_PREFIX), counts[row.model]) for row in found.rows]
+    lines = [TableRow(row, row.model.startswith(PERSON_PREFIX), counts[row.model]) for row in graded.rows]
     columns = tuple(key for key in HEADINGS if any(line.estimate(key) for line in lines))
-    shown = [line for line in lines if named(choice.models, line.grade.model)]
+    shown = [line for line in lines if matches_filter(choice.models, line.grade.model)]
     key, descending = _order(choice.sort, columns)
     if choice.sort:
         shown.sort(key=lambda line: line.grade.model.casefold(), reverse=key == "model" and descending)
@@ -74,34 +74,34 @@ def models_table(explorer: Explorer, view: View, choice: Choice) -> ModelsTable:
         shown.sort(key=lambda line: _sort_value(line, key, descending))
     drawn = key if key in columns else (columns[0] if columns else "")
     scale = AxisRange.over([line.estimate(drawn) for line in shown] if drawn else [])
-    notes = (*found.notes, *_left_out(view))
+    notes = (*graded.notes, *_left_out(view))
     return ModelsTable(tuple(shown), columns, key, descending, drawn, scale, len(lines), notes)
 
 
-def named(wanted: str, name: str) -> bool:
-    """Whether a name holds one of the parts that a text lists, separated by commas; an empty text wants all."""
-    parts = [part.strip().casefold() for part in wanted.split(",") if part.strip()]
+def matches_filter(text: str, name: str) -> bool:
+    """Whether a name contains any of the comma-separated parts of a filter; an empty filter matches all."""
+    parts = [part.strip().casefold() for part in text.split(",") if part.strip()]
     return not parts or any(part in name.casefold() for part in parts)
 
 
 def _order(sort: str, columns: tuple[str, ...]) -> tuple[str, bool]:
     key = sort.removeprefix("-")
-    known = ["model", "wrong", "novel", *HEADINGS]
-    if key and key not in known:
-        raise UnknownName("column", key, known)
+    sortable = ["model", "wrong", "novel", *HEADINGS]
+    if key and key not in sortable:
+        raise UnknownName("column", key, sortable)
     return (key, sort.startswith("-")) if key else (columns[0] if columns else "model", True)
 
 
-def _sort_value(line: Line, key: str, descending: bool) -> tuple[bool, float]:
-    """What lines are sorted by; those without a value come last either way."""
-    found = line.estimate(key) if key in HEADINGS else None
-    value = float(line.counts[key]) if key in line.counts else found.value if found else None
+def _sort_value(line: TableRow, key: str, descending: bool) -> tuple[bool, float]:
+    """The sort key of a row; rows without a value come last in both directions."""
+    accuracy = line.estimate(key) if key in HEADINGS else None
+    value = float(line.counts[key]) if key in line.counts else accuracy.value if accuracy else None
     return value is None, (-(value or 0.0) if descending else value or 0.0)
 
 
 def _counts(view: View, inside: BoolArray) -> dict[str, dict[str, int]]:
     kept = view.codes if inside.all() else view.codes[:, inside]
-    totals = {kind: are(kind, kept).sum(axis=1) for kind in (AnswerKind.RIGHT, AnswerKind.WRONG, AnswerKind.NOVEL)}
+    totals = {kind: has_kind(kind, kept).sum(axis=1) for kind in (AnswerKind.RIGHT, AnswerKind.WRONG, AnswerKind.NOVEL)}
     n = (kept != AnswerOutcome.NOT_COUNTED).sum(axis=1)
     return {
         row.name: {"n": int(n[place]), **{kind.value: int(total[place]) for kind, total in totals.items()}}

@@ -1,4 +1,4 @@
-"""Images as small images with what matters of them."""
+"""Thumbnails of images, with label, answer and outcome."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from regrade.core import UNLABELED, TestSet
 
 @dataclass(frozen=True)
 class ImageTile:
-    """One image: where its image and its page are, its label, and what was said of it."""
+    """One thumbnail: the URLs of the image and of its page, the label, and the model's answer with its outcome."""
 
     image: str | None
     address: str
     id: str
     label: str
-    said: str
+    answer: str
     outcome: str
     score: float | None
     note: str
 
 
 def tiles(site: Site, view: View, choice: Choice, positions: Iterable[int], hidden: HiddenImages) -> list[ImageTile]:
-    """The images of a page but hidden ones: with a model what it says, without one how many have them wrong."""
+    """The tiles of a page, without hidden images; they show a model's answer only if a model is chosen."""
     answers = view.answers
     place = answers.place(choice.model) if choice.model else None
-    found = []
-    for one in hidden.visible(view.test_set, positions):
-        said, outcome, score, note = "", "", None, ""
+    shown = []
+    for position in hidden.visible(view.test_set, positions):
+        answer, outcome, score, note = "", "", None, ""
         if place is not None:
-            best = int(answers.classes[place, one, 0])
-            said = answers.rows[place].class_space.names[best] if best >= 0 else "no answer"
-            outcome = WORDS[AnswerOutcome(int(view.codes[place, one]))]
-            score = float(answers.scores[place, one, 0])
+            top = int(answers.classes[place, position, 0])
+            answer = answers.rows[place].class_space.names[top] if top >= 0 else "no answer"
+            outcome = WORDS[AnswerOutcome(int(view.codes[place, position]))]
+            score = float(answers.scores[place, position, 0])
         if answers.rows:
-            note = f"{view.missed[one]} of {view.counted[one]} wrong"
-        found.append(
+            note = f"{view.missed[position]} of {view.counted[position]} wrong"
+        shown.append(
             ImageTile(
-                site.images.address(view.test_set.name, one), choice.image_page(one), view.test_set.ids[one],
-                label_of(view.test_set, one), said, outcome, score, note,
+                site.images.address(view.test_set.name, position), choice.image_page(position),
+                view.test_set.ids[position], label_of(view.test_set, position), answer, outcome, score, note,
             )
         )  # fmt: skip
-    return found
+    return shown
 
 
 def label_of(test_set: TestSet, position: int) -> str:
-    """The name of an image's own label; empty where it has none."""
+    """The name of an image's original label; empty if it has none."""
     label = int(test_set.labels[position])
     return "" if label == UNLABELED else test_set.class_space.names[label]

@@ -1,4 +1,4 @@
-"""The pages and what they call, one file each."""
+"""The routes of the pages and of their API, one module per page."""
 
 from regrade.app.routes import (
     classes,
@@ -21,7 +21,7 @@ from regrade.app.routes import (
 )
 
 ROUTERS = (
-    votes.router,  # first, as what is asked most: routes are tried in this order
+    votes.router,  # first, since it gets the most requests: routes are tried in this order
     images.router,
     sign_in.router,
     home.router,

@@ -1,4 +1,4 @@
-"""What the panel's pages call: how an item stands, a comment, locking a verdict and opening it again."""
+"""The API of the panel pages: the state of an item, comments, locking and reopening a decision."""
 
 from __future__ import annotations
 
@@ -7,83 +7,81 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from regrade.app.forms import StrictForm, StrictRoute
-from regrade.app.number_parsing import Number
-from regrade.app.panel_access import PanelItem, SubjectHere
+from regrade.app.forms import FormId, PlainText, StrictForm, StrictRoute
+from regrade.app.panel_access import PanelItem, PanelItemDep
 from regrade.app.panel_view import panel_state
-from regrade.app.plain_text import PlainText
 from regrade.core import InputError
 
 router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"], route_class=StrictRoute)
 
 
 class CommentForm(StrictForm):
-    """What someone says, with links to evidence in its text."""
+    """A comment; its text may contain links to evidence."""
 
     text: Annotated[PlainText, Field(max_length=5000)]
 
 
 class LockForm(StrictForm):
-    """``seen`` is the newest vote on the page: where another one stands by now, nothing is locked."""
+    """``seen`` is the newest vote on the page; if there is a newer one by now, nothing is locked."""
 
-    seen: Number
+    seen: FormId
     why: Annotated[PlainText, Field(max_length=1000)] = ""
 
 
 class ReopenForm(StrictForm):
-    """Why a decision is taken back."""
+    """The reason for taking a decision back."""
 
     why: Annotated[PlainText, Field(max_length=1000)]
 
 
 class PanelState(BaseModel):
-    """How an item stands; nothing where it is as it was at the version that was asked with."""
+    """The state of an item, or None if it has not changed since the requested version."""
 
     state: dict[str, Any] | None
 
 
 class Address(BaseModel):
-    """Where to go."""
+    """The URL to go to."""
 
     address: str
 
 
 @router.get("")
-def state(subject: SubjectHere, version: Annotated[str, Query(max_length=64)] = "") -> PanelState:
-    """How an item stands, if that has changed since ``version``."""
-    now = _state(subject)
+def state(panel_item: PanelItemDep, version: Annotated[str, Query(max_length=64)] = "") -> PanelState:
+    """The state of an item, if it has changed since ``version``."""
+    now = _state(panel_item)
     return PanelState(state=None if now["version"] == version else now)
 
 
 @router.post("/comments")
-def comment(subject: SubjectHere, form: CommentForm) -> PanelState:
-    """Say something; the same words at once a second time are said once."""
-    if subject.item.missing > 0:
-        raise InputError("the discussion opens once all have voted")
-    subject.site.ledger.comment(subject.item.id, subject.person, form.text)
-    return PanelState(state=_state(subject))
+def comment(panel_item: PanelItemDep, form: CommentForm) -> PanelState:
+    """Add a comment; a comment that is sent twice in a row is stored once."""
+    if panel_item.item.missing > 0:
+        raise InputError("comments open once all have voted")
+    panel_item.site.ledger.comment(panel_item.item.id, panel_item.person, form.text)
+    return PanelState(state=_state(panel_item))
 
 
 @router.post("/lock")
-def lock(subject: SubjectHere, form: LockForm) -> PanelState:
-    """Decide by what most say."""
-    subject.site.ledger.lock(subject.item.id, subject.person, why=form.why, seen=form.seen)
-    return PanelState(state=_state(subject))
+def lock(panel_item: PanelItemDep, form: LockForm) -> PanelState:
+    """Lock the decision of the majority."""
+    panel_item.site.ledger.lock(panel_item.item.id, panel_item.person, why=form.why, seen=form.seen)
+    return PanelState(state=_state(panel_item))
 
 
 @router.post("/reopen")
-def reopen(subject: SubjectHere, form: ReopenForm) -> PanelState:
+def reopen(panel_item: PanelItemDep, form: ReopenForm) -> PanelState:
     """Take a decision back, with a reason."""
-    subject.site.ledger.reopen(subject.item.id, subject.person, why=form.why)
-    return PanelState(state=_state(subject))
+    panel_item.site.ledger.reopen(panel_item.item.id, panel_item.person, why=form.why)
+    return PanelState(state=_state(panel_item))
 
 
 @router.post("/again")
-def again(subject: SubjectHere) -> Address:
-    """Have a class judged again whose mistake was found to be none."""
-    asked = subject.site.workspace.judge_again(subject.queue, subject.item)
-    return Address(address=f"/panel/{asked.queue_id}/{asked.id}")
+def again(panel_item: PanelItemDep) -> Address:
+    """Have a prediction judged again after a panel decided that it is not a mistake."""
+    item = panel_item.site.workspace.judge_again(panel_item.queue, panel_item.item)
+    return Address(address=f"/panel/{item.queue_id}/{item.id}")
 
 
-def _state(subject: PanelItem) -> dict[str, Any]:
-    return panel_state(subject.site, subject.queue, subject.item, subject.person)
+def _state(panel_item: PanelItem) -> dict[str, Any]:
+    return panel_state(panel_item.site, panel_item.queue, panel_item.item, panel_item.person)

@@ -1,4 +1,4 @@
-"""One class: how well each model knows it, what it is taken for, and its hardest images."""
+"""Explore one class: accuracy per model, confusions, and its hardest images."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 
-from regrade.app.access import Reviewer, SiteHere
-from regrade.app.explore.asking import Given, chosen, label_sets
+from regrade.app.access import Reviewer, SiteDep
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.class_report import class_report
 from regrade.app.explore.drawing import AxisRange
+from regrade.app.explore.query import ChoiceQuery, label_sets, resolve_choice
 from regrade.app.explore.selection import class_named
 from regrade.app.explore.tiles import tiles
 from regrade.app.pages import page
@@ -23,19 +23,19 @@ _REFERENCES = 12
 
 
 @router.get("/explore/class")
-def one_class(request: Request, site: SiteHere, session: Reviewer, given: Given) -> Response:
-    """Everything that models make of a class."""
-    choice, view = chosen(site, given)
+def explore_class(request: Request, site: SiteDep, session: Reviewer, requested: ChoiceQuery) -> Response:
+    """The page of one class."""
+    choice, view = resolve_choice(site, requested)
     space = view.test_set.class_space
     index = class_named(space, choice.class_id)
     hidden, confidence = site.hidden_from(session.person), site.workspace.store.config.confidence
-    found = hidden.settled(
+    report = hidden.choose_visible(
         view.test_set,
         lambda mask: class_report(view, index, confidence=confidence, hidden=mask),
         lambda report: report.hardest,
     )
     basis = Choice(set=choice.set, labels=choice.labels)
-    hardest = tiles(site, view, basis.but(label=space.ids[index], order="hardest"), found.hardest, hidden)
+    hardest = tiles(site, view, basis.replace(label=space.ids[index], order="hardest"), report.hardest, hidden)
     elsewhere = reference_images(site, hidden, space, index, excluded=frozenset([choice.set]), count=_REFERENCES)
     references = [
         (address, Choice(set=name).image_page(position))
@@ -43,9 +43,9 @@ def one_class(request: Request, site: SiteHere, session: Reviewer, given: Given)
         if (address := site.images.address(name, position)) is not None
     ]
     return page(
-        request, "explore_class.html", choice=choice, basis=basis, space=space, index=index, report=found,
-        told=class_view(space, index), hardest=hardest, references=references,
-        scale=AxisRange.over([one.accuracy for one in found.models]),
+        request, "explore_class.html", choice=choice, basis=basis, space=space, index=index, report=report,
+        shown=class_view(space, index), hardest=hardest, references=references,
+        scale=AxisRange.over([model.accuracy for model in report.models]),
         guide=f"/guide/{quote(space.name, safe='')}/{quote(space.ids[index], safe='')}",
         label_sets=label_sets(site, choice), hidden=hidden.note(view.test_set),
     )  # fmt: skip

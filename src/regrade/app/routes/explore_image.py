@@ -1,16 +1,16 @@
-"""One image: its labels, what every model says of it, what people decided, and what looks like it."""
+"""Explore one image: its labels, all predictions, the decisions of people, and near duplicates."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from regrade.app.access import Reviewer, SiteHere
-from regrade.app.explore.asking import Given, chosen, label_sets
+from regrade.app.access import Reviewer, SiteDep
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import View
-from regrade.app.explore.image_report import position_of, said_of, slices_with, taken_for, versions_of
+from regrade.app.explore.image_report import answers_on, position_of, slices_with, taken_for, versions_of
 from regrade.app.explore.near_duplicates import Neighbor
-from regrade.app.explore.selection import selected
+from regrade.app.explore.query import ChoiceQuery, label_sets, resolve_choice
+from regrade.app.explore.selection import select_images
 from regrade.app.explore.tiles import label_of
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.pages import page
@@ -23,63 +23,63 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/explore/image")
-def image(request: Request, site: SiteHere, session: Reviewer, given: Given) -> Response:
-    """Everything that is known of one image."""
-    choice, view = chosen(site, given)
+def image(request: Request, site: SiteDep, session: Reviewer, requested: ChoiceQuery) -> Response:
+    """The page of one image."""
+    choice, view = resolve_choice(site, requested)
     test_set = view.test_set
     position = position_of(test_set, choice.image, choice.id)
     hidden = site.hidden_from(session.person)
     if asking := hidden.asking(test_set, position):
         return page(request, "explore_hidden.html", choice=choice.basis(), queues=asking)
     choice = choice.model_copy(update={"image": position, "id": ""})
-    number, before, after = hidden.settled(
+    number, before, after = hidden.choose_visible(
         test_set,
-        lambda mask: selected(site.explorer, view, choice, mask).around(position),
-        lambda around: [beside for beside in around[1:] if beside is not None],
+        lambda mask: select_images(site.explorer, view, choice, mask).around(position),
+        lambda around: [adjacent for adjacent in around[1:] if adjacent is not None],
     )
     label = int(test_set.labels[position])
     return page(
         request, "explore_image.html", choice=choice, id=test_set.ids[position], space=test_set.class_space,
         image=site.images.address(test_set.name, position), label=None if label == UNLABELED else label,
-        said=said_of(view, position, by_name=choice.sort == "model"), taken=taken_for(view, position),
+        answers=answers_on(view, position, by_name=choice.sort == "model"), taken=taken_for(view, position),
         versions=versions_of(site, test_set, position, choice.labels), slices=slices_with(test_set, position),
         number=number, before=before, after=after, position=position,
-        talks=talks(site, test_set.name, test_set.ids[position], session.person),
-        names={one.id: one.name for one in site.ledger.people()},
+        discussions=discussions_of(site, test_set.name, test_set.ids[position], session.person),
+        names={person.id: person.name for person in site.ledger.people()},
         with_features=[row.name for row in view.answers.rows if row.has_features],
         kinds=sorted({row.score_kind.value for row in view.answers.rows if row.score_kind}),
-        label_sets=label_sets(site, choice), alike=alike(site, view, choice, hidden),
+        label_sets=label_sets(site, choice), near_duplicates=near_duplicates(site, view, choice, hidden),
     )  # fmt: skip
 
 
-def talks(site: Site, test_set: str, example: str, viewer: Person) -> list[tuple[Queue, Discussion]]:
-    """What people were asked about an image, each with as much of the answers as someone may see."""
+def discussions_of(site: Site, test_set: str, example: str, viewer: Person) -> list[tuple[Queue, Discussion]]:
+    """The discussions of an image with their queues, limited to what the viewer may see."""
     discussions = Discussions(site.ledger.engine)
-    found = items_about_image(site.ledger.engine, test_set, example)
-    return [(one.queue, discussions.seen_by(one.item.id, viewer)) for one in found]
+    queued = items_about_image(site.ledger.engine, test_set, example)
+    return [(entry.queue, discussions.seen_by(entry.item.id, viewer)) for entry in queued]
 
 
-def alike(site: Site, view: View, choice: Choice, hidden: HiddenImages) -> list[dict[str, str | None]] | None:
-    """The images that look like this one, each with its address, label and distance; none where none are known.
+def near_duplicates(site: Site, view: View, choice: Choice, hidden: HiddenImages) -> list[dict[str, str | None]] | None:
+    """The near duplicates of the image with their URLs, labels and distances; None if nothing is stored to find them.
 
-    Hidden ones are left out.
+    Hidden images are left out.
     """
-    likeness, test_set, position = site.explorer.likeness, view.test_set, choice.image or 0
+    finder, test_set, position = site.explorer.near_duplicates, view.test_set, choice.image or 0
     if choice.near:
-        found: list[Neighbor] | None = likeness.by_features(view.answers, choice.near, position)
+        neighbors: list[Neighbor] | None = finder.by_features(view.answers, choice.near, position)
     else:
-        found = likeness.by_hash(test_set, position, hidden=hidden.mask(test_set))
-    if found is None:
+        neighbors = finder.by_hash(test_set, position, hidden=hidden.mask(test_set))
+    if neighbors is None:
         return None
-    visible = set(hidden.visible(test_set, [one.position for one in found]))
+    visible = set(hidden.visible(test_set, [neighbor.position for neighbor in neighbors]))
     return [
         {
-            "image": site.images.address(test_set.name, one.position),
-            "address": choice.basis().image_page(one.position),
-            "id": test_set.ids[one.position],
-            "label": label_of(test_set, one.position),
-            "words": one.words,
+            "image": site.images.address(test_set.name, neighbor.position),
+            "address": choice.basis().image_page(neighbor.position),
+            "id": test_set.ids[neighbor.position],
+            "label": label_of(test_set, neighbor.position),
+            "words": neighbor.words,
         }
-        for one in found
-        if one.position in visible
+        for neighbor in neighbors
+        if neighbor.position in visible
     ]

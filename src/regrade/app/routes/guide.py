@@ -1,4 +1,4 @@
-"""Guide: a page a class, written by reviewers, with every edit kept."""
+"""Guide: one page per class, written by reviewers, with the full edit history."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
-from regrade.app.access import Labeler, Reviewer, SiteHere
+from regrade.app.access import Labeler, Reviewer, SiteDep
+from regrade.app.forms import FormId, is_visible
 from regrade.app.guide_views import (
     VARIANT,
-    alike,
     breadcrumbs,
     changes,
+    confusable_classes,
+    entries_with_names,
     example_images,
     example_lines,
-    examples_from,
     hidden_examples,
     neighbors,
     other_images,
-    standing,
+    parse_examples,
     with_examples,
     without_examples,
 )
-from regrade.app.markdown import formatted
-from regrade.app.number_parsing import Number
+from regrade.app.markdown import render_markdown
 from regrade.app.pages import page
-from regrade.app.plain_text import is_visible
 from regrade.app.site import Site
 from regrade.app.views import class_view
 from regrade.core import AlreadyStored, ClassSpace, InputError
@@ -38,48 +37,50 @@ from regrade.ledger import GuideEntry, GuideText, Person, Role
 
 router = APIRouter(prefix="/guide", include_in_schema=False)
 
-LONGEST = 20_000
-"""The most letters of an entry's text."""
+MAX_TEXT_LENGTH = 20_000
+"""Longest text of an entry, in characters."""
 
-_MOST_LINES = 100  # traits, examples or classes of an entry
-_Long = Annotated[str, Field(max_length=LONGEST)]
+_MAX_LINES = 100  # traits, examples or classes of an entry
+_Long = Annotated[str, Field(max_length=MAX_TEXT_LENGTH)]
 _Why = Annotated[str, Field(max_length=1000)]
 
 
 @dataclass(frozen=True)
-class ClassAsked:
-    """The class that a page is about."""
+class GuideClass:
+    """The class of a guide page."""
 
     space: ClassSpace
     index: int
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The class id."""
         return self.space.ids[self.index]
 
     @property
     def address(self) -> str:
-        """Where its page is."""
+        """The URL of its page."""
         return f"/guide/{quote(self.space.name, safe='')}/{quote(self.id)}"
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
-        """A page about the class."""
+        """Render a page about the class."""
         shown = class_view(self.space, self.index)
-        return page(request, template, status=status, space=self.space.name, shown=shown, here=self.address, **values)
+        return page(
+            request, template, status=status, space=self.space.name, shown=shown, address=self.address, **values
+        )
 
 
-def class_asked(class_space: str, class_id: str, site: SiteHere, _: Labeler) -> ClassAsked:
-    """The class that a page's address names."""
+def guide_class(class_space: str, class_id: str, site: SiteDep, _: Labeler) -> GuideClass:
+    """The class in the URL of a page."""
     space = site.class_space(class_space)
-    return ClassAsked(space, space.index(class_id))
+    return GuideClass(space, space.index(class_id))
 
 
-AboutClass = Annotated[ClassAsked, Depends(class_asked)]
+GuideClassDep = Annotated[GuideClass, Depends(guide_class)]
 
 
 class EntryForm(BaseModel):
-    """An entry as it is typed; ``replaces`` is the one that was read, empty where there was none."""
+    """A submitted entry; ``replaces`` is the id of the revision it edits, empty if there was none."""
 
     text: _Long = ""
     traits: _Long = ""
@@ -90,26 +91,26 @@ class EntryForm(BaseModel):
 
 
 class RestoreForm(BaseModel):
-    """Which revision to write again, and the one that stood when it was chosen."""
+    """The revision to restore, and the current revision when it was chosen."""
 
-    revision: Number
-    replaces: Number
+    revision: FormId
+    replaces: FormId
 
 
 @router.get("")
 def guide(
-    request: Request, site: SiteHere, _: Labeler, space: Annotated[str | None, Query(max_length=80)] = None
+    request: Request, site: SiteDep, _: Labeler, space: Annotated[str | None, Query(max_length=80)] = None
 ) -> Response:
-    """All entries of a class space, and the search for any class."""
-    known = _spaces(site)
-    shown = space if space is not None else next(iter(known), None)
-    entries = standing(site, shown) if shown is not None else []
-    return page(request, "guide.html", spaces=known, space=shown, entries=entries)
+    """All entries of a class space, and a search for any class."""
+    spaces = _spaces(site)
+    shown = space if space is not None else next(iter(spaces), None)
+    entries = entries_with_names(site, shown) if shown is not None else []
+    return page(request, "guide.html", spaces=spaces, space=shown, entries=entries)
 
 
 @router.get("/{class_space}/{class_id:path}/edit")
-def edit(about: AboutClass, request: Request, site: SiteHere, session: Reviewer) -> Response:
-    """The form in which an entry is written; examples that someone still has to answer are not in it, and are kept."""
+def edit(about: GuideClassDep, request: Request, site: SiteDep, session: Reviewer) -> Response:
+    """The form of an entry; examples hidden from the writer are not in it, but are kept."""
     entry = site.guide.entry(about.space.name, about.id)
     hidden = frozenset() if entry is None else _hidden(site, session.person, entry.content)
     return _form(request, site, about, _typed(entry, hidden))
@@ -117,24 +118,24 @@ def edit(about: AboutClass, request: Request, site: SiteHere, session: Reviewer)
 
 @router.post("/{class_space}/{class_id:path}/edit")
 def write(
-    about: AboutClass, request: Request, site: SiteHere, session: Reviewer, form: Annotated[EntryForm, Form()]
+    about: GuideClassDep, request: Request, site: SiteDep, session: Reviewer, form: Annotated[EntryForm, Form()]
 ) -> Response:
-    """Save an entry; where someone else was faster, show both, and lose neither."""
+    """Save an entry; if it was changed meanwhile, show both versions."""
     before = int(form.replaces) if form.replaces else None
     why = form.why if is_visible(form.why) else ""
     try:
-        said = _with_hidden(site, about, _said(site, about.space, form), before, session.person)
-        site.guide.write(about.space.name, about.id, said, session.person, replaces=before, why=why)
+        text = _with_hidden(site, about, _parse_form(site, about.space, form), before, session.person)
+        site.guide.write(about.space.name, about.id, text, session.person, replaces=before, why=why)
     except AlreadyStored:
         return _conflict(request, site, about, form, session.person)
     except InputError as error:
-        return _form(request, site, about, form, trouble=str(error), status=400)
+        return _form(request, site, about, form, error_text=str(error), status=400)
     return RedirectResponse(about.address, 303)
 
 
 @router.get("/{class_space}/{class_id:path}/history")
-def history(about: AboutClass, request: Request, site: SiteHere, session: Labeler) -> Response:
-    """Who changed an entry, when, why and how."""
+def history(about: GuideClassDep, request: Request, site: SiteDep, session: Labeler) -> Response:
+    """The edit history of an entry: who changed what, when and why."""
     reviews = session.person.role is not Role.LABELER
     entries = site.guide.history(about.space.name, about.id)
     hidden = _hidden(site, session.person, *(entry.content for entry in entries)) if reviews else frozenset()
@@ -147,8 +148,8 @@ def history(about: AboutClass, request: Request, site: SiteHere, session: Labele
 
 
 @router.post("/{class_space}/{class_id:path}/restore")
-def restore(about: AboutClass, site: SiteHere, session: Reviewer, form: Annotated[RestoreForm, Form()]) -> Response:
-    """Write an entry again as it once was."""
+def restore(about: GuideClassDep, site: SiteDep, session: Reviewer, form: Annotated[RestoreForm, Form()]) -> Response:
+    """Restore an earlier revision of an entry."""
     old = site.guide.revision(about.space.name, about.id, form.revision)
     why = f"as {old.by} had it on {old.at:%Y-%m-%d at %H:%M} UTC"
     site.guide.write(about.space.name, about.id, old.content, session.person, replaces=form.replaces, why=why)
@@ -156,67 +157,69 @@ def restore(about: AboutClass, site: SiteHere, session: Reviewer, form: Annotate
 
 
 @router.get("/{class_space}/{class_id:path}")
-def entry(about: AboutClass, request: Request, site: SiteHere, session: Labeler) -> Response:
-    """The page of a class."""
-    found = site.guide.entry(about.space.name, about.id)
-    said = GuideText() if found is None else found.content
+def guide_page(about: GuideClassDep, request: Request, site: SiteDep, session: Labeler) -> Response:
+    """The guide page of a class."""
+    entry = site.guide.entry(about.space.name, about.id)
+    text = GuideText() if entry is None else entry.content
     examined = site.examined()
     return about.page(
         request,
         "guide_class.html",
-        entry=found,
-        said=said,
-        html=formatted(said.text),
+        entry=entry,
+        text=text,
+        html=render_markdown(text.text),
         above=breadcrumbs(about.space, about.index),
-        alike=alike(about.space, about.index, said.alike),
-        neighbors=neighbors(about.space, about.index, but=said.alike),
-        variant=", ".join(one.value for one in VARIANT),
-        examples=example_images(site, said.examples, session.person, excluded=examined),
-        unseen=sum(test_set in examined for test_set, _ in said.examples),
+        alike=confusable_classes(about.space, about.index, text.alike),
+        neighbors=neighbors(about.space, about.index, excluded=text.alike),
+        variant=", ".join(option.value for option in VARIANT),
+        examples=example_images(site, text.examples, session.person, excluded=examined),
+        unseen=sum(test_set in examined for test_set, _ in text.examples),
         images=other_images(site, about.space, about.index, session.person),
         reviews=session.person.role is not Role.LABELER,
     )
 
 
 def _form(
-    request: Request, site: Site, about: ClassAsked, typed: EntryForm, *, status: int = 200, **more: Any
+    request: Request, site: Site, about: GuideClass, typed: EntryForm, *, status: int = 200, **more: Any
 ) -> Response:
-    """The form with what is typed; ``more`` is what went wrong with it."""
+    """Render the form with the typed values; ``more`` describes what went wrong."""
     names, examined = site.readable_test_sets(), site.examined()
     sets = [name for name in names if name not in examined and site.space_of(name) == about.space.name]
-    values = {"trouble": "", "theirs": None, "differs": {}, **more}
-    return about.page(request, "guide_edit.html", status=status, typed=typed, longest=LONGEST, sets=sets, **values)
+    values = {"error_text": "", "theirs": None, "differs": {}, **more}
+    return about.page(
+        request, "guide_edit.html", status=status, typed=typed, longest=MAX_TEXT_LENGTH, sets=sets, **values
+    )
 
 
-def _conflict(request: Request, site: Site, about: ClassAsked, form: EntryForm, person: Person) -> Response:
-    """The form with what was typed, beside what someone else has written meanwhile."""
+def _conflict(request: Request, site: Site, about: GuideClass, form: EntryForm, person: Person) -> Response:
+    """Render the form with the typed values next to the version that was saved meanwhile."""
     theirs = site.guide.entry(about.space.name, about.id)
     typed = form.model_copy(update={"replaces": "" if theirs is None else str(theirs.id)})
     if theirs is None:
-        return _form(request, site, about, typed, status=409, trouble="the entry that you read is not there")
+        return _form(request, site, about, typed, status=409, error_text="the entry that you edited no longer exists")
     shown = without_examples(theirs.content, _hidden(site, person, theirs.content))
-    differs = changes(about.space, shown, _said(site, about.space, form), examples=True)
+    differs = changes(about.space, shown, _parse_form(site, about.space, form), examples=True)
     return _form(request, site, about, typed, status=409, theirs=theirs, differs=differs)
 
 
-def _said(site: Site, space: ClassSpace, form: EntryForm) -> GuideText:
-    """What was typed as an entry; examples and classes that are not there raise."""
+def _parse_form(site: Site, space: ClassSpace, form: EntryForm) -> GuideText:
+    """Parse a submitted entry; unknown examples and classes raise."""
     return GuideText(
         form.text.replace("\r\n", "\n").strip(),
         _lines(form.traits),
-        examples_from(site, _lines(form.examples)),
-        tuple(space.ids[space.index(one)] for one in _lines(form.alike)),
+        parse_examples(site, _lines(form.examples)),
+        tuple(space.ids[space.index(line)] for line in _lines(form.alike)),
     )
 
 
 def _hidden(site: Site, person: Person, *texts: GuideText) -> frozenset[tuple[str, str]]:
-    """The examples of some texts that someone still has to answer."""
+    """The examples of some texts that are hidden from a person."""
     examples = dict.fromkeys(example for text in texts for example in text.examples)
     return hidden_examples(site, examples, site.hidden_from(person)) if examples else frozenset()
 
 
-def _with_hidden(site: Site, about: ClassAsked, text: GuideText, before: int | None, person: Person) -> GuideText:
-    """What was typed, with the examples of the entry before it that were not in the form."""
+def _with_hidden(site: Site, about: GuideClass, text: GuideText, before: int | None, person: Person) -> GuideText:
+    """The submitted text with the examples of the previous revision that were hidden in the form."""
     entry = site.guide.entry(about.space.name, about.id)
     if entry is None or entry.id != before:
         return text
@@ -224,29 +227,29 @@ def _with_hidden(site: Site, about: ClassAsked, text: GuideText, before: int | N
 
 
 def _typed(entry: GuideEntry | None, hidden: frozenset[tuple[str, str]]) -> EntryForm:
-    """An entry as it stands in the form, without the examples that are hidden from its writer."""
+    """The form values of an entry, without the examples that are hidden from its writer."""
     if entry is None:
         return EntryForm()
-    said = without_examples(entry.content, hidden)
+    text = without_examples(entry.content, hidden)
     return EntryForm.model_construct(
-        text=said.text,
-        traits="\n".join(said.traits),
-        examples=example_lines(said.examples),
-        alike="\n".join(said.alike),
+        text=text.text,
+        traits="\n".join(text.traits),
+        examples=example_lines(text.examples),
+        alike="\n".join(text.alike),
         why="",
         replaces=str(entry.id),
     )
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(line for line in map(str.strip, text.replace("\t", " ").splitlines()) if line))
-    if len(found) > _MOST_LINES:
-        raise InputError(f"at most {_MOST_LINES} lines of traits, examples or classes, got {len(found)}")
-    return found
+    lines = tuple(dict.fromkeys(line for line in map(str.strip, text.replace("\t", " ").splitlines()) if line))
+    if len(lines) > _MAX_LINES:
+        raise InputError(f"at most {_MAX_LINES} lines of traits, examples or classes, got {len(lines)}")
+    return lines
 
 
 def _spaces(site: Site) -> dict[str, int]:
-    """The class spaces of the test sets, and how many entries each has, most first."""
-    counts = Counter(one.class_space for one in site.guide.entries())
+    """The class spaces of the test sets with their numbers of entries, most first."""
+    counts = Counter(entry.class_space for entry in site.guide.entries())
     names = dict.fromkeys(site.space_of(name) for name in site.readable_test_sets())
     return dict(sorted(((name, counts[name]) for name in names), key=lambda pair: -pair[1]))

@@ -1,4 +1,4 @@
-"""What pages call of the guide: the entry on a class, and a text as it will look."""
+"""The API of the guide: the entry of a class, and a preview of a text."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from regrade.app.access import Labeler, Reviewer, SiteHere
-from regrade.app.forms import StrictForm, StrictRoute
-from regrade.app.guide_views import alike, example_images
-from regrade.app.markdown import formatted
-from regrade.app.number_parsing import LARGEST
-from regrade.app.routes.guide import LONGEST
+from regrade.app.access import Labeler, Reviewer, SiteDep
+from regrade.app.forms import MAX_ROW_ID, StrictForm, StrictRoute
+from regrade.app.guide_views import confusable_classes, example_images
+from regrade.app.markdown import render_markdown
+from regrade.app.routes.guide import MAX_TEXT_LENGTH
 from regrade.ledger import GuideText
 
 router = APIRouter(prefix="/api/guide", tags=["guide"], route_class=StrictRoute)
 
 
 class ConfusableClassView(BaseModel):
-    """A class that another is taken for; ``distance`` as the guide's pages name it."""
+    """A class that another is confused with, and their hierarchy distance."""
 
     id: str
     name: str
@@ -27,7 +26,7 @@ class ConfusableClassView(BaseModel):
 
 
 class EntryView(BaseModel):
-    """The entry on a class, its text as safe HTML; ``written`` is whether there is one."""
+    """The entry of a class with its text as safe HTML; ``written`` says whether the entry exists."""
 
     written: bool
     html: str
@@ -37,9 +36,9 @@ class EntryView(BaseModel):
 
 
 class Draft(StrictForm):
-    """A text that is being written."""
+    """The text to preview."""
 
-    text: Annotated[str, Field(max_length=LONGEST)]
+    text: Annotated[str, Field(max_length=MAX_TEXT_LENGTH)]
 
 
 class Preview(BaseModel):
@@ -50,31 +49,31 @@ class Preview(BaseModel):
 
 @router.post("/preview")
 def preview(form: Draft, _: Reviewer) -> Preview:
-    """How a text will look."""
-    return Preview(html=formatted(form.text))
+    """Render a text as HTML."""
+    return Preview(html=render_markdown(form.text))
 
 
 @router.get("/{class_space}/{class_id:path}")
 def entry(
     class_space: str,
     class_id: str,
-    site: SiteHere,
+    site: SiteDep,
     session: Labeler,
-    queue: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
+    queue: Annotated[int | None, Query(ge=1, le=MAX_ROW_ID)] = None,
 ) -> EntryView:
-    """What the guide says of a class, without images of the test set that a queue or an examination asks about."""
+    """The guide entry of a class, without images of test sets used by the queue or by an examination."""
     space = site.class_space(class_space)
     index = space.index(class_id)
-    asked = frozenset() if queue is None else frozenset([site.queue(queue, session.person).test_set])
-    found = site.guide.entry(class_space, class_id)
-    said = GuideText() if found is None else found.content
+    queue_sets = frozenset() if queue is None else frozenset([site.queue(queue, session.person).test_set])
+    stored = site.guide.entry(class_space, class_id)
+    text = GuideText() if stored is None else stored.content
     return EntryView(
-        written=found is not None,
-        html=formatted(said.text),
-        traits=list(said.traits),
-        examples=example_images(site, said.examples, session.person, excluded=site.examined() | asked),
+        written=stored is not None,
+        html=render_markdown(text.text),
+        traits=list(text.traits),
+        examples=example_images(site, text.examples, session.person, excluded=site.examined() | queue_sets),
         alike=[
-            ConfusableClassView(id=one.id, name=one.name, distance=one.distance)
-            for one in alike(space, index, said.alike)
+            ConfusableClassView(id=confusable.id, name=confusable.name, distance=confusable.distance)
+            for confusable in confusable_classes(space, index, text.alike)
         ],
     )

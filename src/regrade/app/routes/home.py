@@ -1,4 +1,4 @@
-"""Home: what is there to do, how far it has come, and what waits for discussion."""
+"""Home: the person's queues, their progress, and items that wait for discussion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from regrade.app.access import Labeler, SiteHere
+from regrade.app.access import Labeler, SiteDep
 from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.ledger import Pace, Person, Queue, QueueProgress, Role
@@ -17,7 +17,7 @@ router = APIRouter(include_in_schema=False)
 
 @dataclass(frozen=True)
 class MyQueue:
-    """A queue as someone sees it who works on it."""
+    """A queue with its progress for one person."""
 
     queue: Queue
     progress: QueueProgress
@@ -27,10 +27,10 @@ class MyQueue:
 
 
 @router.get("/")
-def home(request: Request, site: SiteHere, session: Labeler) -> Response:
-    """The queues of whoever is signed in, those with something to do for them first."""
+def home(request: Request, site: SiteDep, session: Labeler) -> Response:
+    """The queues of the signed-in person; queues with work left come first."""
     queues = [_mine(site, queue, session.person) for queue in site.ledger.queues_of(session.person)]
-    return page(request, "home.html", queues=sorted(queues, key=lambda one: one.pace.left == 0))
+    return page(request, "home.html", queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
 
 
 def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:

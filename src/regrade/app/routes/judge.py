@@ -1,11 +1,11 @@
-"""Judge: one image and one proposed class at a time."""
+"""Judge: one image and one predicted class at a time."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from regrade.app.access import Reviewer, SiteHere
-from regrade.app.number_parsing import PathNumber
+from regrade.app.access import Reviewer, SiteDep
+from regrade.app.forms import PathId
 from regrade.app.pages import page
 from regrade.core import UnknownName
 from regrade.ledger import Question
@@ -13,11 +13,11 @@ from regrade.ledger import Question
 router = APIRouter(include_in_schema=False)
 
 REASONS = ("wrong label", "drawing", "edited", "inappropriate")
-"""Why a image is problematic."""
+"""Reasons why an image is problematic."""
 
 
 @router.get("/judge/{queue_id}")
-def judge(queue_id: PathNumber, request: Request, site: SiteHere, session: Reviewer) -> Response:
+def judge(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer) -> Response:
     """The page on which predictions are judged."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.JUDGE:

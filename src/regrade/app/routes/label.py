@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from regrade.app.access import Labeler, SiteHere
-from regrade.app.number_parsing import PathNumber
+from regrade.app.access import Labeler, SiteDep
+from regrade.app.forms import PathId
 from regrade.app.pages import page
 from regrade.core import UnknownName
 from regrade.ledger import Question
@@ -14,7 +14,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/label/{queue_id}")
-def label(queue_id: PathNumber, request: Request, site: SiteHere, session: Labeler) -> Response:
+def label(queue_id: PathId, request: Request, site: SiteDep, session: Labeler) -> Response:
     """The page on which images are labeled."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.LABEL:

@@ -1,11 +1,11 @@
-"""Mistake: of what kind is a model's mistake, and how grave, one image at a time."""
+"""Mistake: the kind and severity of a model's mistakes, one image at a time."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from regrade.app.access import Reviewer, SiteHere
-from regrade.app.number_parsing import PathNumber
+from regrade.app.access import Reviewer, SiteDep
+from regrade.app.forms import PathId
 from regrade.app.pages import page
 from regrade.core import MistakeCategory, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE
@@ -19,15 +19,15 @@ CATEGORIES = {
     MistakeCategory.SPURIOUS.value: "not there, but often is in such images",
     MistakeCategory.NON_PROTOTYPICAL.value: "the object is of an unusual kind",
 }
-"""The kinds of mistakes, and what each means."""
+"""Categories of mistakes, with explanations."""
 
 OVERTURNED = ("the prediction is correct", "the prediction is unclear", "the image is problematic")
-"""Why something is no mistake after all."""
+"""Reasons why a prediction is not a mistake after all."""
 
 
 @router.get("/mistake/{queue_id}")
-def mistake(queue_id: PathNumber, request: Request, site: SiteHere, session: Reviewer) -> Response:
-    """The page on which mistakes are told apart."""
+def mistake(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer) -> Response:
+    """The page on which mistakes are categorized."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.MISTAKE:
         raise UnknownName("queue of mistakes", queue.name, None)
@@ -37,7 +37,7 @@ def mistake(queue_id: PathNumber, request: Request, site: SiteHere, session: Rev
         "mistake.html",
         queue=queue,
         categories=CATEGORIES,
-        severities=[one.value for one in Severity],
+        severities=[severity.value for severity in Severity],
         no_mistake=NO_MISTAKE,
         reasons=OVERTURNED,
         done=progress.by_person.get(session.person.name, 0),

@@ -1,4 +1,4 @@
-"""Coming in and going out: the one-time link of this machine, name and password, and invitations."""
+"""Sign in and out: one-time links on this machine, name and password, and invitations."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from regrade.app.access import Labeler, SiteHere
+from regrade.app.access import Labeler, SiteDep
 from regrade.app.client_network import client_network
-from regrade.app.destinations import LONGEST, safe_path, to_destination
+from regrade.app.forms import PlainText, is_visible
 from regrade.app.pages import page
-from regrade.app.plain_text import PlainText, is_visible
-from regrade.app.sessions import LASTS
+from regrade.app.redirects import MAX_PATH_LENGTH, redirect_after_sign_in, safe_path
+from regrade.app.sessions import SESSION_SECONDS
 from regrade.app.site import Site
 from regrade.core import InputError
 from regrade.core.similar_names import comparable_name
 from regrade.ledger import AccountState, OpenAccount, Person, Role
 
 router = APIRouter(include_in_schema=False)
-Destination = Annotated[str, Query(alias="next", max_length=LONGEST)]
+Destination = Annotated[str, Query(alias="next", max_length=MAX_PATH_LENGTH)]
 
 
-@router.get("/enter/{word}")
-def enter(word: str, request: Request, site: SiteHere) -> Response:
-    """Let the owner of this machine in, once; a browser that is in already goes on."""
-    if site.local and site.links.use(word):
-        return _welcome(request, site, site.accounts.account_of(_local_owner(site)))
+@router.get("/enter/{key}")
+def enter(key: str, request: Request, site: SiteDep) -> Response:
+    """Sign the owner of a local site in by a one-time link; a browser with a session is redirected."""
+    if site.local and site.links.use(key):
+        return _start_session(request, site, site.accounts.account_of(_local_owner(site)))
     if site.session_of(request) is not None:
-        return to_destination(request)
+        return redirect_after_sign_in(request)
     if not site.local:
-        raise HTTPException(403, "this server lets people in by name and password: sign in")
-    return _link_needed(request, 403, "this link was used already, or is too old")
+        raise HTTPException(403, "this server requires a name and a password: sign in")
+    return _link_needed(request, 403, "this link was already used or has expired")
 
 
 @router.get("/sign-in")
-def ask(request: Request, site: SiteHere, destination: Destination = "") -> Response:
+def sign_in_form(request: Request, site: SiteDep, destination: Destination = "") -> Response:
     """The form for name and password."""
     if site.local:
         return _link_needed(request, 401, "open the link that regrade serve printed when it started")
@@ -49,77 +49,77 @@ def ask(request: Request, site: SiteHere, destination: Destination = "") -> Resp
 @router.post("/sign-in")
 def sign_in(
     request: Request,
-    site: SiteHere,
+    site: SiteDep,
     name: Annotated[PlainText, Form(max_length=80)],
     password: Annotated[str, Form(max_length=1000)],
-    destination: Annotated[str, Form(alias="next", max_length=LONGEST)] = "",
+    destination: Annotated[str, Form(alias="next", max_length=MAX_PATH_LENGTH)] = "",
 ) -> Response:
-    """Check name and password, and let someone wait who has tried too often."""
+    """Check name and password; too many attempts have to wait."""
     _check_origin(request)
     address = client_network(request)
     if (seconds := site.attempts.reserve(address, name)) > 0:
-        trouble = f"too many tries: wait {ceil(seconds)} seconds"
-        response = _form(request, status=429, name=name, trouble=trouble, destination=destination)
+        error_text = f"too many attempts: wait {ceil(seconds)} seconds"
+        response = _form(request, status=429, name=name, error_text=error_text, destination=destination)
         response.headers["Retry-After"] = str(ceil(seconds))
         return response
     account = site.accounts.sign_in(name, password)
     if account is None:
-        trouble = "name or password is not right"
-        return _form(request, status=401, name=name, trouble=trouble, destination=destination)
+        error_text = "wrong name or password"
+        return _form(request, status=401, name=name, error_text=error_text, destination=destination)
     site.attempts.succeeded(address, name)
-    return _welcome(request, site, account, destination)
+    return _start_session(request, site, account, destination)
 
 
-@router.get("/join/{word}")
-def invitation(word: str, request: Request, site: SiteHere) -> Response:
-    """The form in which someone who was invited sets a password."""
-    person = site.accounts.invited(word)
+@router.get("/join/{key}")
+def invitation(key: str, request: Request, site: SiteDep) -> Response:
+    """The form in which an invited person sets a password."""
+    person = site.accounts.invited(key)
     if person is None:
-        raise HTTPException(404, "this invitation was used, or is out of date: ask for a new one")
-    return page(request, "join.html", person=person, word=word, trouble="")
+        raise HTTPException(404, "this invitation was already used or has expired: ask for a new one")
+    return page(request, "join.html", person=person, key=key, error_text="")
 
 
-@router.post("/join/{word}")
+@router.post("/join/{key}")
 def join(
-    word: str, request: Request, site: SiteHere, password: Annotated[str, Form()], again: Annotated[str, Form()]
+    key: str, request: Request, site: SiteDep, password: Annotated[str, Form()], again: Annotated[str, Form()]
 ) -> Response:
-    """Set a password and come in."""
+    """Set a password and sign in."""
     _check_origin(request)
     try:
         if password != again:
             raise InputError("the two passwords differ")
         if not is_visible(password):
-            raise InputError("a password has letters, numbers or signs, not only spaces")
-        account = site.accounts.accept(word, password)
+            raise InputError("a password needs at least one visible character")
+        account = site.accounts.accept(key, password)
     except InputError as error:
-        person = site.accounts.invited(word)
+        person = site.accounts.invited(key)
         if person is None:
             raise
-        return page(request, "join.html", status=400, person=person, word=word, trouble=str(error))
-    return _welcome(request, site, account)
+        return page(request, "join.html", status=400, person=person, key=key, error_text=str(error))
+    return _start_session(request, site, account)
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, site: SiteHere, _: Labeler) -> Response:
-    """End the session, here and wherever its cookie was copied to."""
+def sign_out(request: Request, site: SiteDep, _: Labeler) -> Response:
+    """End the session; copies of its cookie become invalid too."""
     site.sessions.end(request.cookies.get(site.sessions.cookie_name))
     response = RedirectResponse("/sign-in", 303)
     response.delete_cookie(site.sessions.cookie_name)
     return response
 
 
-def _form(request: Request, *, status: int = 200, name: str = "", trouble: str = "", destination: str) -> Response:
+def _form(request: Request, *, status: int = 200, name: str = "", error_text: str = "", destination: str) -> Response:
     destination = safe_path(destination) or ""
-    return page(request, "sign_in.html", status=status, name=name, trouble=trouble, destination=destination)
+    return page(request, "sign_in.html", status=status, name=name, error_text=error_text, destination=destination)
 
 
-def _welcome(request: Request, site: Site, account: OpenAccount, destination: str = "") -> Response:
-    """Begin a session in the place of the browser's earlier one, if it has any."""
+def _start_session(request: Request, site: Site, account: OpenAccount, destination: str = "") -> Response:
+    """Begin a session, end the browser's earlier one, and redirect."""
     cookie_name = site.sessions.cookie_name
     site.sessions.end(request.cookies.get(cookie_name))
-    response = to_destination(request, destination)
+    response = redirect_after_sign_in(request, destination)
     response.set_cookie(
-        cookie_name, site.sessions.begin(account), max_age=LASTS, httponly=True, samesite="lax",
+        cookie_name, site.sessions.begin(account), max_age=SESSION_SECONDS, httponly=True, samesite="lax",
         secure=request.url.scheme == "https",
     )  # fmt: skip
     return response
@@ -127,7 +127,7 @@ def _welcome(request: Request, site: Site, account: OpenAccount, destination: st
 
 def _link_needed(request: Request, status: int, reason: str) -> Response:
     return page(
-        request, "trouble.html", status=status, code=status,
+        request, "error.html", status=status, code=status,
         message=f"{reason}. For another link, run this in the workspace's folder:",
         command=f"regrade team link --address {str(request.base_url).rstrip('/')}",
     )  # fmt: skip
@@ -146,7 +146,7 @@ def _local_owner(site: Site) -> Person:
 
 
 def _check_origin(request: Request) -> None:
-    """Refuse a form that another site has sent: there is no session yet whose token it could carry."""
+    """Refuse a form sent from another site: there is no session yet whose token could be checked."""
     origin = request.headers.get("origin")
     if origin and origin != "null" and urlsplit(origin).netloc != request.headers.get("host"):
         raise HTTPException(403, "this form was sent from another site")

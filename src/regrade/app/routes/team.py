@@ -1,4 +1,4 @@
-"""Team: who may come in and as what, whose queue is whose, and taking everything along."""
+"""Team: accounts and roles, assignment of queues, publishing, and export of the ledger."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
-from regrade.app.access import Owner, SiteHere
-from regrade.app.number_parsing import Number, PathNumber
+from regrade.app.access import Owner, SiteDep
+from regrade.app.forms import FormId, PathId, PlainText
 from regrade.app.pages import page
-from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.core import AlreadyStored, InputError, UnknownName
@@ -22,13 +21,13 @@ from regrade.ledger.schema import now_in_utc
 
 router = APIRouter(prefix="/team", include_in_schema=False)
 Preview = Annotated[PlainText, Form(max_length=4000)]
-"""What an owner has seen of a change before they confirm it; empty where they have not seen it yet."""
+"""The preview of a change that the owner has seen; empty before the first look."""
 
 
 class OverlapForm(BaseModel):
-    """How many votes an item needs, and what the owner has seen of the change."""
+    """The number of votes per item, and the preview that the owner has seen."""
 
-    overlap: Number
+    overlap: FormId
     preview: Annotated[PlainText, Field(max_length=4000)] = ""
 
 
@@ -36,94 +35,96 @@ _MEDIA = {"csv": "text/csv", "json": "application/json", "parquet": "application
 
 
 @router.get("")
-def team(request: Request, site: SiteHere, _: Owner) -> Response:
-    """Everyone, their roles, and the queues."""
-    return _shown(request, site)
+def team(request: Request, site: SiteDep, _: Owner) -> Response:
+    """The page with all people, their roles, and the queues."""
+    return _team_page(request, site)
 
 
 @router.post("/people")
 def add(
     request: Request,
-    site: SiteHere,
+    site: SiteDep,
     _: Owner,
     name: Annotated[PlainText, Form(max_length=80)],
     role: Annotated[str, Form(max_length=20)],
 ) -> Response:
-    """Add someone and show their invitation, once."""
+    """Add a person and show their invitation, once."""
     try:
         person = site.ledger.add_person(name, member(Role, role))
     except (InputError, AlreadyStored) as error:
-        return _shown(request, site, trouble=str(error), status=400)
-    return _invited(request, site, person)
+        return _team_page(request, site, error_text=str(error), status=400)
+    return _invitation_page(request, site, person)
 
 
 @router.post("/people/{person_id}/invite")
-def invite(person_id: PathNumber, request: Request, site: SiteHere, _: Owner) -> Response:
-    """A new invitation: for someone who lost theirs, or their password."""
-    return _invited(request, site, _person(site, person_id))
+def invite(person_id: PathId, request: Request, site: SiteDep, _: Owner) -> Response:
+    """Create a new invitation, for a person who lost theirs or their password."""
+    return _invitation_page(request, site, _person(site, person_id))
 
 
 @router.post("/people/{person_id}/role")
-def change_role(person_id: PathNumber, site: SiteHere, _: Owner, role: Annotated[str, Form(max_length=20)]) -> Response:
-    """Let someone do more, or less."""
+def change_role(person_id: PathId, site: SiteDep, _: Owner, role: Annotated[str, Form(max_length=20)]) -> Response:
+    """Change a person's role."""
     site.ledger.set_role(_person(site, person_id), member(Role, role))
     return RedirectResponse("/team", 303)
 
 
 @router.post("/people/{person_id}/close")
-def close(person_id: PathNumber, site: SiteHere, session: Owner) -> Response:
-    """Let someone in no more; what they said stays."""
-    _refuse_oneself(session, person_id)
+def close(person_id: PathId, site: SiteDep, session: Owner) -> Response:
+    """Close an account; the person's votes stay."""
+    _check_not_self(session, person_id)
     site.accounts.close(_person(site, person_id))
     return RedirectResponse("/team", 303)
 
 
 @router.post("/people/{person_id}/sign-out")
-def sign_out(person_id: PathNumber, site: SiteHere, _: Owner) -> Response:
-    """Sign someone out of every browser; their password stays."""
+def sign_out(person_id: PathId, site: SiteDep, _: Owner) -> Response:
+    """Sign a person out of every browser; their password stays."""
     site.accounts.end_sessions(_person(site, person_id))
     return RedirectResponse("/team", 303)
 
 
 @router.post("/queues/{queue_id}")
 def assign(
-    queue_id: PathNumber, site: SiteHere, _: Owner, people: Annotated[list[Number] | None, Form()] = None
+    queue_id: PathId, site: SiteDep, _: Owner, people: Annotated[list[FormId] | None, Form()] = None
 ) -> Response:
-    """Give a queue to some people, or to everyone again."""
+    """Assign a queue to some people, or to everyone."""
     site.ledger.assign(_queue(site, queue_id), [_person(site, number) for number in people or []])
     return RedirectResponse("/team", 303)
 
 
 @router.post("/queues/{queue_id}/overlap")
 def change_overlap(
-    queue_id: PathNumber, request: Request, site: SiteHere, session: Owner, form: Annotated[OverlapForm, Form()]
+    queue_id: PathId, request: Request, site: SiteDep, session: Owner, form: Annotated[OverlapForm, Form()]
 ) -> Response:
-    """Change how many votes the items of a queue need; what that does is shown first."""
+    """Change how many votes the items of a queue need, after a preview."""
     queue = _queue(site, queue_id)
     words = site.ledger.change_overlap(queue, form.overlap, by=session.person, dry_run=True).in_words()
     if words != form.preview:
-        heading = f"Change the votes of {queue.name}?"
-        return _confirmed(request, form.preview, heading, [words], button="Change it", overlap=form.overlap)
-    return _shown(request, site, told=site.ledger.change_overlap(queue, form.overlap, by=session.person).in_words())
+        heading = f"Change the number of votes of {queue.name}?"
+        return _confirmation_page(request, form.preview, heading, [words], button="Change it", overlap=form.overlap)
+    return _team_page(
+        request, site, message=site.ledger.change_overlap(queue, form.overlap, by=session.person).in_words()
+    )
 
 
 @router.post("/queues/{queue_id}/publish")
-def publish(queue_id: PathNumber, request: Request, site: SiteHere, _: Owner, preview: Preview = "") -> Response:
-    """Turn what stands in a queue into labels, verdicts, reviews or rows that every study reads; it is shown first."""
+def publish(queue_id: PathId, request: Request, site: SiteDep, _: Owner, preview: Preview = "") -> Response:
+    """Publish the decisions of a queue as labels, reviews, mistake annotations or answers, after a preview."""
     queue = _queue(site, queue_id)
     would = site.workspace.publish(queue.name, dry_run=True)
     words = [line for line in (would.in_words(), would.undecided_in_words()) if line]
     if words[0] != preview or not would.changes:
-        return _confirmed(
+        return _confirmation_page(
             request, preview, f"Publish {queue.name}?", words, button="Publish" if would.changes else ""
         )  # fmt: skip
-    return _shown(request, site, told=site.workspace.publish(queue.name).in_words())
+    return _team_page(request, site, message=site.workspace.publish(queue.name).in_words())
 
 
-def _confirmed(
+def _confirmation_page(
     request: Request, preview: str, heading: str, words: list[str], *, button: str, **fields: int
 ) -> Response:
-    """The page on which an owner confirms what the first line says; ``preview`` is what they saw of it before."""
+    """The page on which an owner confirms a change; ``preview`` is the preview that they saw before."""
     return page(
         request, "confirm.html", heading=heading, lines=words, preview=words[0], changed=bool(preview),
         action=request.url.path, fields=fields, button=button,
@@ -131,57 +132,57 @@ def _confirmed(
 
 
 @router.post("/reports/{report_id}/clear")
-def clear_report(report_id: PathNumber, site: SiteHere, session: Owner) -> Response:
-    """Give an item to the person again who could not read its image."""
+def clear_report(report_id: PathId, site: SiteDep, session: Owner) -> Response:
+    """Clear a report, so that the person gets the item with the unreadable image again."""
     site.reports.clear(report_id, session.person)
     return RedirectResponse("/team", 303)
 
 
 @router.get("/export.{form}")
-def export(form: Literal["csv", "json", "parquet"], site: SiteHere, _: Owner) -> Response:
-    """The whole ledger as one file, accounts left out."""
+def export(form: Literal["csv", "json", "parquet"], site: SiteDep, _: Owner) -> Response:
+    """The whole ledger as one file, without accounts."""
     content = rows_as_file(site.ledger.rows(), f".{form}")
     return Response(
         content, media_type=_MEDIA[form], headers={"Content-Disposition": f"attachment; filename=ledger.{form}"}
     )
 
 
-def _invited(request: Request, site: Site, person: Person) -> Response:
+def _invitation_page(request: Request, site: Site, person: Person) -> Response:
     link = f"{request.base_url}join/{site.accounts.invite(person)}"
-    return _shown(request, site, invitation=(person.name, link))
+    return _team_page(request, site, invitation=(person.name, link))
 
 
-def _shown(
+def _team_page(
     request: Request,
     site: Site,
     *,
-    trouble: str = "",
-    told: str = "",
+    error_text: str = "",
+    message: str = "",
     invitation: tuple[str, str] | None = None,
     status: int = 200,
 ) -> Response:
-    queues = [(one, {person.id for person in site.ledger.assigned(one)}) for one in site.ledger.queues()]
+    queues = [(queue, {person.id for person in site.ledger.assigned(queue)}) for queue in site.ledger.queues()]
     return page(
         request, "team.html", status=status, members=site.accounts.members(), now=now_in_utc(), queues=queues,
-        roles=[one.value for one in Role], trouble=trouble, told=told, invitation=invitation,
+        roles=[role.value for role in Role], error_text=error_text, message=message, invitation=invitation,
         reports=site.reports.open(),
     )  # fmt: skip
 
 
 def _queue(site: Site, queue_id: int) -> Queue:
-    found = next((one for one in site.ledger.queues() if one.id == queue_id), None)
-    if found is None:
+    queue = next((queue for queue in site.ledger.queues() if queue.id == queue_id), None)
+    if queue is None:
         raise UnknownName("queue", str(queue_id), None)
-    return found
+    return queue
 
 
 def _person(site: Site, person_id: int) -> Person:
-    found = next((one for one in site.ledger.people() if one.id == person_id), None)
-    if found is None:
+    person = next((person for person in site.ledger.people() if person.id == person_id), None)
+    if person is None:
         raise UnknownName("person", str(person_id), None)
-    return found
+    return person
 
 
-def _refuse_oneself(session: Session, person_id: int) -> None:
+def _check_not_self(session: Session, person_id: int) -> None:
     if session.person.id == person_id:
-        raise InputError("you would lock yourself out: another owner can close your account")
+        raise InputError("you cannot close your own account: ask another owner")

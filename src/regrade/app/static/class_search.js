@@ -1,12 +1,12 @@
-// A field that finds classes as someone types: arrows move in the list, Enter or a click picks.
+// A search field for classes: arrow keys move in the list, Enter or a click picks.
 
 export class ClassSearch {
-  // picked(class) is called with what was chosen; changed(query) with what is typed.
+  // picked(class) gets the chosen class, changed(query) the typed text.
   constructor(field, list, classes, { picked, changed = () => {} }) {
     Object.assign(this, { field, list, classes, picked, changed });
-    this.found = [];
+    this.matches = [];
     this.at = 0;
-    this.among = null; // a family that the search keeps to, all of which is listed before anything is typed
+    this.among = null; // restricts the search to a family, which is listed before anything is typed
     field.setAttribute("role", "combobox");
     field.setAttribute("aria-controls", list.id);
     field.setAttribute("aria-autocomplete", "list");
@@ -28,23 +28,23 @@ export class ClassSearch {
 
   look() {
     const query = this.field.value;
-    const asked = Boolean(query.trim());
-    this.found = !asked && this.among ? this.classes.within(this.among) : this.classes.search(query, { among: this.among });
-    this.at = asked ? 0 : -1; // Enter takes nothing that no one has asked for
-    this.list.replaceChildren(...this.found.map((one, place) => this.row(one, place)));
-    if (asked && !this.found.length) this.list.append(nothing());
-    this.list.hidden = !asked && !this.among;
-    this.field.setAttribute("aria-expanded", String(this.found.length > 0));
+    const hasQuery = Boolean(query.trim());
+    this.matches = !hasQuery && this.among ? this.classes.within(this.among) : this.classes.search(query, { among: this.among });
+    this.at = hasQuery ? 0 : -1; // without a query, Enter picks nothing
+    this.list.replaceChildren(...this.matches.map((match, place) => this.row(match, place)));
+    if (hasQuery && !this.matches.length) this.list.append(noMatch());
+    this.list.hidden = !hasQuery && !this.among;
+    this.field.setAttribute("aria-expanded", String(this.matches.length > 0));
     this.mark();
     this.changed(query);
   }
 
-  row(one, place) {
+  row(match, place) {
     const row = document.createElement("div");
     row.setAttribute("role", "option");
     row.id = `${this.list.id}-${place}`;
     row.dataset.place = place;
-    for (const [kind, text] of [["b", one.name], ["span", one.words.join(", ")], ["small", one.definition]]) {
+    for (const [kind, text] of [["b", match.name], ["span", match.words.join(", ")], ["small", match.definition]]) {
       if (!text) continue;
       const part = document.createElement(kind);
       part.textContent = text;
@@ -56,24 +56,24 @@ export class ClassSearch {
   mark() {
     [...this.list.querySelectorAll("[role=option]")].forEach((row, place) => row.setAttribute("aria-selected", String(place === this.at)));
     const row = this.list.children[this.at];
-    if (!this.found[this.at]) return this.field.removeAttribute("aria-activedescendant");
+    if (!this.matches[this.at]) return this.field.removeAttribute("aria-activedescendant");
     this.field.setAttribute("aria-activedescendant", row.id);
     return row.scrollIntoView({ block: "nearest" });
   }
 
   move(by) {
-    this.at = Math.min(this.found.length - 1, Math.max(0, this.at + by));
+    this.at = Math.min(this.matches.length - 1, Math.max(0, this.at + by));
     this.mark();
   }
 
   pick(place) {
-    const one = this.found[place];
-    if (one) this.picked(one);
+    const match = this.matches[place];
+    if (match) this.picked(match);
   }
 
   key(event) {
     const acts = {
-      ArrowDown: () => (this.found.length ? this.move(1) : this.below?.()),
+      ArrowDown: () => (this.matches.length ? this.move(1) : this.below?.()),
       ArrowUp: () => this.move(-1),
       PageDown: () => this.move(8),
       PageUp: () => this.move(-8),
@@ -86,9 +86,9 @@ export class ClassSearch {
   }
 }
 
-function nothing() {
-  const said = document.createElement("p");
-  said.className = "quiet";
-  said.textContent = "No class is called that. Try another word, or clear the search and look through all classes.";
-  return said;
+function noMatch() {
+  const text = document.createElement("p");
+  text.className = "quiet";
+  text.textContent = "No class matches. Try another word, or clear the search to browse all classes.";
+  return text;
 }

@@ -1,6 +1,6 @@
-// The tree of classes: branches open and close, arrows walk, Enter or a click picks a class.
+// The class tree: branches expand and collapse, arrow keys move, Enter or a click picks a class.
 
-const MUCH = 1 / 3; // of all classes: a branch with more of them than this is open from the start
+const LARGE = 1 / 3; // share of all classes; larger branches are expanded at the start
 
 export class ClassTree {
   constructor(place, classes, picked) {
@@ -16,7 +16,7 @@ export class ClassTree {
   openLarge(place) {
     for (const item of place.querySelectorAll(":scope > [data-branch]")) {
       const { count } = this.classes.tree[item.dataset.branch];
-      if (count <= MUCH * this.classes.all.length) continue;
+      if (count <= LARGE * this.classes.all.length) continue;
       this.expand(item, true);
       this.openLarge(item.lastElementChild);
     }

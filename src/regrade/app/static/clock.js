@@ -1,4 +1,4 @@
-// How long someone has looked: the time stands still while the tab is hidden.
+// Measures how long the page was visible: the clock stops while the tab is hidden.
 
 export class Clock {
   constructor() {

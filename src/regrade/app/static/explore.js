@@ -1,4 +1,4 @@
-// Explore: forms that need no button, a image that can be enlarged, and keys for the next image and the one before.
+// Explore: forms that submit on change, a zoomable image, and keys for the next and previous image.
 
 import { onKeys } from "./keys.js";
 import { zoomable } from "./zoom.js";

@@ -1,4 +1,4 @@
-// Guide: find any class by search or in the tree, and open its page.
+// Guide: find a class by search or in the tree, and open its page.
 
 import { ClassSearch } from "./class_search.js";
 import { ClassTree } from "./class_tree.js";
@@ -13,11 +13,11 @@ const field = by("search");
 
 try {
   const classes = await loadClasses(space);
-  const open = (one) => location.assign(guideAddress(space, one.id));
+  const open = ({ id }) => location.assign(guideAddress(space, id));
   const search = new ClassSearch(field, by("results"), classes, { picked: open });
   search.escaped = () => search.clear();
   new ClassTree(by("tree"), classes, open);
   onKeys({ "/": () => field.focus() });
 } catch (error) {
-  notice(`The classes cannot be loaded. ${explain(error)} Load the page again.`);
+  notice(`The classes cannot be loaded. ${explain(error)} Reload the page.`);
 }

@@ -1,9 +1,9 @@
-// Editing an entry: a preview of its text, and look-alike classes by search.
+// Editing a guide entry: a preview of its text, and similar classes by search.
 
 import { ClassSearch } from "./class_search.js";
 import { loadClasses } from "./classes.js";
-import { formatted } from "./guide_block.js";
-import { call, explain, notice, tellFailure } from "./sending.js";
+import { safeNodes } from "./guide_block.js";
+import { call, explain, notice, showFailure } from "./sending.js";
 
 const by = (id) => document.getElementById(id);
 const page = by("edit");
@@ -12,10 +12,10 @@ const lines = by("alike-lines");
 by("preview").addEventListener("click", async () => {
   try {
     const { html } = await call("/api/guide/preview", { text: by("text").value });
-    by("previewed").replaceChildren(...formatted(html));
+    by("previewed").replaceChildren(...safeNodes(html));
     by("previewed").hidden = false;
   } catch (error) {
-    tellFailure(error, { doing: "There is no preview." });
+    showFailure(error, { doing: "The preview cannot be loaded." });
   }
 });
 
@@ -29,7 +29,7 @@ function chips(classes) {
     const name = classes.get(id)?.name ?? id;
     button.setAttribute("aria-label", `Remove ${name}`);
     button.addEventListener("click", () => {
-      lines.value = chosen().filter((one) => one !== id).join("\n");
+      lines.value = chosen().filter((other) => other !== id).join("\n");
       chips(classes);
     });
     item.append(name, button);
@@ -38,10 +38,10 @@ function chips(classes) {
 }
 
 function searchable(classes) {
-  // Look-alikes by search, and a list of those that were found; before that their ids are typed, one per line.
+  // Replaces the text field of class ids by a search and a list of chips.
   const search = new ClassSearch(by("search"), by("results"), classes, {
-    picked: (one) => {
-      if (one.id !== page.dataset.class && !chosen().includes(one.id)) lines.value = [...chosen(), one.id].join("\n");
+    picked: ({ id }) => {
+      if (id !== page.dataset.class && !chosen().includes(id)) lines.value = [...chosen(), id].join("\n");
       search.clear();
       chips(classes);
     },
@@ -56,5 +56,5 @@ function searchable(classes) {
 try {
   searchable(await loadClasses(page.dataset.space));
 } catch (error) {
-  notice(`The classes cannot be searched. ${explain(error)} Load the page again.`);
+  notice(`The classes cannot be searched. ${explain(error)} Reload the page.`);
 }

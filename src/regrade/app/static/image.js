@@ -1,12 +1,12 @@
-// The image of an item. One that cannot be shown is replaced by a notice: try again, report it, or skip it. Until the whole
-// image can be seen, nothing that is answered counts.
+// The image of an item. If it cannot be shown, a notice offers to retry, report or skip it, and votes are blocked until the
+// whole image is visible.
 
-import { call, explain, request, SIGNED_OUT, troubleOf } from "./sending.js";
+import { call, explain, request, SIGNED_OUT, serviceErrorOf } from "./sending.js";
 
 const by = (id) => document.getElementById(id);
 
 export class ItemImage {
-  // appeared() is called when an image can be seen after all; skip() and report(comment) are up to the page.
+  // appeared() is called when an image becomes visible after a retry; skip() and report(comment) are up to the page.
   constructor(queue, { appeared, skip, report }) {
     Object.assign(this, { queue, appeared });
     this.loads = 0;
@@ -22,7 +22,7 @@ export class ItemImage {
   get broken() { return !by("no-image").hidden; }
 
   async show(item) {
-    // Whether the image of an item can be seen; the notice is there if not.
+    // Resolves to whether the image is visible; shows the notice if not.
     this.item = item;
     by("report-comment").value = "";
     by("no-image").hidden = true;
@@ -32,21 +32,21 @@ export class ItemImage {
   async retry() {
     if (!this.broken) return;
     const { item } = this;
-    try { // a test set whose images were not in the workspace may have them by now
+    try { // images that were missing in the workspace may have been added meanwhile
       item.image ??= (await call(`/api/queues/${this.queue}/items/${item.id}`)).item.image;
     } catch (error) {
       by("no-image-reason").textContent = explain(error);
       return;
     }
-    if (item !== this.item) return; // another one is shown by now
+    if (item !== this.item) return; // another item is shown by now
     if (await this.load(item.image && `${item.image}?attempt=${this.loads}`)) this.appeared();
   }
 
   async load(address) {
     this.loads += 1;
     const load = this.loads;
-    const visible = Boolean(address) && (await canBeSeen(by("image"), address));
-    if (load !== this.loads) return false; // another image was asked for meanwhile
+    const visible = Boolean(address) && (await isVisible(by("image"), address));
+    if (load !== this.loads) return false; // another image was requested meanwhile
     const first = !this.broken;
     by("image").hidden = !visible;
     by("no-image").hidden = visible;
@@ -59,11 +59,11 @@ export class ItemImage {
   }
 }
 
-async function canBeSeen(image, address) {
+async function isVisible(image, address) {
   image.src = address;
   try {
     await image.decode();
-    (await createImageBitmap(image)).close(); // an image that breaks off halfway can be decoded, but not drawn
+    (await createImageBitmap(image)).close(); // a truncated image can be decoded, but not drawn
   } catch {
     return false;
   }
@@ -73,10 +73,10 @@ async function canBeSeen(image, address) {
 async function reasonOf(address) {
   if (!address) return "The images of this test set are not in the workspace.";
   try {
-    const answer = await request(address, undefined, { cache: "reload" });
-    if (answer.redirected || answer.status === 401) return SIGNED_OUT;
-    if (answer.status >= 500) throw troubleOf(answer);
-    return answer.ok ? "The image did not arrive whole, or it is damaged." : "The image file is missing or damaged.";
+    const response = await request(address, undefined, { cache: "reload" });
+    if (response.redirected || response.status === 401) return SIGNED_OUT;
+    if (response.status >= 500) throw serviceErrorOf(response);
+    return response.ok ? "The image is incomplete or damaged." : "The image file is missing or damaged.";
   } catch (error) {
     return explain(error);
   }

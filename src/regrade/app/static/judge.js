@@ -1,7 +1,7 @@
-// Judge: is the proposed class right for the image?
+// Judge: is the predicted class right for the image?
 
-import { moreReferences, showAsked } from "./asked.js";
-import { Desk } from "./desk.js";
+import { moreReferences, showQuestion } from "./question.js";
+import { WorkPage } from "./work_page.js";
 import { noDialog, onKeys } from "./keys.js";
 import { reasonChoice } from "./reason_choice.js";
 import { zoomable } from "./zoom.js";
@@ -14,21 +14,21 @@ let count = Number(page.dataset.done);
 function show(item) {
   lens.reset();
   by("count").textContent = (count + 1).toLocaleString("en");
-  showAsked(desk.queue, item);
+  showQuestion(work.queue, item);
 }
 
-const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; } });
+const work = new WorkPage(page.dataset.queue, { show, counted: (change) => { count += change; } });
 
-const chooseReason = reasonChoice(by("reasons"), desk, { chosen: (reason) => desk.vote({ answer: "problematic", reason }) });
-const answer = (value) => (value === "problematic" ? chooseReason() : desk.vote({ answer: value }));
+const chooseReason = reasonChoice(by("reasons"), work, { chosen: (reason) => work.vote({ answer: "problematic", reason }) });
+const answer = (value) => (value === "problematic" ? chooseReason() : work.vote({ answer: value }));
 
-const more = () => desk.current && moreReferences(desk.queue, desk.current.class.id);
+const more = () => work.current && moreReferences(work.queue, work.current.class.id);
 
 for (const button of page.querySelectorAll("[data-answer]")) button.addEventListener("click", () => answer(button.dataset.answer));
-for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => desk.undo());
+for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => work.undo());
 by("more").addEventListener("click", more);
 onKeys({
   c: () => answer("correct"), w: () => answer("wrong"), u: () => answer("unclear"), p: () => answer("problematic"),
-  z: () => desk.undo(), r: () => desk.image.retry(), m: more, ...lens.keys,
+  z: () => work.undo(), r: () => work.image.retry(), m: more, ...lens.keys,
 }, { when: noDialog });
-desk.begin();
+work.begin();

@@ -1,13 +1,13 @@
-// Keys for a page of work: not while someone types or holds a modifier, and not twice while one is held down.
+// Keyboard shortcuts: ignored in text fields, with modifiers, and while a key is held down.
 
-// A field of a dialog that was just closed has the focus until the page is drawn again: no one types there any more.
+// A field of a closed dialog keeps the focus until the next repaint, and is not a text field any more.
 const typing = (target) => target.closest("input, textarea, select, [contenteditable]") && !target.closest("dialog:not([open])");
 
 const openDialogs = () => [...document.querySelectorAll("dialog[open]")];
 
 export const noDialog = () => openDialogs().length === 0;
 
-// Whether a dialog is open, and no other one over it.
+// Whether a dialog is the only open one.
 export const onlyDialog = (dialog) => openDialogs().every((open) => open === dialog) && dialog.open;
 
 export function onKeys(keys, { when = () => true } = {}) {

@@ -1,9 +1,9 @@
-// Label: which class is it? Find it by search or in the tree, look at its images, answer.
+// Label: find the class by search or in the tree, compare with its images, answer.
 
 import { ClassSearch } from "./class_search.js";
 import { ClassTree } from "./class_tree.js";
 import { loadClasses } from "./classes.js";
-import { Desk } from "./desk.js";
+import { WorkPage } from "./work_page.js";
 import { guideAddress, guideBlock } from "./guide_block.js";
 import { noDialog, onKeys } from "./keys.js";
 import { Score } from "./score.js";
@@ -18,35 +18,35 @@ const { queue, space } = page.dataset;
 const training = page.dataset.mode === "training";
 const lens = zoomable(page.querySelector(".canvas"), by("image"));
 const score = new Score(queue);
-const types = matchMedia("(pointer: fine)").matches; // whoever touches would get a keyboard over half the page
+const hasMouse = matchMedia("(pointer: fine)").matches; // on touch screens, focus would open the on-screen keyboard
 let count = Number(page.dataset.done);
 let classes, search, tree;
 let chosen = null; // the class whose images are shown
-let beside = null; // a class that stays while another is looked for
-let goOn = null; // ends the feedback: true for the next image, false where the answer was taken back
+let beside = null; // the class to compare with while another is searched
+let endFeedback = null; // true for the next image, false if the answer was taken back
 
 const panes = ["find", "chosen", "feedback"];
 const pane = (shown) => panes.forEach((id) => { by(id).hidden = id !== shown; });
 const shown = (id) => !by(id).hidden && !page.hidden;
 
-// A class with its meaning, its guide entry and up to a hundred images; answered is called by its button.
-function side(one, { answered = null, key = "Enter", head = "" } = {}) {
-  const made = by("side").content.firstElementChild.cloneNode(true);
-  const part = (name) => made.querySelector(`.${name}`);
-  const images = part("strip"); // before the guide entry comes, which may bring a strip of its own
-  made.dataset.class = one.id;
+// A class with its definition, guide entry and up to 100 images; its button calls answered().
+function side(shownClass, { answered = null, key = "Enter", head = "" } = {}) {
+  const article = by("side").content.firstElementChild.cloneNode(true);
+  const part = (name) => article.querySelector(`.${name}`);
+  const images = part("strip"); // before the guide entry is loaded, which may contain another strip
+  article.dataset.class = shownClass.id;
   part("head").textContent = head;
-  part("name").textContent = one.name;
-  part("words").textContent = one.words.join(", ");
-  part("definition").textContent = one.definition;
-  part("open").href = guideAddress(space, one.id);
+  part("name").textContent = shownClass.name;
+  part("words").textContent = shownClass.words.join(", ");
+  part("definition").textContent = shownClass.definition;
+  part("open").href = guideAddress(space, shownClass.id);
   part("it").hidden = !answered;
   part("it").querySelector("kbd").textContent = key;
   part("it").addEventListener("click", () => answered?.());
-  guideBlock(part("entry"), space, one.id, { queue, open: true, compare: answered ? (id) => { beside = one; choose(classes.get(id)); } : null });
-  call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(one.id)}`)
+  guideBlock(part("entry"), space, shownClass.id, { queue, open: true, compare: answered ? (id) => { beside = shownClass; choose(classes.get(id)); } : null });
+  call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(shownClass.id)}`)
     .then((addresses) => strip(images, addresses), (error) => strip(images, [], `The images cannot be loaded. ${explain(error)}`));
-  return made;
+  return article;
 }
 
 function find({ keep = false } = {}) {
@@ -55,12 +55,12 @@ function find({ keep = false } = {}) {
   by("beside").hidden = !beside;
   by("beside-name").textContent = beside?.name ?? "";
   pane("find");
-  if (types) field.focus({ preventScroll: true });
+  if (hasMouse) field.focus({ preventScroll: true });
 }
 
-function choose(one) {
-  chosen = one;
-  const both = beside && beside !== one ? [beside, one] : [one];
+function choose(picked) {
+  chosen = picked;
+  const both = beside && beside !== picked ? [beside, picked] : [picked];
   by("sides").replaceChildren(...both.map((each, place) => side(each, {
     answered: () => answer(each), key: both.length > 1 ? String(place + 1) : "Enter",
   })));
@@ -87,12 +87,12 @@ function back() {
   }
 }
 
-const answer = (one) => desk.vote({ answer: one.id });
+const answer = ({ id }) => work.vote({ answer: id });
 const answerSide = (place) => { if (shown("chosen")) by("sides").querySelectorAll(".it")[place]?.click(); };
 
 function show(item) {
-  goOn?.(false);
-  goOn = null;
+  endFeedback?.(false);
+  endFeedback = null;
   beside = null;
   lens.reset();
   score.forget(item.id);
@@ -101,45 +101,45 @@ function show(item) {
   find();
 }
 
-// Training: what is right, beside what was said.
-const HEADS = { right: "Right", wrong: "Not this one", unclear: "Unclear: people could not settle it", unknown: "No one knows: this image has no label",
+// Training feedback: the right classes next to the answer.
+const HEADS = { right: "Right", wrong: "Not this one", unclear: "Unclear: people did not agree", unknown: "Unknown: this image has no label",
   withheld: "Not shown yet: another queue still asks you to label this image" };
 
-function told(item, ballot, { told: found }) {
-  if (!found) return true;
-  const [said, right] = [classes.get(ballot.answer), found.right.map((id) => classes.get(id))];
-  score.keep(item.id, found.outcome);
+function showReply(item, vote, { feedback }) {
+  if (!feedback) return true;
+  const [answered, right] = [classes.get(vote.answer), feedback.right.map((id) => classes.get(id))];
+  score.keep(item.id, feedback.outcome);
   tally();
-  by("outcome").textContent = HEADS[found.outcome];
-  by("outcome").className = `outcome ${found.outcome}`;
-  by("right-names").textContent = right.length && !right.includes(said) ? `It is ${right.map((one) => one.name).join(", or ")}.` : "";
-  const sides = [...right.map((one) => side(one, { head: one === said ? "Your answer, and right" : "Right" }))];
-  if (!right.includes(said)) sides.push(side(said, { head: "Your answer" }));
+  by("outcome").textContent = HEADS[feedback.outcome];
+  by("outcome").className = `outcome ${feedback.outcome}`;
+  by("right-names").textContent = right.length && !right.includes(answered) ? `It is ${right.map(({ name }) => name).join(", or ")}.` : "";
+  const sides = right.map((rightClass) => side(rightClass, { head: rightClass === answered ? "Your answer, and right" : "Right" }));
+  if (!right.includes(answered)) sides.push(side(answered, { head: "Your answer" }));
   by("truth").replaceChildren(...sides);
   by("truth").classList.toggle("two", sides.length > 1);
   pane("feedback");
   by("next").focus({ preventScroll: true });
-  return new Promise((resolve) => { goOn = resolve; });
+  return new Promise((resolve) => { endFeedback = resolve; });
 }
 
 function next() {
-  goOn?.(true);
-  goOn = null;
+  endFeedback?.(true);
+  endFeedback = null;
 }
 
 function tally() {
   if (training) by("score").textContent = score.text;
 }
 
-const desk = new Desk(queue, {
+const work = new WorkPage(queue, {
   show,
   finished: () => { by("last-score").textContent = training ? score.text : ""; },
   counted: (change) => { count += change; },
-  told: training ? told : undefined,
+  showReply: training ? showReply : undefined,
 });
 
 function hold(event) {
-  // Enter, held down, does not run on from picking a class to answering with it.
+  // Holding Enter down must not pick a class and then answer with it.
   if (event.key === "Enter" && event.repeat) event.preventDefault();
   else if (event.key === "Enter" && !event.target.closest("button, a, summary, input, [role=treeitem]")) {
     if (shown("feedback")) next();
@@ -147,7 +147,7 @@ function hold(event) {
   }
 }
 
-// Someone who learns dogs searches among dogs; the choice is kept for the queue until the window is closed.
+// Restricts the search to a family of classes, for example dogs; kept for the queue until the window is closed.
 function families() {
   const [choice, place] = [by("family"), storageKey("family", queue)];
   choice.append(...[...classes.families.keys()].map((name) => new Option(name, name)));
@@ -158,7 +158,7 @@ function families() {
     search.among = classes.families.get(choice.value) ?? null;
     search.look();
   };
-  choice.addEventListener("change", () => { keep(); if (types) field.focus(); });
+  choice.addEventListener("change", () => { keep(); if (hasMouse) field.focus(); });
   keep();
 }
 
@@ -166,7 +166,7 @@ async function begin() {
   try {
     classes = await loadClasses(space);
   } catch (error) {
-    notice(`The classes cannot be loaded. ${explain(error)} Load the page again.`);
+    notice(`The classes cannot be loaded. ${explain(error)} Reload the page.`);
     return;
   }
   search = new ClassSearch(field, by("results"), classes, { picked: choose, changed: () => { by("tree").hidden = !by("results").hidden; } });
@@ -179,18 +179,18 @@ async function begin() {
     const undoes = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey);
     if (field.value || !(undoes || event.key === "/")) return;
     event.preventDefault();
-    if (undoes) desk.undo();
+    if (undoes) work.undo();
   });
   document.addEventListener("keydown", hold);
   onKeys({
     "/": () => { if (!shown("feedback")) { if (shown("chosen")) find({ keep: true }); field.focus(); field.select(); } },
-    z: () => desk.undo(), r: () => desk.image.retry(), c: compare, Escape: back, 1: () => answerSide(0), 2: () => answerSide(1), ...lens.keys,
+    z: () => work.undo(), r: () => work.image.retry(), c: compare, Escape: back, 1: () => answerSide(0), 2: () => answerSide(1), ...lens.keys,
   }, { when: noDialog });
-  for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => desk.undo());
+  for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => work.undo());
   for (const id of ["back", "beside-back"]) by(id).addEventListener("click", back);
   by("compare").addEventListener("click", compare);
   by("next").addEventListener("click", next);
-  desk.begin();
+  work.begin();
 }
 
 begin();

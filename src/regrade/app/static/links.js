@@ -1,7 +1,7 @@
-// People's words with the addresses in them as links: only http and https, and everything else stays text.
+// Turns http and https addresses in a text into links; everything else stays text.
 
 const ADDRESS = /https?:\/\/[^\s<>"']+/gi;
-const AFTER = /[.,;:!?)\]}]+$/; // what closes a sentence, not an address
+const TRAILING = /[.,;:!?)\]}]+$/; // punctuation after an address
 
 function link(text) {
   let address;
@@ -16,11 +16,11 @@ function link(text) {
 }
 
 export function withLinks(text) {
-  // Nodes that show a text as it is.
+  // Text nodes and links.
   const nodes = [];
   let end = 0;
-  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
-    const shown = found.replace(AFTER, "");
+  for (const { 0: match, index } of text.matchAll(ADDRESS)) {
+    const shown = match.replace(TRAILING, "");
     const anchor = link(shown);
     if (!anchor) continue;
     nodes.push(text.slice(end, index), anchor);

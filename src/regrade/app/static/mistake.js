@@ -1,8 +1,8 @@
-// Mistake: of what kind is it, and how grave? What the triage says comes after one's own answer.
+// Mistake: category and severity. The suggestion of the triage is shown after the person's own answer.
 
-import { moreReferences, showAsked } from "./asked.js";
-import { choice } from "./choosing.js";
-import { Desk } from "./desk.js";
+import { moreReferences, showQuestion } from "./question.js";
+import { choice } from "./button_choice.js";
+import { WorkPage } from "./work_page.js";
 import { noDialog, onKeys } from "./keys.js";
 import { reasonChoice } from "./reason_choice.js";
 import { zoomable } from "./zoom.js";
@@ -24,28 +24,28 @@ function show(item) {
   lens.reset();
   kind.clear();
   by("count").textContent = (count + 1).toLocaleString("en");
-  showAsked(desk.queue, item);
+  showQuestion(work.queue, item);
 }
 
-function told(item, ballot, { suggests }) {
-  const mine = ballot.severity ? `${ballot.answer}, ${ballot.severity}` : ballot.answer;
+function showReply(item, vote, { suggests }) {
+  const mine = vote.severity ? `${vote.answer}, ${vote.severity}` : vote.answer;
   for (const place of [by("triage"), by("triage-last")]) {
-    place.textContent = `Your last answer: ${item.class.name}, ${mine}. ${suggests ? `The automatic triage says: ${suggests}.` : "The automatic triage has nothing to say."}`;
+    place.textContent = `Your last answer: ${item.class.name}, ${mine}. ${suggests ? `The automatic triage suggests: ${suggests}.` : "The automatic triage has no suggestion."}`;
     place.hidden = false;
   }
   return true;
 }
 
-const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; }, told });
-const chooseReason = reasonChoice(by("reasons"), desk, { chosen: (reason) => desk.vote({ answer: NONE, reason }), canceled: () => kind.clear() });
+const work = new WorkPage(page.dataset.queue, { show, counted: (change) => { count += change; }, showReply });
+const chooseReason = reasonChoice(by("reasons"), work, { chosen: (reason) => work.vote({ answer: NONE, reason }), canceled: () => kind.clear() });
 
-const grade = (severity) => { if (kind.value && kind.value !== NONE) desk.vote({ answer: kind.value, severity }); };
-const pick = (place) => () => { if (desk.ready) kind.choose(kinds[place].dataset.answer); };
-const more = () => desk.current && moreReferences(desk.queue, desk.current.class.id);
+const grade = (severity) => { if (kind.value && kind.value !== NONE) work.vote({ answer: kind.value, severity }); };
+const pick = (place) => () => { if (work.ready) kind.choose(kinds[place].dataset.answer); };
+const more = () => work.current && moreReferences(work.queue, work.current.class.id);
 
 function undo() {
   for (const place of [by("triage"), by("triage-last")]) place.hidden = true;
-  return desk.undo();
+  return work.undo();
 }
 
 for (const button of grades) button.addEventListener("click", () => grade(button.dataset.severity));
@@ -53,6 +53,6 @@ for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", undo);
 by("more").addEventListener("click", more);
 onKeys({
   1: pick(0), 2: pick(1), 3: pick(2), 4: pick(3), n: pick(4), Escape: () => kind.clear(),
-  a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), z: undo, r: () => desk.image.retry(), m: more, ...lens.keys,
+  a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), z: undo, r: () => work.image.retry(), m: more, ...lens.keys,
 }, { when: noDialog });
-desk.begin();
+work.begin();

@@ -1,27 +1,27 @@
-// What someone decided is kept in this browser until the server has confirmed it: votes and undos, in their order, each
-// with a key of its own. Nothing is lost by a reload, a closed tab or a lost connection, and what arrives twice counts once.
+// Keeps votes and undos in this browser, in order and each with its own key, until the server has confirmed them. They
+// survive a reload, a closed tab or a lost connection, and an entry that arrives twice counts once.
 
 import { call, explain, mayPass, notice, refusal, storageKey } from "./sending.js";
 
-const LONGEST_PAUSE = 15; // seconds between two attempts, unless the server asks for more
-const GRACE = 1000; // milliseconds in which another tab tells what became of an entry that it has sent
+const MAX_PAUSE = 15; // seconds between two attempts, if the server does not ask for more
+const GRACE = 1000; // milliseconds in which another tab reports the outcome of an entry that it sent
 const REASON_NEEDED = "reason needed";
 
 const everything = () => `${storageKey("outbox")} `;
 
-// The queues that this person has unsent entries of.
+// The queues in which this person has unsent entries.
 export const queuesWithEntries = () => new Set(placesOf(everything()).map((place) => place.slice(everything().length).split(" ")[0]));
 
 const placesOf = (prefix) => Object.keys(localStorage).filter((place) => place.startsWith(prefix)).sort();
 
 export function showUnsent() {
-  // How much of this person is unsent; pages show it, and so do those who watch them.
+  // The number of this person's unsent entries, for styles and tests.
   document.body.dataset.unsent = placesOf(everything()).length;
 }
 
 export class Outbox {
-  // ask(entry) resolves to why a revealed vote changes, or to null where it stays; dropped(entry) is told of entries that
-  // will never be sent.
+  // ask(entry) resolves to the reason for changing a revealed vote, or to null if the vote stays; dropped(entry) is called
+  // for entries that will never be sent.
   constructor(queue, { ask = null, dropped = () => {} } = {}) {
     Object.assign(this, { queue, ask, dropped });
     this.prefix = `${everything()}${queue} `;
@@ -30,14 +30,14 @@ export class Outbox {
     this.asking = false;
     this.notBefore = 0;
     this.channel = new BroadcastChannel(this.prefix);
-    this.channel.onmessage = ({ data }) => this.hear(data);
+    this.channel.onmessage = ({ data }) => this.receive(data);
     window.addEventListener("online", () => this.flush());
-    window.addEventListener("storage", () => { showUnsent(); if (this.trouble && !this.entries.length) this.recover(); });
+    window.addEventListener("storage", () => { showUnsent(); if (this.failing && !this.entries.length) this.recover(); });
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.flush(); });
     showUnsent();
   }
 
-  // Each entry has a place of its own in the storage: tabs that add at the same time overwrite nothing of each other.
+  // Each entry has its own storage key, so that tabs do not overwrite each other's entries.
   get entries() {
     return placesOf(this.prefix).map((place) => ({ place, ...JSON.parse(localStorage.getItem(place)) })).filter((entry) => entry.body);
   }
@@ -54,23 +54,23 @@ export class Outbox {
 
   add(kind, body) {
     const newest = Number(this.entries.at(-1)?.place.slice(this.prefix.length).split(" ")[0] ?? 0);
-    const number = Math.max(Date.now(), newest + 1); // a clock that is set back changes no order
+    const number = Math.max(Date.now(), newest + 1); // keeps the order if the clock is set back
     this.save({ place: `${this.prefix}${number} ${body.key}`, kind, body, sent: false });
     return this.sending ? this.sending.then(() => this.flush()) : this.flush();
   }
 
   reply(key) {
-    // What the server says of an entry once it has it; null where it refuses it, nothing where it was withdrawn.
+    // Resolves to the server's reply to an entry; null if it was refused, undefined if it was withdrawn.
     return new Promise((resolve) => { this.awaited.set(key, resolve); });
   }
 
-  tell(outcome) {
-    // What became of an entry, for this tab and for all others of the queue.
-    this.hear(outcome);
+  announce(outcome) {
+    // Reports the outcome of an entry to this tab and to all other tabs of the queue.
+    this.receive(outcome);
     this.channel.postMessage(outcome);
   }
 
-  hear({ key, reply, refused, dropped }) {
+  receive({ key, reply, refused, dropped }) {
     this.awaited.get(key)?.(reply);
     this.awaited.delete(key);
     if (refused) refusal(refused);
@@ -86,7 +86,7 @@ export class Outbox {
   }
 
   exclusively(work) {
-    // One tab sends at a time where browsers can say so (not on plain http); keys and order are right without it too.
+    // One tab sends at a time if the browser has locks (not on plain http); keys and order are correct without them too.
     return navigator.locks ? navigator.locks.request(this.prefix, work) : work();
   }
 
@@ -100,7 +100,7 @@ export class Outbox {
         return;
       }
       if (error?.code === REASON_NEEDED) {
-        this.block(entry); // which takes as long as someone thinks: other tabs need not wait
+        this.block(entry); // not awaited: other tabs need not wait for the answer
         return;
       }
       if (error) this.refuse(entry, error);
@@ -115,7 +115,7 @@ export class Outbox {
   }
 
   annul(entry) {
-    // A vote that never left this browser is undone by forgetting both. Only who sends alone can know that it never did.
+    // Drops a vote that was never sent together with its undo. Only with locks is it certain that it was never sent.
     const undo = entry.sent || !navigator.locks ? null : this.undoOf(entry);
     if (!undo) return false;
     this.settle(entry, undefined);
@@ -124,7 +124,7 @@ export class Outbox {
   }
 
   unsentVote(item = null) {
-    // The newest vote that the server has not confirmed and no one has undone, on an item or on any.
+    // The newest vote, on an item or on any, that is neither confirmed nor undone.
     const votes = this.entries.filter((entry) => entry.kind === "votes" && (item === null || entry.body.item === item));
     return votes.filter((entry) => !this.undoOf(entry)).at(-1)?.body;
   }
@@ -133,7 +133,7 @@ export class Outbox {
 
   settle(entry, reply) {
     this.remove(entry);
-    this.tell({ key: entry.body.key, reply });
+    this.announce({ key: entry.body.key, reply });
   }
 
   refuse(entry, { message }) {
@@ -141,24 +141,24 @@ export class Outbox {
   }
 
   drop(entry, refused = "") {
-    // What was meant on top of an entry goes with it: the undo of a vote, and what follows an undo on its item.
+    // Later entries that depend on this one are dropped too: the undo of a vote, and what follows an undo on its item.
     const following = entry.kind === "undo" ? this.onTopOf(entry) : [this.undoOf(entry)].filter(Boolean);
     for (const each of [entry, ...following]) {
       this.remove(each);
-      this.tell({ key: each.body.key, reply: null, refused: each === entry ? refused : "", dropped: each });
+      this.announce({ key: each.body.key, reply: null, refused: each === entry ? refused : "", dropped: each });
     }
   }
 
   onTopOf(entry) { return this.entries.filter(({ place, body }) => place > entry.place && body.item === entry.body.item); }
 
   async block(entry) {
-    // The entry waits for its reason, and everything after it; where no one can be asked, until a page that can is open.
+    // The entry and everything after it waits for a reason; if this page cannot ask, until a page that can is open.
     if (document.hidden) return;
-    if (!this.ask) { notice("An undo of yours needs a reason: open the page of its queue again."); return; }
+    if (!this.ask) { notice("Your undo needs a reason: open the page of its queue."); return; }
     this.asking = true;
     const why = await this.ask(entry);
     this.asking = false;
-    const waiting = this.entries.find(({ place }) => place === entry.place); // unless another tab was answered meanwhile
+    const waiting = this.entries.find(({ place }) => place === entry.place); // another tab may have been answered meanwhile
     if (waiting && why) [waiting, ...this.onTopOf(waiting)].forEach((each) => this.save({ ...each, body: { ...each.body, why: each.body.why || why } }));
     else if (waiting) this.drop(waiting);
     this.flush();
@@ -166,26 +166,26 @@ export class Outbox {
 
   later(error) {
     notice(`${explain(error)} Your answers are kept in this browser and will be sent.`);
-    this.trouble = true;
-    this.pause = error.retryAfter ?? Math.min(2 * (this.pause || 0.5), LONGEST_PAUSE);
+    this.failing = true;
+    this.pause = error.retryAfter ?? Math.min(2 * (this.pause || 0.5), MAX_PAUSE);
     this.notBefore = error.retryAfter ? performance.now() + 1000 * error.retryAfter : 0;
-    this.timer = setTimeout(() => this.flush(), 1000 * this.pause + 50); // surely after notBefore
+    this.timer = setTimeout(() => this.flush(), 1000 * this.pause + 50); // after notBefore
   }
 
   recover() {
-    if (this.trouble) this.tellSaved();
-    this.trouble = false;
+    if (this.failing) this.showSaved();
+    this.failing = false;
     this.pause = 0;
   }
 
-  tellSaved() {
-    if (!this.entries.length) notice("The server answers again: everything is saved.", 3);
+  showSaved() {
+    if (!this.entries.length) notice("The server responds again: everything is saved.", 3);
   }
 
   giveUpWaiting() {
-    // Another tab that has sent an entry tells what came of it. If it was closed before it could, no one will.
+    // The tab that sent an entry reports its outcome. If that tab was closed, nothing will come.
     const unsent = new Set(this.entries.map(({ body }) => body.key));
     const gone = [...this.awaited.keys()].filter((key) => !unsent.has(key));
-    if (gone.length) setTimeout(() => gone.forEach((key) => this.hear({ key, reply: null })), GRACE);
+    if (gone.length) setTimeout(() => gone.forEach((key) => this.receive({ key, reply: null })), GRACE);
   }
 }

@@ -1,15 +1,15 @@
-// The list of a panel: filters apply at once, J and K go from card to card.
+// The list of a panel: filters apply at once, J and K move between items.
 
 import { onKeys } from "./keys.js";
 
-const TINY = 96; // pixels below which every one of them is shown as a square
-const cards = [...document.querySelectorAll(".topic a.whole")];
+const TINY = 96; // pixels; images up to this size are shown with sharp pixels
+const links = [...document.querySelectorAll(".topic a.whole")];
 const filters = document.getElementById("filters");
 
 function go(step) {
-  const here = cards.indexOf(document.activeElement);
-  const next = here < 0 ? (step > 0 ? 0 : cards.length - 1) : Math.min(cards.length - 1, Math.max(0, here + step));
-  cards[next]?.focus();
+  const current = links.indexOf(document.activeElement);
+  const next = current < 0 ? (step > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, current + step));
+  links[next]?.focus();
 }
 
 for (const image of document.querySelectorAll(".topic img")) {

@@ -1,8 +1,8 @@
-// One item of a panel: vote unseen, then see what the others say, talk, change votes, lock. What others do meanwhile
-// appears by itself, and never in what one is typing.
+// One item of a panel: vote blind, then see the other votes, discuss, change votes and lock a decision. Changes by other
+// people appear automatically, without touching text that is being typed.
 
-import { moreReferences } from "./asked.js";
-import { choice } from "./choosing.js";
+import { moreReferences } from "./question.js";
+import { choice } from "./button_choice.js";
 import { Clock } from "./clock.js";
 import { guideBlock } from "./guide_block.js";
 import { ItemImage } from "./image.js";
@@ -10,75 +10,75 @@ import { noDialog, onKeys } from "./keys.js";
 import { withLinks } from "./links.js";
 import { Outbox } from "./outbox.js";
 import { askReasonIn } from "./reason.js";
-import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, tellFailure } from "./sending.js";
+import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, showFailure } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
 
-const EVERY = 4; // seconds between two looks at what is new
+const POLL_INTERVAL = 4; // seconds
 const by = (id) => document.getElementById(id);
 const page = by("panel");
 const { queue, item, none } = page.dataset;
 const place = `/api/panel/${queue}/${item}`;
 const draft = storageKey("comment", item);
 const clock = new Clock();
-const outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: lookAnew });
+const outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: redraw });
 const image = new ItemImage(queue, { appeared, skip: () => by("next").click(), report });
 const lens = zoomable(page.querySelector(".canvas"), by("image"));
-let lost = false; // whether the last look failed
-let lookAfter = 0; // when the server may be asked again, in the time of this page
+let lost = false; // whether the last poll failed
+let pollAfter = 0; // earliest time of the next poll
 let state = null;
-let changing = false; // whether someone who has voted fills in another ballot
+let changing = false; // whether the person changes their vote
 
-// What is shown
+// Display
 
-function made(kind, className, ...content) {
+function create(kind, className, ...content) {
   const element = document.createElement(kind);
   if (className) element.className = className;
-  element.append(...content.filter((one) => one !== null));
+  element.append(...content.filter((part) => part !== null));
   return element;
 }
 
 const mark = (word) => ["correct", "wrong", "unclear", "problematic"].includes(word) ? word : "";
 const both = ({ answer, severity }) => severity ? `${answer}, ${severity}` : answer;
-const said = (vote) => made("strong", `said ${mark(vote.answer)}`, both(vote));
+const answerOf = (vote) => create("strong", `answer ${mark(vote.answer)}`, both(vote));
 const when = (moment) => {
-  const time = made("time", "quiet", new Date(moment).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
+  const time = create("time", "quiet", new Date(moment).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
   time.dateTime = moment;
   return time;
 };
-const voteRow = (vote) => made("li", "", `${vote.person} `, said(vote), vote.reason ? made("span", "reason", " ", ...withLinks(vote.reason)) : null);
+const voteRow = (vote) => create("li", "", `${vote.person} `, answerOf(vote), vote.reason ? create("span", "reason", " ", ...withLinks(vote.reason)) : null);
 
 function changeRow({ person, before, after, why, at }) {
   const from = before ? `from ${before} ` : "";
-  return made("li", "", `${person}: ${from}${after ? `to ${after}` : "taken back"}`, why ? made("span", "reason", ". ", ...withLinks(why)) : null, " ", when(at));
+  return create("li", "", `${person}: ${from}${after ? `to ${after}` : "taken back"}`, why ? create("span", "reason", ". ", ...withLinks(why)) : null, " ", when(at));
 }
 
 function pastRow({ answer, severity, reached, person, why, at }) {
-  const what = reached === "reopened" ? `Opened again by ${person}` : `Decided: ${both({ answer, severity })}, ${reached}${person ? `, locked by ${person}` : ""}`;
-  return made("li", "", what, why ? made("span", "reason", ". ", ...withLinks(why)) : null, " ", when(at));
+  const what = reached === "reopened" ? `Reopened by ${person}` : `Decided: ${both({ answer, severity })}, ${reached}${person ? `, locked by ${person}` : ""}`;
+  return create("li", "", what, why ? create("span", "reason", ". ", ...withLinks(why)) : null, " ", when(at));
 }
 
 function showComments() {
   const list = by("comments");
-  const there = new Set([...list.children].map((row) => row.dataset.id));
-  for (const one of state.comments) {
-    if (there.has(String(one.id))) continue;
-    const row = made("li", "", made("p", "head", made("strong", "", one.person), " ", when(one.at)), made("p", "text", ...withLinks(one.text)));
-    row.dataset.id = one.id;
+  const shown = new Set([...list.children].map((row) => row.dataset.id));
+  for (const { id, person, at, text } of state.comments) {
+    if (shown.has(String(id))) continue;
+    const row = create("li", "", create("p", "head", create("strong", "", person), " ", when(at)), create("p", "text", ...withLinks(text)));
+    row.dataset.id = id;
     list.append(row);
   }
 }
 
-function showVerdict() {
+function showDecision() {
   const { decision } = state;
-  by("verdict").hidden = !decision;
-  by("verdict").replaceChildren(...(decision ? [
-    made("p", "", "Verdict: ", said(decision), ` ${decision.reached}${decision.person ? `, locked by ${decision.person}` : ""}`),
-    ...(decision.why ? [made("p", "quiet", ...withLinks(decision.why))] : []),
+  by("decision").hidden = !decision;
+  by("decision").replaceChildren(...(decision ? [
+    create("p", "", "Decision: ", answerOf(decision), ` ${decision.reached}${decision.person ? `, locked by ${decision.person}` : ""}`),
+    ...(decision.why ? [create("p", "quiet", ...withLinks(decision.why))] : []),
   ] : []));
 }
 
-// My vote that the server has not confirmed yet, if there is one: it is what a change would replace.
+// My vote that the server has not confirmed yet, if there is one; a change would replace it.
 const unsent = () => outbox.unsentVote(Number(item));
 
 function showWaiting() {
@@ -87,42 +87,42 @@ function showWaiting() {
   by("waiting").hidden = !blind && !(mine && !changing);
   if (by("waiting").hidden) return;
   if (mine) {
-    by("waiting").replaceChildren("You say ", said(mine), ". Your vote is kept in this browser until the server has it.");
+    by("waiting").replaceChildren("You voted ", answerOf(mine), ". Your vote is kept in this browser until it can be sent.");
     return;
   }
-  const others = state.missing === 1 ? "one more vote is" : `${state.missing} more votes are`;
-  by("waiting").replaceChildren("You say ", said(state.mine), `. The others' votes are shown here once all have voted: ${others} missing.`);
+  const missingVotes = state.missing === 1 ? "one more vote is" : `${state.missing} more votes are`;
+  by("waiting").replaceChildren("You voted ", answerOf(state.mine), `. The other votes are shown once all have voted: ${missingVotes} missing.`);
 }
 
-function showBallot() {
+function showVoteForm() {
   const { decision } = state;
   const mine = state.mine ?? unsent();
-  by("ballot").hidden = Boolean(decision) || !(changing || (!mine && !state.open));
-  by("ballot-title").textContent = mine ? "Change my vote" : "My vote";
+  by("vote-form").hidden = Boolean(decision) || !(changing || (!mine && !state.open));
+  by("vote-title").textContent = mine ? "Change my vote" : "My vote";
   by("why-part").hidden = !needsReason();
   by("why").required = needsReason();
-  by("ballot-back").hidden = !changing;
+  by("vote-back").hidden = !changing;
   by("cast").textContent = mine ? "Change it" : "Vote";
 }
 
 const needsReason = () => Boolean(state.reason_needed || unsent());
 
-function how({ verdict, votes }) {
+function reachedText({ verdict, votes }) {
   const count = votes.filter((vote) => vote.answer === verdict.answer).length;
-  return { unanimously: "as all say", "by majority": `as ${count} of ${votes.length} say`, "by tie": "since there is a tie" }[verdict.reached];
+  return { unanimously: "unanimously", "by majority": `by ${count} of ${votes.length} votes`, "by tie": "since there is a tie" }[verdict.reached];
 }
 
 function showVotes() {
   const { open, decision, verdict, mine } = state;
   by("votes-part").hidden = !open && !mine && !unsent();
   by("votes").replaceChildren(...state.votes.map(voteRow));
-  const history = [...state.changes.map((one) => [one.at, changeRow(one)]), ...state.past.map((one) => [one.at, pastRow(one)])];
-  by("changes").replaceChildren(...history.sort(([one], [other]) => one.localeCompare(other)).map(([, row]) => row));
+  const history = [...state.changes.map((change) => [change.at, changeRow(change)]), ...state.past.map((decided) => [decided.at, pastRow(decided)])];
+  by("changes").replaceChildren(...history.sort(([a], [b]) => a.localeCompare(b)).map(([, row]) => row));
   by("changes-part").hidden = !history.length;
   by("standing").hidden = !verdict?.answer;
-  by("standing").textContent = verdict?.answer ? `If it is locked now, the verdict is “${both(verdict)}”, ${how(state)}.` : "";
+  by("standing").textContent = verdict?.answer ? `If locked now, the decision is “${both(verdict)}”, ${reachedText(state)}.` : "";
   by("suggestion").hidden = !state.suggestion;
-  by("suggestion").textContent = `The automatic triage says: ${state.suggestion}.`;
+  by("suggestion").textContent = `The automatic triage suggests: ${state.suggestion}.`;
   by("change").hidden = Boolean(decision) || changing || (!mine && !open && !unsent());
   by("change-name").textContent = mine || unsent() ? "Change my vote" : "Add my vote";
   by("lock").hidden = !open || Boolean(decision);
@@ -130,46 +130,46 @@ function showVotes() {
   by("reopen").hidden = !decision;
   by("again").hidden = !state.again;
   by("tie").hidden = !verdict?.tie;
-  by("tie").textContent = verdict?.tie ? `No verdict yet: ${verdict.tie}.` : "";
+  by("tie").textContent = verdict?.tie ? `No decision yet: ${verdict.tie}.` : "";
 }
 
 function show(next) {
   if (!next || next.version === state?.version) return;
   state = next;
   by("score").textContent = state.score;
-  showVerdict();
+  showDecision();
   showWaiting();
-  showBallot();
+  showVoteForm();
   showVotes();
-  by("talk").hidden = !state.open;
+  by("discussion").hidden = !state.open;
   if (state.open) showComments();
   document.body.dataset.version = state.version;
 }
 
-// What is done
+// Actions
 
-async function look() {
-  if (performance.now() < lookAfter) return;
+async function poll() {
+  if (performance.now() < pollAfter) return;
   try {
     show((await call(`${place}?version=${state?.version ?? ""}`)).state);
-    if (lost) outbox.tellSaved();
+    if (lost) outbox.showSaved();
     lost = false;
   } catch (error) {
     lost = mayPass(error);
-    lookAfter = performance.now() + 1000 * (error.retryAfter ?? 0);
-    if (!outbox.trouble) notice(`${explain(error)}${lost ? " Trying again." : ""}`);
+    pollAfter = performance.now() + 1000 * (error.retryAfter ?? 0);
+    if (!outbox.failing) notice(`${explain(error)}${lost ? " Trying again." : ""}`);
   }
 }
 
-async function ask(what, body) {
-  // Whether the server did it; if not, it says why.
+async function act(what, body) {
+  // Resolves to whether the server accepted the action; shows why not.
   clearRefusals();
   try {
     show((await call(`${place}/${what}`, body)).state);
     return true;
   } catch (error) {
-    tellFailure(error, { doing: "It is not sent." });
-    if (!mayPass(error)) await look();
+    showFailure(error, { doing: "It was not sent." });
+    if (!mayPass(error)) await poll();
     return false;
   }
 }
@@ -181,7 +181,7 @@ const kind = choice(page.querySelectorAll("[data-answer]"), { chosen: (value) =>
 const grade = choice(page.querySelectorAll("[data-severity]"));
 const graded = page.querySelector("[data-severity]") !== null;
 
-function ballot() {
+function currentVote() {
   const full = { item: Number(item), key: newKey(), answer: kind.value, reason: by("reason").value.trim(), why: by("why").value.trim() };
   if (graded && kind.value !== none) full.severity = grade.value;
   return { ...full, seconds: Math.round(10 * clock.seconds) / 10 };
@@ -189,10 +189,10 @@ function ballot() {
 
 function missing() {
   if (!kind.value) return "Choose an answer first.";
-  if (graded && kind.value !== none && !grade.value) return "Say how grave it is.";
+  if (graded && kind.value !== none && !grade.value) return "Choose a severity.";
   if (kind.value === "problematic" && !by("reason").value.trim()) return "Say why the image is problematic.";
   if (needsReason() && !by("why").value.trim()) return "Say why the vote changes.";
-  return document.body.dataset.ready ? "" : "A vote counts only when the image can be seen.";
+  return document.body.dataset.ready ? "" : "You can vote once the image is visible.";
 }
 
 async function cast(event) {
@@ -205,21 +205,21 @@ async function cast(event) {
   }
   clearRefusals();
   by("cast").disabled = true;
-  const sent = ballot();
+  const sent = currentVote();
   const reply = outbox.reply(sent.key);
   outbox.add("votes", sent);
-  if (await reply) finishBallot();
+  if (await reply) resetVoteForm();
   by("cast").disabled = false;
-  return lookAnew();
+  return redraw();
 }
 
-function lookAnew() {
-  // Draws everything again: what is unsent has changed, which the server's version does not tell.
+function redraw() {
+  // Draws everything again after unsent votes changed, which does not change the server's version.
   if (state) state = { ...state, version: "" };
-  return look();
+  return poll();
 }
 
-function finishBallot() {
+function resetVoteForm() {
   changing = false;
   kind.clear();
   grade.clear();
@@ -232,17 +232,17 @@ function change(open) {
   changing = open;
   if (open) clock.restart();
   showWaiting();
-  showBallot();
+  showVoteForm();
   showVotes();
-  if (open) page.querySelector("#ballot button").focus();
-  else { finishBallot(); by("change").focus(); }
+  if (open) page.querySelector("#vote-form button").focus();
+  else { resetVoteForm(); by("change").focus(); }
 }
 
 function lockDialog() {
   if (by("lock").hidden) return;
   if (!state.verdict?.answer) { notice(state.verdict?.tie ?? "It cannot be locked yet.", 5); return; }
-  by("lock-verdict").textContent = both(state.verdict);
-  by("lock-how").textContent = how(state);
+  by("lock-decision").textContent = both(state.verdict);
+  by("lock-how").textContent = reachedText(state);
   by("lock-votes").replaceChildren(...state.votes.map(voteRow));
   by("lock-why").value = "";
   by("lock-dialog").dataset.seen = state.newest;
@@ -257,11 +257,11 @@ function reopenDialog() {
   by("reopen-dialog").showModal();
 }
 
-async function say(event) {
+async function sendComment(event) {
   event.preventDefault();
   const text = by("text").value.trim();
   if (!text) return;
-  if (!(await ask("comments", { text }))) return;
+  if (!(await act("comments", { text }))) return;
   by("text").value = "";
   sessionStorage.removeItem(draft);
 }
@@ -270,12 +270,12 @@ async function again() {
   try {
     location.assign((await call(`${place}/again`, {})).address);
   } catch (error) {
-    tellFailure(error);
+    showFailure(error);
   }
 }
 
 function appeared() {
-  // From now on a vote counts.
+  // Votes count from now on.
   document.body.dataset.ready = item;
   clock.restart();
 }
@@ -283,45 +283,45 @@ function appeared() {
 async function report(comment) {
   try {
     await call(`/api/queues/${queue}/reports`, { item: Number(item), comment });
-    notice("Reported: an owner will look at it.", 5);
+    notice("Reported to the owners.", 5);
   } catch (error) {
-    tellFailure(error);
+    showFailure(error);
   }
 }
 
 // Keys and clicks
 
-by("ballot").addEventListener("submit", cast);
-by("ballot-back").addEventListener("click", () => change(false));
+by("vote-form").addEventListener("submit", cast);
+by("vote-back").addEventListener("click", () => change(false));
 by("change").addEventListener("click", () => change(true));
 by("lock").addEventListener("click", lockDialog);
 by("reopen").addEventListener("click", reopenDialog);
 by("again").addEventListener("click", again);
 by("lock-dialog").addEventListener("close", () => {
-  if (by("lock-dialog").returnValue) ask("lock", { seen: Number(by("lock-dialog").dataset.seen), why: by("lock-why").value.trim() });
+  if (by("lock-dialog").returnValue) act("lock", { seen: Number(by("lock-dialog").dataset.seen), why: by("lock-why").value.trim() });
 });
-by("reopen-dialog").addEventListener("close", () => { if (by("reopen-dialog").returnValue) ask("reopen", { why: by("reopen-why").value.trim() }); });
-by("say").addEventListener("submit", say);
+by("reopen-dialog").addEventListener("close", () => { if (by("reopen-dialog").returnValue) act("reopen", { why: by("reopen-why").value.trim() }); });
+by("comment-form").addEventListener("submit", sendComment);
 by("text").addEventListener("input", () => sessionStorage.setItem(draft, by("text").value));
 by("text").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) by("say").requestSubmit();
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) by("comment-form").requestSubmit();
   if (event.key === "Escape") by("text").blur();
 });
-by("ballot").addEventListener("keydown", (event) => { if (event.key === "Escape" && changing) change(false); });
+by("vote-form").addEventListener("keydown", (event) => { if (event.key === "Escape" && changing) change(false); });
 const more = () => moreReferences(queue, page.dataset.class);
 by("more").addEventListener("click", more);
 
-const choosing = (picked) => () => { if (!by("ballot").hidden) picked(); };
+const whileVoting = (action) => () => { if (!by("vote-form").hidden) action(); };
 const answers = [...page.querySelectorAll("[data-answer]")].map((button) => button.dataset.answer);
 const answerKeys = graded
   ? { 1: 0, 2: 1, 3: 2, 4: 3, n: 4 }
   : { c: 0, w: 1, u: 2, p: 3 };
 const gradeKeys = graded ? { a: "major", i: "minor", b: "borderline" } : {};
 onKeys({
-  ...Object.fromEntries(Object.entries(answerKeys).map(([key, number]) => [key, choosing(() => kind.choose(answers[number]))])),
-  ...Object.fromEntries(Object.entries(gradeKeys).map(([key, value]) => [key, choosing(() => { if (kind.value && kind.value !== none) grade.choose(value); })])),
+  ...Object.fromEntries(Object.entries(answerKeys).map(([key, number]) => [key, whileVoting(() => kind.choose(answers[number]))])),
+  ...Object.fromEntries(Object.entries(gradeKeys).map(([key, value]) => [key, whileVoting(() => { if (kind.value && kind.value !== none) grade.choose(value); })])),
   j: () => by("next").click(), k: () => by("previous").click(), v: () => change(true), l: lockDialog, o: reopenDialog,
-  t: () => { if (!by("talk").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
+  t: () => { if (!by("discussion").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
 }, { when: noDialog });
 
 const references = JSON.parse(page.dataset.references);
@@ -331,6 +331,6 @@ by("text").value = sessionStorage.getItem(draft) ?? "";
 guideBlock(by("entry"), page.dataset.space, page.dataset.class, { queue });
 kind.clear();
 image.show({ id: Number(item), image: page.dataset.image || null }).then((shown) => { if (shown) appeared(); });
-outbox.flush().then(look);
-setInterval(() => { if (!document.hidden) look(); }, 1000 * EVERY);
-document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+outbox.flush().then(poll);
+setInterval(() => { if (!document.hidden) poll(); }, 1000 * POLL_INTERVAL);
+document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });

@@ -1,4 +1,4 @@
-// How well someone does in training, in this window and until it is closed.
+// The training score, kept in this window until it is closed.
 
 import { storageKey } from "./sending.js";
 
@@ -20,9 +20,9 @@ export class Score {
   save() { sessionStorage.setItem(this.place, JSON.stringify([...this.outcomes])); }
 
   get text() {
-    const counted = [...this.outcomes.values()].filter((one) => one === "right" || one === "wrong");
+    const counted = [...this.outcomes.values()].filter((outcome) => outcome === "right" || outcome === "wrong");
     if (!counted.length) return "";
-    const right = counted.filter((one) => one === "right").length;
+    const right = counted.filter((outcome) => outcome === "right").length;
     return `${right} of ${counted.length} right`;
   }
 }

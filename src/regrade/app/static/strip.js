@@ -1,9 +1,9 @@
 // A strip of small images.
 
 const SIDE = 160;
-const TINY = 96; // pixels below which every one of them is shown as a square
+const TINY = 96; // pixels; images up to this size are shown with sharp pixels
 
-export function strip(place, addresses, none = "There are none in other test sets.") {
+export function strip(place, addresses, none = "There are no images in other test sets.") {
   place.replaceChildren(...addresses.map((address) => {
     const image = new Image();
     image.alt = "";

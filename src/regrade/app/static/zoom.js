@@ -1,7 +1,7 @@
-// A image that can be enlarged and moved: wheel, two fingers, drag, + - 0 and the arrows.
+// A zoomable image: wheel, pinch, drag, + - 0 and the arrow keys.
 
-const FURTHEST = 12;
-const TINY = 96; // pixels below which every one of them is shown as a square
+const MAX_SCALE = 12;
+const TINY = 96; // pixels; images up to this size are shown with sharp pixels
 
 export function zoomable(canvas, image) {
   let scale = 1, x = 0, y = 0;
@@ -10,7 +10,7 @@ export function zoomable(canvas, image) {
   const draw = () => { image.style.transform = scale === 1 ? "" : `translate(${x}px, ${y}px) scale(${scale})`; };
   const reset = () => { scale = 1; x = 0; y = 0; draw(); };
   const zoom = (factor, atX, atY) => {
-    const next = Math.min(FURTHEST, Math.max(1, scale * factor));
+    const next = Math.min(MAX_SCALE, Math.max(1, scale * factor));
     x = atX - (atX - x) * (next / scale);
     y = atY - (atY - y) * (next / scale);
     scale = next;
@@ -30,9 +30,9 @@ export function zoomable(canvas, image) {
     const before = fingers.get(event.pointerId);
     if (!before) return;
     if (fingers.size === 2) {
-      const other = [...fingers.values()].find((finger) => finger.pointerId !== event.pointerId);
-      const apart = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
-      zoom(apart(event) / Math.max(1, apart(before)), ...inside(event));
+      const second = [...fingers.values()].find((finger) => finger.pointerId !== event.pointerId);
+      const distance = (first) => Math.hypot(first.clientX - second.clientX, first.clientY - second.clientY);
+      zoom(distance(event) / Math.max(1, distance(before)), ...inside(event));
     } else if (scale > 1) {
       x += event.clientX - before.clientX;
       y += event.clientY - before.clientY;

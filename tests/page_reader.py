@@ -1,4 +1,4 @@
-"""A page of the app as someone reads it: its text, its links, and the cells of its tables."""
+"""Parses a page of the app into text, links, images and table rows."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass
-class Seen(HTMLParser):
-    """What a page shows: ``links`` from text to address in order, and the ``rows`` of tables as texts."""
+class ParsedPage(HTMLParser):
+    """A parsed page: ``links`` as (text, address) in order, and the ``rows`` of tables as texts."""
 
     html: str
     links: list[tuple[str, str]] = field(default_factory=list)
@@ -50,21 +50,21 @@ class Seen(HTMLParser):
             self.rows[-1][-1] += data
 
     def to(self, path: str, **query: str) -> list[str]:
-        """The addresses of links to a path whose queries have these values."""
-        found = []
+        """The addresses of links to a path with these query values."""
+        addresses = []
         for _, address in self.links:
             parts = urlsplit(address)
-            values = {name: given[0] for name, given in parse_qs(parts.query).items()}
+            values = {name: listed[0] for name, listed in parse_qs(parts.query).items()}
             if parts.path == path and all(values.get(name, "") == value for name, value in query.items()):
-                found.append(address)
-        return found
+                addresses.append(address)
+        return addresses
 
     def row(self, name: str) -> list[str]:
         """The row of a table that begins with a name."""
         return next(row for row in self.rows if row and row[0] == name)
 
 
-def seen(response) -> Seen:
-    """What a page that came whole shows."""
+def parse_page(response) -> ParsedPage:
+    """Parse a successful response."""
     assert response.status_code == 200, response.text
-    return Seen(response.text)
+    return ParsedPage(response.text)

@@ -1,19 +1,19 @@
-"""Labeling at the app's Label page as a labeler does."""
+"""Helpers to use the Label page as a labeler does."""
 
-from desk import ready
 from playwright.sync_api import Page, expect
+from work_page import ready
 
 from regrade.workspace import Workspace
 
 
 def true_class(workspace: Workspace, item_id: str, test_set: str = "digits") -> str:
-    """The class that the test set gives an item."""
+    """The class of an item by the test set's label."""
     target = workspace.store.test_set(test_set)
     return target.class_space.ids[target.labels[target.position_of[workspace.ledger.item(int(item_id)).example]]]
 
 
 def chosen(page: Page, query: str) -> str:
-    """Find a class by keyboard and look at it; says which item is asked about."""
+    """Pick a class by keyboard; returns the id of the shown item."""
     item = ready(page)
     page.keyboard.press("/")
     page.keyboard.type(query)
@@ -24,7 +24,7 @@ def chosen(page: Page, query: str) -> str:
 
 
 def labeled(page: Page, query: str) -> None:
-    """Answer with the first class that a query finds, and wait until the next image is there."""
+    """Answer with the first class that a query finds, and wait for the next image."""
     item = chosen(page, query)
     page.keyboard.press("Enter")
     page.locator(f'body[data-ready="{item}"]').wait_for(state="detached")

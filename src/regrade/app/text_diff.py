@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word, for people to read."""
+"""A word-by-word diff of two texts, for people to read."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 _PIECE = re.compile(r"\s+|[^\s]+")
-_MOST = 4000  # pieces up to which words are compared; longer changes are shown whole
+_MAX_PIECES = 4000  # words are compared up to this size; longer changes are shown as a whole
 
 
 @dataclass(frozen=True)
 class TextChange:
-    """A piece of text that is the same in both, was added or was removed."""
+    """A piece of text that is unchanged, was added or was removed."""
 
     kind: Literal["same", "added", "removed"]
     text: str
 
 
-def difference(before: str, after: str) -> tuple[TextChange, ...]:
-    """The pieces from which both can be read: the first without what was added, the second without what was removed.
+def word_diff(before: str, after: str) -> tuple[TextChange, ...]:
+    """Return the pieces of both texts, in reading order.
 
-    >>> [(one.kind, one.text) for one in difference("a red fox", "a grey fox")]
+    >>> [(change.kind, change.text) for change in word_diff("a red fox", "a gray fox")]
     [('same', 'a '), ('removed', 'red'), ('added', 'gray'), ('same', ' fox')]
     """
     return tuple(_joined(_by_line(before.splitlines(keepends=True), after.splitlines(keepends=True))))
@@ -39,7 +39,7 @@ def _by_line(before: list[str], after: list[str]) -> Iterator[TextChange]:
 
 
 def _by_word(before: list[str], after: list[str]) -> Iterator[TextChange]:
-    if len(before) + len(after) > _MOST:
+    if len(before) + len(after) > _MAX_PIECES:
         yield TextChange("removed", "".join(before))
         yield TextChange("added", "".join(after))
         return
@@ -52,7 +52,7 @@ def _by_word(before: list[str], after: list[str]) -> Iterator[TextChange]:
 
 
 def _joined(pieces: Iterator[TextChange]) -> Iterator[TextChange]:
-    """Neighbors of one kind as one, empty ones left out."""
+    """Join adjacent pieces of the same kind, and drop empty ones."""
     last: TextChange | None = None
     for piece in pieces:
         if not piece.text:

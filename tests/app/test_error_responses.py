@@ -1,4 +1,4 @@
-"""The server in trouble: clear answers with a fitting status, few lines in the log, and no restart afterwards."""
+"""Server errors: clear responses with the right status, few log lines, and recovery without a restart."""
 
 import logging
 import sqlite3
@@ -17,13 +17,13 @@ VOTE = {"item": 1, "key": "12345678", "answer": "correct"}
 
 @pytest.fixture
 def lines(caplog):
-    """What the app has logged, first lines only."""
+    """The first lines of the app's log records."""
     return lambda: [record.getMessage() for record in caplog.records if record.name == "regrade.app"]
 
 
 @pytest.fixture
 def rita(visitor, app, judge_queue):  # noqa: ARG001
-    """Someone whose requests need new connections, so that they meet what is wrong with the database."""
+    """A client whose requests need new connections, so that database errors show."""
     client = visitor("Rita")
     app.state.site.ledger.engine.dispose()
     return client
@@ -45,13 +45,13 @@ class TestDatabase:
         with read_only():
             refused = rita.write(f"/api/queues/{judge_queue.id}/votes", **VOTE)
             assert (refused.status_code, rita.get("/guide").status_code) == (507, 200)
-        assert refused.json()["error"].startswith("the server's disk is full or read-only: nothing was saved")
+        assert refused.json()["error"].startswith("the server's disk is full or read-only and nothing was saved")
         assert len(lines()) == 1 and lines()[0].startswith("database not writable: the ledger ")
 
-    def test_a_full_disk_is_507_and_later_votes_count(self, rita, app, workspace, lines, judge_queue):
+    def test_full_disk_is_507_and_later_votes_count(self, rita, app, workspace, lines, judge_queue):
         def vote(item):
-            ballot = {"item": item, "key": f"vote-{item:04}", "answer": "problematic"}
-            return rita.write(f"/api/queues/{judge_queue.id}/votes", **ballot, reason="x" * 1000).status_code
+            form = {"item": item, "key": f"vote-{item:04}", "answer": "problematic"}
+            return rita.write(f"/api/queues/{judge_queue.id}/votes", **form, reason="x" * 1000).status_code
 
         with full():
             codes = [vote(1)]
@@ -68,10 +68,10 @@ class TestDatabase:
         with raising(message, sqlite3.DatabaseError):
             answers = [rita.get("/"), rita.get("/api/classes/digits")]
         assert [answer.status_code for answer in answers] == [500, 500]
-        assert answers[1].json() == {"error": "the server's database is damaged: tell whoever runs this server"}
+        assert answers[1].json() == {"error": "the server's database is damaged: tell the person who runs this server"}
         assert len(lines()) == 1 and message in lines()[0]
 
-    def test_a_lock_by_another_process_is_503_for_writes_alone(self, workspace, visitor, judge_queue, monkeypatch):
+    def test_lock_by_another_process_is_503_for_writes_only(self, workspace, visitor, judge_queue, monkeypatch):
         monkeypatch.setattr(database, "_WAIT", 0.05)
         app = create_app(workspace, local=False)
         monkeypatch.setattr(app.state.site, "ledger", Ledger.open(workspace.store.root / "ledger.sqlite"))
@@ -97,23 +97,23 @@ class TestDatabase:
 
 
 class TestUnexpected:
-    def test_a_bug_is_500_without_details_and_one_traceback(self, rita, app, caplog, judge_queue, monkeypatch):
+    def test_unexpected_error_is_500_and_logged_with_one_traceback(self, rita, app, caplog, judge_queue, monkeypatch):
         def fail(*_):
             raise ZeroDivisionError("a secret detail")
 
         monkeypatch.setattr(app.state.site.ledger, "queue_for", fail)
         answers = [rita.get(f"/api/queues/{judge_queue.id}/next") for _ in range(20)]
         assert {answer.status_code for answer in answers} == {500}
-        assert answers[0].json() == {"error": "something went wrong on the server; the reason is in its log"}
+        assert answers[0].json() == {"error": "an unexpected error occurred on the server: see its log"}
         page = rita.get(f"/judge/{judge_queue.id}")
         assert page.status_code == 500
-        assert "something went wrong" in page.text and "secret" not in page.text
+        assert "an unexpected error" in page.text and "secret" not in page.text
         assert "default-src 'none'" in page.headers["content-security-policy"]
         records = [record for record in caplog.records if record.name == "regrade.app"]
         assert len(records) == 1
         assert records[0].exc_info is not None and "unexpected ZeroDivisionError at " in records[0].getMessage()
 
-    def test_another_bug_is_logged_beside_it(self, rita, app, lines, monkeypatch):
+    def test_second_kind_of_error_is_logged_separately(self, rita, app, lines, monkeypatch):
         def fail(*_):
             raise ZeroDivisionError
 
@@ -126,45 +126,45 @@ class TestUnexpected:
         assert [line.split(" at ")[0] for line in lines()] == ["unexpected ZeroDivisionError", "unexpected KeyError"]
 
 
-class TestTroubleLog:
+class TestErrorLog:
     @pytest.fixture
     def minutes(self):
-        """What is to be called after a minute, in order."""
+        """The scheduled functions, in order."""
         return []
 
     @pytest.fixture
     def log(self, minutes):
         return ErrorLog(lambda _, action: minutes.append(action))
 
-    def note(self, log, times):
+    def record(self, log, times):
         for number in range(times):
-            log.note("database not available", f"reason {number}")
+            log.record("database not available", f"reason {number}")
 
-    def test_note_logs_the_first_and_counts_the_rest_by_the_minute(self, log, minutes, lines):
-        self.note(log, 313)
+    def test_record_logs_the_first_event_and_counts_the_rest_per_minute(self, log, minutes, lines):
+        self.record(log, 313)
         assert lines() == ["database not available: reason 0"]
         minutes.pop()()
         assert lines()[1:] == ["database not available: 312 requests refused in the last minute"]
-        self.note(log, 1)
+        self.record(log, 1)
         minutes.pop()()
         assert lines()[2:] == ["database not available: 1 request refused in the last minute"]
 
-    def test_note_is_first_again_after_a_quiet_minute(self, log, minutes, lines):
-        self.note(log, 1)
+    def test_record_logs_at_once_again_after_a_quiet_minute(self, log, minutes, lines):
+        self.record(log, 1)
         minutes.pop()()
         assert minutes == [] and len(lines()) == 1
-        self.note(log, 1)
+        self.record(log, 1)
         assert len(lines()) == 2 and len(minutes) == 1
 
-    def test_note_keeps_events_apart(self, log, lines):
+    def test_record_counts_kinds_of_events_separately(self, log, lines):
         for event in ("first", "second", "first"):
-            log.note(event, "detail")
+            log.record(event, "detail")
         assert lines() == ["first: detail", "second: detail"]
 
-    def test_the_default_timer_holds_up_no_exit(self):
+    def test_default_timer_does_not_delay_the_exit(self):
         import threading
 
-        ErrorLog().note("event", "detail")
+        ErrorLog().record("event", "detail")
         timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
         assert timers and all(timer.daemon for timer in timers)
         for timer in timers:

@@ -1,33 +1,33 @@
-// A desk of work: one item after the other, the next one fetched ahead, every vote and undo kept until the server has it.
+// The work pages: one item after the other with prefetching; votes and undos are kept until the server has them.
 
 import { Clock } from "./clock.js";
 import { ItemImage } from "./image.js";
 import { Outbox } from "./outbox.js";
 import { askReason, askReasonIn } from "./reason.js";
-import { call, clearRefusals, explain, mayPass, newKey, notice, tellFailure } from "./sending.js";
+import { call, clearRefusals, explain, mayPass, newKey, notice, showFailure } from "./sending.js";
 
-const SETTLE = 200; // milliseconds in which a key pressed for the last image does not count for this one
-const LONGEST_PAUSE = 15; // seconds between two attempts, unless the server asks for more
+const SETTLE = 200; // milliseconds in which keys are ignored, since they may be meant for the previous image
+const MAX_PAUSE = 15; // seconds between two attempts, if the server does not ask for more
 const by = (id) => document.getElementById(id);
 const afterSeconds = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
 
-export class Desk {
-  // show(item) draws all of an item but its image; finished() is called when nothing is left. Where there is
-  // told(item, ballot, reply), it shows what the server says of an answer, and resolves to whether to go on.
-  constructor(queue, { show, finished = () => {}, counted, told }) {
-    Object.assign(this, { queue, show, finished, counted, told });
-    this.page = document.querySelector(".desk");
+export class WorkPage {
+  // show(item) draws everything of an item except its image; finished() is called when nothing is left. The optional
+  // showReply(item, vote, reply) shows the server's reply to a vote, and resolves to whether to continue.
+  constructor(queue, { show, finished = () => {}, counted, showReply }) {
+    Object.assign(this, { queue, show, finished, counted, showReply });
+    this.page = document.querySelector(".work-page");
     this.image = new ItemImage(queue, { appeared: () => this.allow(), skip: () => this.skip(), report: (comment) => this.report(comment) });
     this.outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: (entry) => this.dropped(entry) });
     this.clock = new Clock();
     this.current = null;
     this.ahead = null;
-    this.turn = 0; // grows whenever something else is shown or answered: work for an earlier turn ends when it sees that
-    this.history = []; // the votes of this page, newest last: what undo takes back first
-    this.reasons = new Map(); // why votes on items change that the others were revealed on
-    this.voted = new Set(); // items with a vote of this page, which an answer of the server may not know of yet
-    this.undone = new Set(); // the keys of the undos of this page
-    this.left = () => {}; // called when the item that is shown is answered or left: what was opened for it closes
+    this.turn = 0; // incremented whenever an item is shown or answered: work of an earlier turn stops
+    this.history = []; // the votes of this page, newest last, for undo
+    this.reasons = new Map(); // reasons for changing revealed votes, by item
+    this.voted = new Set(); // items voted on here, which the server may not know yet
+    this.undone = new Set(); // keys of the undos of this page
+    this.left = () => {}; // called when the shown item is answered or left, to close its dialogs
     this.settled = false;
     this.undoing = false;
     by("show-skipped").addEventListener("click", () => this.returnSkipped());
@@ -36,14 +36,14 @@ export class Desk {
   get ready() { return this.settled && !this.undoing; }
 
   mark(change) {
-    // Whether an answer counts: the image was seen for a moment, and no undo is about to bring back another one.
+    // Updates whether an answer counts: the image was visible for a moment, and no undo is in progress.
     Object.assign(this, change);
     if (this.ready) document.body.dataset.ready = this.current.id;
     else delete document.body.dataset.ready;
   }
 
   advance() {
-    // A new turn, in which nothing counts yet.
+    // Begins a new turn, in which no answer counts yet.
     this.mark({ settled: false });
     this.left();
     this.turn += 1;
@@ -68,18 +68,18 @@ export class Desk {
   }
 
   async next(turn, after = null) {
-    // The next item that was not voted on here; in trouble it is asked for again until it comes, or another turn has begun.
-    for (let pause = 0.5, trouble = false; turn === this.turn; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    // The next item that was not voted on here; retries after errors until another turn begins.
+    for (let pause = 0.5, failed = false; turn === this.turn; pause = Math.min(2 * pause, MAX_PAUSE)) {
       try {
         const { item, skipped } = await call(`/api/queues/${this.queue}/next${after ? `?after=${after}` : ""}`);
-        if (trouble) this.outbox.tellSaved();
-        trouble = false;
+        if (failed) this.outbox.showSaved();
+        failed = false;
         this.skipped = skipped;
         if (!item || !this.isVoted(item)) return item;
         await this.outbox.flush();
       } catch (error) {
         if (!mayPass(error)) return this.stop(error);
-        trouble = true;
+        failed = true;
         notice(`${explain(error)} ${this.outbox.entries.length ? "Your answers are kept in this browser and will be sent." : "Trying again."}`);
         pause = error.retryAfter ?? pause;
       }
@@ -89,7 +89,7 @@ export class Desk {
   }
 
   stop(error) {
-    // Nothing more comes, which does not mean that all is done: the notice stays and says why.
+    // Stops without marking the queue as done: the notice stays and says why.
     notice(explain(error));
     return new Promise(() => {});
   }
@@ -125,16 +125,16 @@ export class Desk {
     if (!this.ready || !this.current) return;
     clearRefusals();
     const [turn, item] = [this.advance(), this.current];
-    const ballot = { item: item.id, key: newKey(), seconds: Math.round(10 * this.clock.seconds) / 10, ...answer };
-    if (this.reasons.has(item.id)) ballot.why = this.reasons.get(item.id);
-    const cast = { item, key: ballot.key, revealed: false };
-    const reply = this.outbox.reply(ballot.key);
+    const vote = { item: item.id, key: newKey(), seconds: Math.round(10 * this.clock.seconds) / 10, ...answer };
+    if (this.reasons.has(item.id)) vote.why = this.reasons.get(item.id);
+    const cast = { item, key: vote.key, revealed: false };
+    const reply = this.outbox.reply(vote.key);
     reply.then((answered) => { cast.revealed = Boolean(answered?.revealed); });
     this.history.push(cast);
     this.voted.add(item.id);
-    const sent = this.outbox.add("votes", ballot);
+    const sent = this.outbox.add("votes", vote);
     this.counted(1);
-    if (this.told && !(await this.hear(turn, item, ballot, reply))) return;
+    if (this.showReply && !(await this.awaitReply(turn, item, vote, reply))) return;
     const ahead = await this.ahead;
     if (!ahead) await sent;
     if (turn !== this.turn) return;
@@ -143,11 +143,11 @@ export class Desk {
 
   isVoted({ id }) { return this.voted.has(id) || this.outbox.unsentVote(id) !== undefined; }
 
-  async hear(turn, item, ballot, reply) {
-    // Shows what the server says of an answer; whether the next item may come then.
+  async awaitReply(turn, item, vote, reply) {
+    // Shows the server's reply to a vote; resolves to whether the next item may follow.
     const answered = await reply;
     if (turn !== this.turn || answered === undefined) return false;
-    return answered === null || this.told(item, ballot, answered);
+    return answered === null || this.showReply(item, vote, answered);
   }
 
   async undo() {
@@ -172,17 +172,17 @@ export class Desk {
   }
 
   async older() {
-    // The newest vote that was not cast on this page since it was loaded: one that is still unsent, or the server's last.
+    // The newest vote from before this page was loaded: an unsent one, or the last one on the server.
     try {
       const unsent = this.outbox.unsentVote();
       if (unsent) return { item: await this.itemAgain(unsent.item), key: unsent.key };
       await this.outbox.flush();
-      if (this.outbox.entries.length) { notice("Undo works again when your answers are saved.", 5); return null; }
+      if (this.outbox.entries.length) { notice("Undo is available again once your answers are saved.", 5); return null; }
       const last = await call(`/api/queues/${this.queue}/last`);
       if (!last.item) notice("There is nothing to undo.", 3);
       return last.item ? last : null;
     } catch (error) {
-      tellFailure(error, { doing: "Nothing is undone." });
+      showFailure(error, { doing: "Nothing was undone." });
       return null;
     }
   }
@@ -190,7 +190,7 @@ export class Desk {
   async itemAgain(id) { return (await call(`/api/queues/${this.queue}/items/${id}`)).item; }
 
   dropped({ kind, body }) {
-    // An entry that will never be sent: its vote is none, its undo leaves the vote as it was. It may be of another tab.
+    // An entry that will never be sent, possibly of another tab: its vote does not count, or its undo has no effect.
     if (kind === "votes") this.voted.delete(body.item);
     if (this.history.some((cast) => cast.key === body.key)) {
       this.history = this.history.filter((cast) => cast.key !== body.key);
@@ -208,16 +208,16 @@ export class Desk {
   report(comment) { return this.leave("reports", { comment }); }
 
   async leave(how, more) {
-    // Without an answer to the item that is shown.
+    // Leaves the shown item without an answer.
     if (!this.current) return;
     const { turn } = this;
     try {
       await call(`/api/queues/${this.queue}/${how}`, { item: this.current.id, ...more });
     } catch (error) {
-      tellFailure(error);
+      showFailure(error);
       return;
     }
-    if (how === "reports") notice("Reported: an owner will look at it.", 3);
+    if (how === "reports") notice("Reported to the owners.", 3);
     if (turn === this.turn) await this.forward();
   }
 
@@ -225,7 +225,7 @@ export class Desk {
     try {
       await call(`/api/queues/${this.queue}/return-skipped`, {});
     } catch (error) {
-      tellFailure(error);
+      showFailure(error);
       return;
     }
     await this.forward();

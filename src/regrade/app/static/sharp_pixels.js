@@ -1,4 +1,4 @@
-// Tiny images are shown pixel by pixel, not blurred.
+// Shows tiny images with sharp pixels.
 
 const TINY = 96;
 

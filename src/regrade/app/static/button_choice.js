@@ -1,4 +1,4 @@
-// Buttons of which one is chosen at a time.
+// A group of buttons, of which one is selected at a time.
 
 export function choice(buttons, { chosen = () => {} } = {}) {
   const all = [...buttons];

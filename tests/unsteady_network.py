@@ -1,4 +1,4 @@
-"""The app behind an unsteady network: requests wait, are answered with an error, or come only halfway."""
+"""The app behind an unsteady network: requests are delayed, fail, or get half a response."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from regrade.ledger import Accounts, Mode, NewItem, Question, Queue
 from regrade.workspace import Workspace
 
 LATENCY = 0.4
-"""Seconds that are added to every vote, undo and next item where a test asks for latency."""
+"""Seconds added to every vote, undo and next item in tests with latency."""
 
 _WORK = re.compile(r"/api/queues/\d+/(votes|undo|next|last|items)|/api/panel/")
 _numbers = count(1)
@@ -24,7 +24,7 @@ _numbers = count(1)
 
 @dataclass
 class Failure:
-    """What requests get instead of an answer: a status with headers, or half of the true answer."""
+    """What matching requests get: a status with headers, or half of the real response."""
 
     path: str
     status: int = 500
@@ -33,7 +33,7 @@ class Failure:
 
 
 class UnsteadyNetwork:
-    """An ASGI app around another: ``latency`` and ``failures`` are what tests set."""
+    """An ASGI app around another; tests set ``latency`` and ``failures``."""
 
     def __init__(self, app) -> None:
         self.app = app
@@ -58,7 +58,7 @@ class UnsteadyNetwork:
             await send({"type": "http.response.body", "body": b"Internal Server Error"})
 
     async def _halved(self, scope, receive, send) -> None:
-        """Send the headers of an answer and half of its body: the server then closes the connection."""
+        """Send the headers and half of the body: the server then closes the connection."""
 
         async def half(message) -> None:
             if message["type"] == "http.response.body":
@@ -71,29 +71,29 @@ class UnsteadyNetwork:
 
 @dataclass
 class Unsteady:
-    """A workspace, a server of it behind an unsteady network, and the windows in which people work there."""
+    """A workspace, its server behind an unsteady network, and the browser windows of people."""
 
     workspace: Workspace
     address: str
     network: UnsteadyNetwork
     browser: object
     contexts: list[BrowserContext] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    script_errors: list[str] = field(default_factory=list)
 
     def context(self, name: str, **options) -> BrowserContext:
-        """A window in which someone is signed in."""
+        """A browser window in which a person is signed in."""
         context = new_window(
             self.browser, **{"viewport": {"width": 1280, "height": 800}, **options}, base_url=self.address
         )
         sessions = Sessions(Accounts(self.workspace.ledger.engine))
         cookie = sessions.cookie_for(self.workspace.ledger.person(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": self.address, "httpOnly": True}])
-        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        context.on("weberror", lambda error: self.script_errors.append(str(error.error)))
         self.contexts.append(context)
         return context
 
     def queue(self, question: Question, *, items: int = 3, overlap: int = 3, mode: Mode = Mode.EXAMINATION) -> Queue:
-        """A queue of its own for a test."""
+        """A new queue."""
         ledger, target = self.workspace.ledger, self.workspace.store.test_set("digits")
         labels = "" if question is Question.LABEL else "multi"
         queue = ledger.open_queue(
@@ -101,24 +101,24 @@ class Unsteady:
         )
         classes = ["" if question is Question.LABEL else str((int(target.labels[n]) + 1) % 10) for n in range(items)]
         ledger.add_items(queue, [NewItem(target.ids[n], class_id) for n, class_id in enumerate(classes)])
-        if question is Question.LABEL:  # who has to label an image may not see it on the panel
+        if question is Question.LABEL:  # people who have to label an image may not see it on the panel
             ledger.assign(queue, [ledger.person("Leo")])
         return queue
 
     def votes(self, queue: Queue, name: str) -> list[dict]:
-        """Someone's rows of votes in a queue, oldest first."""
+        """A person's votes in a queue as ledger rows, oldest first."""
         rows = self.workspace.ledger.rows()
         return [row for row in rows if (row["kind"], row.get("queue"), row.get("person")) == ("vote", queue.name, name)]
 
     def standing(self, queue: Queue, name: str) -> list[str]:
-        """Someone's answers in a queue that stand, by image."""
+        """A person's current answers in a queue, by image."""
         last = {row["example"]: row["answer"] for row in self.votes(queue, name)}
         return [last[image] for image in sorted(last) if last[image] is not None]
 
 
 @dataclass(frozen=True)
 class Station:
-    """A page of work: where it is, who works there, and how two different answers are given."""
+    """A work page: its question, the person, and the keys of two different answers."""
 
     name: str
     question: Question
@@ -128,13 +128,13 @@ class Station:
     mode: Mode = Mode.EXAMINATION
 
     def open(self, unsteady: Unsteady, queue: Queue, *, context: BrowserContext | None = None) -> Page:
-        """The page of a queue, with its first image in sight."""
+        """Open the page of a queue."""
         page = (context or unsteady.context(self.person)).new_page()
         page.goto(f"/{self.question.value}/{queue.id}")
         return page
 
     def answer(self, page: Page, which: int) -> None:
-        """Give one of the two answers to the image in sight, by keyboard."""
+        """Give one of the two answers to the shown image, by keyboard."""
         for key in self.keys[which]:
             page.keyboard.press(key)
             if key == "Enter" and page.locator("#chosen").is_hidden():
@@ -152,10 +152,10 @@ STATIONS = (JUDGE, MISTAKE, EXAMINATION, TRAINING)
 
 @contextmanager
 def losing(page: Page, what: str, *, answered: bool) -> Iterator[None]:
-    """Lose a request to an address: before the server has it, or its answer after the server has done it.
+    """Lose a request before the server gets it, or its response if ``answered``.
 
-    The page tries the same request again by itself: that is lost too until its notice was seen, so that no pause
-    decides what is seen. No second request is lost.
+    Retries of the same request are lost too until the page shows its notice, so that timing does not matter. No other
+    request is lost.
     """
     lost: list[tuple[str, str | None]] = []
 
@@ -175,7 +175,7 @@ def losing(page: Page, what: str, *, answered: bool) -> Iterator[None]:
 
 @contextmanager
 def holding(page: Page, what: str) -> Iterator[None]:
-    """Hold one request to an address back for as long as the block lasts, and until the page has sent it."""
+    """Delay one request until the block ends and the page has sent it."""
     held: list[Route] = []
     over = False
 
@@ -194,5 +194,5 @@ def holding(page: Page, what: str) -> Iterator[None]:
 
 
 def hurry(page: Page) -> None:
-    """Let a page try again at once, as it does when a connection is back, and not after its pause."""
+    """Let a page retry at once, as when the connection is back, instead of after its pause."""
     page.evaluate("() => window.dispatchEvent(new Event('online'))")

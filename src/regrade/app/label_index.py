@@ -1,4 +1,4 @@
-"""The labels of a test set, looked up image by image."""
+"""A label set indexed by image."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from regrade.core.arrays import IntArray
 
 
 @dataclass(frozen=True)
-class KnownLabels:
-    """The classes of one image that people have judged, by index, and why it is not scored, if it is not."""
+class ImageLabels:
+    """The judged classes of one image, by index, and the reason if the image is problematic and not scored."""
 
     correct: tuple[int, ...]
     unclear: tuple[int, ...]
@@ -21,8 +21,8 @@ class KnownLabels:
     problematic: str
 
 
-class LabelLookup:
-    """A label set that finds what is known of one image at once."""
+class LabelIndex:
+    """A label set with fast lookup of the labels of one image."""
 
     def __init__(self, labels: LabelSet) -> None:
         self.labels = labels
@@ -35,8 +35,8 @@ class LabelLookup:
     def _examples(self) -> IntArray:
         return self.labels.examples[self._order]
 
-    def of(self, position: int) -> KnownLabels:
-        """What is known of a image."""
+    def of(self, position: int) -> ImageLabels:
+        """The labels of the image at a position."""
         begin, end = np.searchsorted(self._examples, [position, position + 1])
         rows = self._order[begin:end]
         states, classes = self.labels.states[rows], self.labels.classes[rows]
@@ -44,7 +44,7 @@ class LabelLookup:
         def judged(state: LabelState) -> tuple[int, ...]:
             return tuple(classes[states == state].tolist())
 
-        return KnownLabels(
+        return ImageLabels(
             judged(LabelState.CORRECT),
             judged(LabelState.UNCLEAR),
             judged(LabelState.WRONG),

@@ -1,4 +1,4 @@
-"""The app of a workspace: routes, headers, errors, and who may reach it."""
+"""The FastAPI application of a workspace: routes, middleware and error handlers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from regrade.app.error_pages import add_error_pages
-from regrade.app.headers import SafeHeaders
-from regrade.app.limits import LimitedBody
+from regrade.app.middleware import BodySizeLimit, SecurityHeaders
 from regrade.app.pages import HERE
 from regrade.app.routes import ROUTERS
 from regrade.app.site import Site
@@ -18,7 +17,7 @@ _LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "testserver"]
 
 
 def create_app(workspace: Workspace, *, local: bool) -> FastAPI:
-    """The app of a workspace; a ``local`` one answers this machine only and lets its owner in by a one-time link."""
+    """Create the app of a workspace; a ``local`` app serves this machine only, and its owner signs in by a link."""
     site = Site(workspace, local=local)
     app = FastAPI(title="regrade", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     app.state.site = site
@@ -27,7 +26,7 @@ def create_app(workspace: Workspace, *, local: bool) -> FastAPI:
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     if local:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL_NAMES)
-    app.add_middleware(LimitedBody)
+    app.add_middleware(BodySizeLimit)
     add_error_pages(app)
-    app.add_middleware(SafeHeaders)
+    app.add_middleware(SecurityHeaders)
     return app

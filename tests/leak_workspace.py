@@ -1,4 +1,4 @@
-"""A workspace whose names occur in no page by accident: every image has its own class and its own id."""
+"""A workspace for leak tests: every image has a unique class and id, which appear in no page by accident."""
 
 from pathlib import Path
 
@@ -14,21 +14,21 @@ CLASSES = tuple(f"quokka{number}q" for number in range(5))
 MODELS = ("modelalpha", "modelbeta")
 PERSON = "workerada"
 PEOPLE = {"Olga": Role.OWNER, "Rita": Role.REVIEWER, "Rob": Role.REVIEWER, "Leo": Role.LABELER}
-NAMES = {"main": "secret{}.png", "hard": "secret{}.png", "copy": "twin{}.bmp"}
-"""The test sets that hold the same images, and what an image is called in each."""
+NAMES = {"main": "secret{}.png", "hard": "secret{}.png", "copy": "duplicate{}.bmp"}
+"""The test sets with the same images, and the file name of an image in each."""
 
 EVERYWHERE = (0, 1, 2)
-"""The images that all of these sets hold; ``main`` holds two more."""
+"""The images that all of these sets contain; ``main`` has two more."""
 
 
 def write_image(path: Path, seed: int) -> None:
-    """An image that no other seed gives."""
+    """Write an image that is unique to the seed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pixels = np.random.default_rng(seed).integers(256, size=(70, 80, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(path)
 
 
-def made_workspace(root: Path) -> Workspace:
+def create_workspace(root: Path) -> Workspace:
     """One image per class in ``main``, three of them in a hard subset and in a renamed copy, ten for reference."""
     workspace = regrade.init(root / "W")
     for number, label in enumerate(CLASSES):
@@ -59,19 +59,19 @@ def _add_predictions(workspace: Workspace, root: Path, name: str) -> None:
 
 
 def add_person_rows(workspace: Workspace, folder: Path) -> None:
-    """A person who takes every image of ``main`` for the class two after its own."""
+    """A person who answers every image of ``main`` with the class two after its own."""
     rows = [f"{PERSON},secret{number}.png,{class_after(number, 2)}" for number in range(len(CLASSES))]
     (folder / "people.csv").write_text("\n".join(["person,image,class", *rows]) + "\n")
     workspace.import_people(folder / "people.csv", test_set="main")
 
 
 def class_after(number: int, shift: int) -> str:
-    """The class that is so many after that of an image."""
+    """The class ``shift`` places after that of an image."""
     return CLASSES[(number + shift) % len(CLASSES)]
 
 
 def ask_about(workspace: Workspace, queue: Queue, *numbers: int, shift: int | None = None) -> None:
-    """Ask about images of ``main``; with a shift, whether they are of the class so many after their own."""
+    """Add images of ``main`` to a queue; with a shift, as predictions of the class ``shift`` places after their own."""
     classes = ["" if shift is None else class_after(number, shift) for number in numbers]
     workspace.ledger.add_items(
         queue, [NewItem(f"secret{number}.png", label) for number, label in zip(numbers, classes, strict=True)]
@@ -79,12 +79,12 @@ def ask_about(workspace: Workspace, queue: Queue, *numbers: int, shift: int | No
 
 
 def names_of(number: int) -> list[str]:
-    """What an image is called, in every set that holds it."""
+    """The file names of an image in all test sets that contain it."""
     sets = NAMES if number in EVERYWHERE else ("main",)
     return list(dict.fromkeys(NAMES[test_set].format(number) for test_set in sets))
 
 
 def explore_address(app, workspace: Workspace, test_set: str, number: int) -> str:
-    """Where Explore has an image."""
+    """The URL of an image in Explore."""
     position = workspace.store.test_set(test_set).position(NAMES[test_set].format(number))
     return app.state.site.images.address(test_set, position)

@@ -1,10 +1,10 @@
-"""How pages look: legible in light and dark, nothing wider than a phone, and everything reached by the keyboard."""
+"""Appearance of pages: contrast in light and dark mode, phone width, and keyboard access."""
 
 import pytest
-from desk import faint_texts, ready, saved
-from paneling import said
+from panel_votes import cast_votes
 from playwright.sync_api import expect
-from unsteady import JUDGE, Failure
+from unsteady_network import JUDGE, Failure
+from work_page import faint_texts, ready, saved
 
 from regrade.ledger import Question, UnreadableReports
 
@@ -12,18 +12,18 @@ PAGES = (
     "/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/explore/images?set=digits",
     "/explore/image?set=digits&image=0", "/no-such-page",
 )  # fmt: skip
-"""Pages that no test of their own looks at in this way."""
+"""Pages whose appearance is not tested elsewhere."""
 
 NAMELESS = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a[href]")]
-  .filter(one => one.checkVisibility() && !(one.labels?.length || one.getAttribute("aria-label")
-    || one.textContent.trim() || one.querySelector("img[alt]:not([alt=''])") || one.title))
-  .map(one => one.outerHTML.slice(0, 100))"""
-"""What can be used and has no name."""
+  .filter(control => control.checkVisibility() && !(control.labels?.length || control.getAttribute("aria-label")
+    || control.textContent.trim() || control.querySelector("img[alt]:not([alt=''])") || control.title))
+  .map(control => control.outerHTML.slice(0, 100))"""
+"""Controls without an accessible name."""
 
 
 @pytest.fixture
 def every_page(workspace, judge_queue, server, page_of):  # noqa: ARG001
-    """Opens every page in one window, one after the other."""
+    """Opens the pages one after the other in one window."""
     workspace.queue_labels("digits", size=5, mode="training")
 
     def opened(**how):
@@ -36,19 +36,19 @@ def every_page(workspace, judge_queue, server, page_of):  # noqa: ARG001
     return opened
 
 
-def test_text_has_the_contrast_that_wcag_aa_asks_for(every_page):
+def test_text_has_wcag_aa_contrast(every_page):
     for path, page in every_page():
         assert faint_texts(page) == [], path
 
 
-def test_nothing_is_wider_than_a_phone_and_everything_has_a_name(every_page):
+def test_pages_fit_a_phone_and_controls_have_names(every_page):
     for path, page in every_page(width=360, height=740):
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 360, path
         assert page.evaluate(NAMELESS) == [], path
 
 
 @pytest.mark.usefixtures("judge_queue")
-def test_the_keyboard_reaches_everything_in_order(server, page_of):
+def test_keyboard_reaches_all_controls_in_order(server, page_of):
     page = page_of(server, "Olga")
     page.goto("/judge/1")
     ready(page)
@@ -62,14 +62,14 @@ def test_the_keyboard_reaches_everything_in_order(server, page_of):
 
 
 def check_looks(page, state):
-    """Assert that everything can be read, fits on the page, and has a name."""
+    """Assert that all texts have contrast, the page fits its window, and all controls have names."""
     assert faint_texts(page) == [], state
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), state
     assert page.evaluate(NAMELESS) == [], state
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_pages_in_trouble_can_be_read(unsteady, width):
+def test_error_pages_are_legible(unsteady, width):
     queue = unsteady.queue(Question.JUDGE, items=2, overlap=2)
     look = {"viewport": {"width": width, "height": 740}}
     unsteady.network.failures = [Failure("^/images/", 404)]
@@ -85,7 +85,7 @@ def test_pages_in_trouble_can_be_read(unsteady, width):
     unsteady.network.steady()
     page.get_by_role("button", name="Skip", exact=True).click()
     item = int(ready(page))
-    said(unsteady.workspace, item, Rob="wrong")
+    cast_votes(unsteady.workspace, item, Rob="wrong")
     JUDGE.answer(page, 0)
     saved(page)
     expect(page.get_by_role("heading", name="Only skipped images are left")).to_be_visible()
