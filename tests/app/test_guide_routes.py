@@ -51,7 +51,7 @@ def test_write_without_its_token_is_refused(guide, visitor):
         ({"examples": "reference/none.png"}, "unknown image of reference"),
         ({"examples": "nowhere"}, "expected an example as TESTSET/IMAGE-ID"),
         ({"alike": "11"}, "unknown class id"),
-        ({"text": "a\0b"}, "the guide keeps text"),
+        ({"text": "a\0b"}, "the entry contains an invalid character"),
         ({"traits": "\n".join(map(str, range(101)))}, "at most 100 lines"),
     ],
 )

@@ -64,7 +64,7 @@ def test_undo_of_a_vote_that_changed_elsewhere_is_refused(workspace, pair_queue,
     rita.write(f"{address}/votes", item=item, key=f"{KEY}1", answer="correct")
     rita.write(f"{address}/votes", item=item, key=f"{KEY}2", answer="wrong", why="looked again")
     refused = rita.write(f"{address}/undo", item=item, key=f"{KEY}undo", vote=f"{KEY}1")
-    assert (refused.status_code, "changed since" in refused.json()["error"]) == (409, True)
+    assert (refused.status_code, "changed elsewhere" in refused.json()["error"]) == (409, True)
 
 
 def test_last_vote_is_none_without_votes(pair_queue, visitor):
