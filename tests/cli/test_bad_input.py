@@ -97,8 +97,8 @@ class TestPredictions:
             ),
             pytest.param("image,label\n" + "p0,cat\n" * 1, ("no column with predictions",), id="no model"),
             pytest.param("photo,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
-            pytest.param("image,m,m\np0,cat,dog\n", ("'m' twice",), id="column twice"),
-            pytest.param("image,image,m\np0,p0,cat\n", ("'image' twice",), id="id column twice"),
+            pytest.param("image,m,m\np0,cat,dog\n", ("'m' occurs twice",), id="column twice"),
+            pytest.param("image,image,m\np0,p0,cat\n", ("'image' occurs twice",), id="id column twice"),
             pytest.param(wide().replace("image,", "image,label,").replace(",cat", ",cat,cat"), (), id="shifted rows"),
             pytest.param(wide(*["9" * 20] * 6), ("row 0: class 1", "outside cifar-10 (0 to 9)"), id="endless class"),
             pytest.param(wide("3", "0.5", *"1234"), ("row 1: 0.5 is not a class id or class index",), id="a fraction"),
@@ -137,7 +137,7 @@ class TestPredictions:
 
     def test_one_model_in_too_many_columns(self, refused_file):
         content = "image,a,b\n" + "".join(f"{i},cat,dog\n" for i in IDS)
-        refused_file("one.csv", content, "which of a, b", options=("--model", "m"))
+        refused_file("one.csv", content, "could be in a, b", options=("--model", "m"))
 
     @pytest.mark.parametrize(
         ("content", "words"),
@@ -161,9 +161,9 @@ class TestPredictions:
                 answered(2**70), ("'second': row 0 contains an integer that is too large",), id="endless number"
             ),
             pytest.param(
-                answered("cat") + b'\n{"image": "p6", "second": ["cat"]}', ("row 6 holds lists",), id="a list"
+                answered("cat") + b'\n{"image": "p6", "second": ["cat"]}', ("row 6 contains lists",), id="a list"
             ),
-            pytest.param(answered(["cat", 3]), ("lists or objects of its rows",), id="mixed lists"),
+            pytest.param(answered(["cat", 3]), ("lists or objects of the rows",), id="mixed lists"),
             pytest.param(answered("\ud800"), ("line 1", "invalid character"), id="half a character"),
             pytest.param(b"[" * 100_000, ("line 1", "nested too deeply"), id="endless nesting"),
             pytest.param(lines({"image": ["p0"], "m": 3}), ("'image'", "not text"), id="lists as ids"),
@@ -192,7 +192,7 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("scores", "words"),
         [
-            pytest.param([0.1, 0.2], ("row 0", "best first"), id="rising"),
+            pytest.param([0.1, 0.2], ("row 0", "scores increase"), id="rising"),
             pytest.param([0.2], ("2 classes but 1 scores",), id="too few"),
             pytest.param([float("nan"), 0.1], ("line 1", "NaN"), id="nan"),
             pytest.param([1e308, 0.1], ("larger than single precision",), id="huge"),
@@ -215,7 +215,7 @@ class TestPredictions:
             pytest.param(GOOD_TABLE[:0] + table(image=pa.array([], pa.string())), ("no rows",), id="no rows"),
             pytest.param(
                 table(image=[b"\xff"] * 6, m=[1] * 6),
-                ("column 'image' holds binary", "not UTF-8"),
+                ("column 'image' contains binary", "not UTF-8"),
                 id="ids that are no text",
             ),
             pytest.param(table(image=IDS, m=pa.array([1] * 6, pa.date32())), ("date32",), id="dates"),
@@ -228,7 +228,7 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            pytest.param(array(SCORES)[:200], ("(6, 10)", "480 bytes", "holds 72"), id="truncated"),
+            pytest.param(array(SCORES)[:200], ("(6, 10)", "480 bytes", "contains 72"), id="truncated"),
             pytest.param(array(SCORES) * 2, ("several arrays in one",), id="two arrays"),
             pytest.param(array(SCORES)[:7], ("cannot be read as npy",), id="truncated heading"),
             pytest.param(b"garbage " * 20, ("cannot be read as npy",), id="garbage"),
@@ -242,9 +242,9 @@ class TestPredictions:
             pytest.param(array(SCORES[:, 0]), ("(6,)", "float64"), id="one-dimensional scores"),
             pytest.param(array(SCORES[:, :, None]), ("(6, 10, 1)",), id="three-dimensional"),
             pytest.param(array(np.array(3.0)), ("shape ()",), id="no dimension"),
-            pytest.param(array(SCORES[:0]), ("holds nothing",), id="no rows"),
-            pytest.param(array(np.zeros((6, 0), int)), ("holds nothing",), id="no columns"),
-            pytest.param(array(np.zeros(0, int)), ("holds nothing",), id="no numbers"),
+            pytest.param(array(SCORES[:0]), ("it is empty",), id="no rows"),
+            pytest.param(array(np.zeros((6, 0), int)), ("it is empty",), id="no columns"),
+            pytest.param(array(np.zeros(0, int)), ("it is empty",), id="no numbers"),
             pytest.param(array(np.where(SCORES > 1, np.nan, SCORES)), ("finite",), id="nan"),
             pytest.param(array(np.where(SCORES > 1, -np.inf, SCORES)), ("finite",), id="inf"),
             pytest.param(array(SCORES > 0), ("bool",), id="truth values"),
@@ -349,7 +349,7 @@ class TestLabels:
             pytest.param({"correct": [True]}, ("'p0'", "True"), id="truth value"),
             pytest.param({"correct": [None]}, ("'p0'", "None"), id="nothing"),
             pytest.param({"correct": "cat"}, ("'p0'", "lists"), id="no list"),
-            pytest.param(["cat"], ("'p0'", "lists called correct, unclear, wrong"), id="no object"),
+            pytest.param(["cat"], ("'p0'", "lists named correct, unclear, wrong"), id="no object"),
         ],
     )
     def test_multilabel_annotations(self, refused_labels, lists, words):
@@ -360,7 +360,7 @@ class TestLabels:
         refused_labels({"p0": ["cat"]}, "a JSON object with initial_annots")
         refused_labels({"initial_annots": {"other.jpg": {"correct": ["cat"]}}}, "no image of test set pets", "'p0'")
         shifted = {i: {"correct": [c]} for i, c in zip(IDS, (*LABELS[1:], "cat"), strict=True)}
-        refused_labels({"initial_annots": shifted}, "only 0 of 6", "another set or order")
+        refused_labels({"initial_annots": shifted}, "only 0 of 6", "another test set or another order")
 
     def test_real_labels_of_another_set(self, refused_labels):
         refused_labels([[3]] * 50_000, "ILSVRC2012_val_", "'p0'", form="real")

@@ -201,7 +201,7 @@ class TestImportAgain:
             (tmp_path / "shifted.json").write_text(json.dumps(shifted))
             command = ("import", "labels", tmp_path / "shifted.json", "--format", "real", "--test-set", "imagenet-val")
             ran = run(*command, "--name", "shifted", "-w", pack)
-            assert ran.code == 1 and "another set or order" in ran.err
+            assert ran.code == 1 and "another test set or another order" in ran.err
         assert snapshot(pack) == before
 
 

@@ -117,7 +117,7 @@ class TestReplacing:
     def test_folder_without_a_report_is_never_replaced(self, tmp_path):
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / "thesis.tex").write_text("years of work")
-        with pytest.raises(AlreadyStored, match=r"is something else \(no index.html and results.json\): it stays"):
+        with pytest.raises(AlreadyStored, match=r"is not replaced: it has no index.html and results.json"):
             write_report(QUIET, tmp_path / "mine", force=True)
         assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
 

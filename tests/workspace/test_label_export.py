@@ -72,7 +72,7 @@ def test_export_labels_of_complete_lists(workspace, tmp_path, suffix):
     run_well("import", "labels", file, "--name", "again", *full)
     assert labels_of(workspace, "again").digest == labels_of(workspace, "full").digest
     v3 = ("labels", "export", "full", tmp_path / "v3.json", "-t", "pets", "--format", "multilabel-v3", "-w", root)
-    assert_one_line(run(*v3), "multilabel-v3 cannot say", "plain")
+    assert_one_line(run(*v3), "multilabel-v3 cannot express", "plain")
 
 
 def test_export_labels_writes_authors_and_times(decided, tmp_path):
