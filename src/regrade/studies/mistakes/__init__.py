@@ -6,9 +6,13 @@ from regrade.studies.mistakes.changes import Change, change_between
 from regrade.studies.mistakes.distances import DistanceCount
 from regrade.studies.mistakes.flow import Flow, MultilabelAccuracies
 from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
-from regrade.studies.mistakes.mistake_labels import MistakeList, reviewed_mistakes
+from regrade.studies.mistakes.mistake_labels import (
+    MistakeList,
+    RemainingMistakes,
+    remaining_mistakes,
+    reviewed_mistakes,
+)
 from regrade.studies.mistakes.pairs import ConfusedPair, PairTail
-from regrade.studies.mistakes.remaining import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.study import MistakeReviews, TriageSources, mistakes
 from regrade.studies.mistakes.triage import TriageKind, TriageRow

@@ -133,3 +133,22 @@ def reviewed_mistakes(review: MistakeReview) -> MistakeList:
     order = np.argsort(review.examples, kind="stable")
     classes = review.classes[order].astype(np.int64)
     return MistakeList(review.model, review.examples[order], classes, by_people=True)
+
+
+@dataclass(frozen=True, eq=False)
+class RemainingMistakes:
+    """Images, ascending, whose prediction is judged neither correct nor unclear, and that prediction (-1 if missing).
+
+    ``novel`` counts the predictions that nobody has judged.
+    """
+
+    examples: IntArray
+    classes: IntArray
+    novel: int
+
+
+def remaining_mistakes(predictions: Predictions, test_set: TestSet, labels: ReviewedLabels) -> RemainingMistakes:
+    """Return the mistakes by the rule of Vasudevan et al. 2022, without problematic images."""
+    judged = MistakeLabels(test_set, labels, labels).judged(predictions, labels, MultilabelRule.CLASSES)
+    images = np.flatnonzero(judged.scored & ~judged.right & ~judged.novel)
+    return RemainingMistakes(images, predictions.top1[images].astype(np.int64), int(judged.novel.sum()))
