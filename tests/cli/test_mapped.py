@@ -178,7 +178,7 @@ class TestObjectNet:
     def test_incomplete_release_is_reported(self, empty, release):
         refused(empty, "testsets", "add", "objectnet", release / "images", words=("mappings", "is missing"))
         (release / "mappings" / "objectnet_to_imagenet_1k.json").unlink()
-        words = ("objectnet_to_imagenet_1k.json is missing", "give the folder that holds both")
+        words = ("objectnet_to_imagenet_1k.json is missing", "give the folder")
         refused(empty, "testsets", "add", "objectnet", release, words=words)
 
     @pytest.mark.parametrize("name", ["nowhere", "objectnet-1.0.zip"])
