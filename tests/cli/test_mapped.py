@@ -184,7 +184,7 @@ class TestObjectNet:
     @pytest.mark.parametrize("name", ["nowhere", "objectnet-1.0.zip"])
     def test_file_instead_of_a_folder_is_reported(self, empty, tmp_path, name):
         (tmp_path / "objectnet-1.0.zip").write_bytes(b"PK")
-        refused(empty, "testsets", "add", "objectnet", tmp_path / name, words=(name, "is no folder", "unpacks"))
+        refused(empty, "testsets", "add", "objectnet", tmp_path / name, words=(name, "is not a folder", "unpacks"))
 
     def test_folder_without_a_label_is_reported(self, empty, release):
         (release / "images" / "banana").rename(release / "images" / "bananas")
@@ -326,7 +326,7 @@ class TestOwnMap:
 
     def test_missing_or_unneeded_map_is_rejected(self, empty, files, tmp_path):
         add = ("testsets", "add", "homes", files["homes.csv"], "--classes", files["things.csv"])
-        refused(empty, *add, "--map", tmp_path / "no.json", words=("no.json: there is no such file",))
+        refused(empty, *add, "--map", tmp_path / "no.json", words=("no.json: no such file",))
         refused(
             empty, *add, "--map", files["map.json"], "--map-source", files["things.csv"], words=("leave out --map",)
         )
