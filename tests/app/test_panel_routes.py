@@ -327,7 +327,7 @@ class TestMistakes:
         votes(item, Rita=("fine-grained", "major"), Rob=("non-prototypical", "minor"))
         rita = visitor("Rita")
         panel = state(rita, mistake_queue, item)
-        message = "as many say fine-grained and non-prototypical: someone has to change their vote"
+        message = "fine-grained and non-prototypical have equally many votes: a reviewer has to change their vote"
         assert panel["verdict"]["tie"] == message
         answer = rita.write(f"/api/panel/{mistake_queue.id}/{item}/lock", seen=panel["newest"])
         assert (answer.status_code, answer.json()["error"]) == (400, message)

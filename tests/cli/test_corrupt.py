@@ -239,7 +239,7 @@ class TestCorruptErrors:
 
     def test_rejects_a_corrupted_set(self, zoo):
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "--severity", 1, "-w", zoo)
-        refused(zoo, "corrupt", "zoo-c", "--name", "x", words=("has a group column 'corruption' already",))
+        refused(zoo, "corrupt", "zoo-c", "--name", "x", words=("already has a group column 'corruption'",))
 
     def test_python_call_rejects_a_string_of_corruptions(self, zoo):
         with pytest.raises(InputError, match="must be a list of names"):

@@ -190,7 +190,7 @@ class TestErrors:
             (("-t", "homes", "--by", "region", "--original", "homes"), ("named twice",)),
             (("-t", "homes", "--by", "region", "--clusters", "region"), ("both the group column",)),
             (("-t", "homes", "--by", "region", "--model", "m"), ("unknown model on homes 'm'",)),
-            (("-t", "homes", "--by", "region", "--top", "6"), ("only the best 5 were stored",)),
+            (("-t", "homes", "--by", "region", "--top", "6"), ("only the top 5 are stored",)),
             (("-t", "homes", "--by", "region", "--parts", "3"), ("is not numeric",)),
             (("-t", "homes", "--by", "region", "--growth", "model-07", "model-7"), ("did you mean",)),
         ],

@@ -129,15 +129,15 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 
 def fill_up(patch: pytest.MonkeyPatch, steps: int) -> None:
     """Let the first calls succeed that create, write or move something, and fail the next one."""
-    left = [steps]
+    remaining = [steps]
     reading = Path.open
 
     def counted(real):
         def call(*arguments, **options):
             if real is reading and "wb" not in arguments:
                 return real(*arguments, **options)
-            left[0] -= 1
-            if left[0] == -1:
+            remaining[0] -= 1
+            if remaining[0] == -1:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return real(*arguments, **options)
 

@@ -178,13 +178,13 @@ class TestObjectNet:
     def test_incomplete_release_is_reported(self, empty, release):
         refused(empty, "testsets", "add", "objectnet", release / "images", words=("mappings", "is missing"))
         (release / "mappings" / "objectnet_to_imagenet_1k.json").unlink()
-        words = ("objectnet_to_imagenet_1k.json is missing", "give the folder that holds both")
+        words = ("objectnet_to_imagenet_1k.json is missing", "give the folder")
         refused(empty, "testsets", "add", "objectnet", release, words=words)
 
     @pytest.mark.parametrize("name", ["nowhere", "objectnet-1.0.zip"])
     def test_file_instead_of_a_folder_is_reported(self, empty, tmp_path, name):
         (tmp_path / "objectnet-1.0.zip").write_bytes(b"PK")
-        refused(empty, "testsets", "add", "objectnet", tmp_path / name, words=(name, "is no folder", "unpacks"))
+        refused(empty, "testsets", "add", "objectnet", tmp_path / name, words=(name, "is not a folder", "unpacks"))
 
     def test_folder_without_a_label_is_reported(self, empty, release):
         (release / "images" / "banana").rename(release / "images" / "bananas")
@@ -326,7 +326,7 @@ class TestOwnMap:
 
     def test_missing_or_unneeded_map_is_rejected(self, empty, files, tmp_path):
         add = ("testsets", "add", "homes", files["homes.csv"], "--classes", files["things.csv"])
-        refused(empty, *add, "--map", tmp_path / "no.json", words=("no.json: there is no such file",))
+        refused(empty, *add, "--map", tmp_path / "no.json", words=("no.json: no such file",))
         refused(
             empty, *add, "--map", files["map.json"], "--map-source", files["things.csv"], words=("leave out --map",)
         )

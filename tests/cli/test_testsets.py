@@ -117,7 +117,7 @@ class TestAdd:
 
     def test_table_with_only_missing_images_is_rejected(self, empty, tmp_path):
         (tmp_path / "list.csv").write_text("path,label\ncat/p0.png,cat\ndog/p1.png,dog\n")
-        words = ("none of the 2 images", "'cat/p0.png'", "call the column image instead of path")
+        words = ("none of the 2 images", "'cat/p0.png'", "name the column image instead of path")
         refused(empty, "add", "zoo", tmp_path / "list.csv", *CLASSES, words=words)
         (tmp_path / "list.csv").write_text("image,label\ncat/p0.png,cat\ndog/p1.png,dog\n")
         done = run_well("testsets", "add", "zoo", tmp_path / "list.csv", *CLASSES, "-w", empty)
@@ -148,11 +148,11 @@ class TestAdd:
         ("places", "options", "words"),
         [
             ((), CLASSES, ("contains no images",)),
-            (("cta/a.png",), CLASSES, ("folder 'cta'", "no class id or index or name of cifar-10", "--layout flat")),
+            (("cta/a.png",), CLASSES, ("folder 'cta'", "not a class id or index or name of cifar-10", "--layout flat")),
             (("a.png",), CLASSES, ("--layout flat",)),
             (("cat/a.png",), (), ("give its classes with --classes",)),
             (("cat/a.png",), ("--classes", "cifar-11"), ("cifar-11", "cifar-10")),
-            (("cat/a.png",), (*CLASSES, "--layout", "index"), ("folder 'cat'", "no class index")),
+            (("cat/a.png",), (*CLASSES, "--layout", "index"), ("folder 'cat'", "not a class index")),
             (("cat/a.png",), (*CLASSES, "--group", "region"), ("folders by region/class", "'region'")),
         ],
     )
@@ -169,9 +169,9 @@ class TestAdd:
             ("x.parquet", b"PAR1", ("x.parquet cannot be read",)),
             ("x.csv", b"", ("x.csv is empty",)),
             ("x.csv", b"path,label\n", ("x.csv contains no rows",)),
-            ("x.zip", b"PK", ("in no form that a reader knows", "unpack it first")),
-            ("x.jpg", b"x", ("in no form that a reader knows",)),
-            ("x", b"x", ("in no form that a reader knows",)),
+            ("x.zip", b"PK", ("no reader recognizes", "unpack it first")),
+            ("x.jpg", b"x", ("no reader recognizes",)),
+            ("x", b"x", ("no reader recognizes",)),
         ],
     )
     def test_files_that_cannot_be_read(self, empty, tmp_path, name, content, words):

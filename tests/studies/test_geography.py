@@ -87,7 +87,7 @@ class TestAccuracies:
         result = study(top=2)
         assert all(row.overall.value == 1.0 for row in result.rows)
         assert all(row.disparity.value.low == 0.0 and row.disparity.value.high > 0 for row in result.rows)
-        with pytest.raises(UndefinedError, match="only the best 2 were stored"):
+        with pytest.raises(UndefinedError, match="only the top 2 are stored"):
             study(top=3)
 
     def test_any_mapped_class_among_the_best_k_of_all_classes(self):
