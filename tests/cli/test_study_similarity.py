@@ -95,7 +95,7 @@ class TestPublished:
         assert ran.err == f"figure: {tmp_path / 'f.svg'}\n"
         drawn = (tmp_path / "f.svg").read_text()
         assert drawn.count(">pnasnet_large_tf</text>") == 1
-        assert "67 models, 4 ways to err" in drawn
+        assert "All 2,211 pairs of models share errors" in drawn
 
     def test_grade_and_compare_are_drawn_too(self, pack, tmp_path):
         chosen = ("--model", "alexnet", "--model", "resnet50", "--slice", "dogs")
@@ -107,7 +107,7 @@ class TestPublished:
     def test_from_python(self, pack, studied):
         result = regrade.open(pack).similarity("imagenet-val")
         assert json.loads(json.dumps(result.as_dict())) == studied
-        assert figure(result)._repr_mimebundle_()["text/plain"].startswith("67 models, 4 ways to err")
+        assert figure(result)._repr_mimebundle_()["text/plain"].startswith("All 2,211 pairs of models share errors")
 
 
 class TestTrouble:
