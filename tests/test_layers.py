@@ -70,8 +70,8 @@ def test_a_package_imports_only_from_rows_below(path):
     for name in imported(path):
         if not name.startswith("regrade."):
             continue
-        other = name.split(".")[1]
-        assert other == package or row_of(other) < row_of(package), f"{path} imports {name}"
+        imported_package = name.split(".")[1]
+        assert imported_package == package or row_of(imported_package) < row_of(package), f"{path} imports {name}"
 
 
 @pytest.mark.parametrize(

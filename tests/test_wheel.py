@@ -87,4 +87,4 @@ def test_the_bare_install_knows_imagenet_and_names_missing_extras(installed, tmp
     assert run(installed / "python", "-c", code).stdout == "118\n"
     done = run(installed / "regrade", "demo", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr == "error: the demonstration needs an optional part: pip install 'regrade[demo]'\n"
+    assert done.stderr == "error: the demo needs an optional part: pip install 'regrade[demo]'\n"

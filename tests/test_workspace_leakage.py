@@ -74,10 +74,10 @@ def test_leakage_against_a_test_set(work):
     assert result.by("exact").images == 1 and result.by(ANY).images == 3 and result.by(ANY).share.n == 8
     assert {pair.image: pair.differs for pair in result.pairs} == {"t0.png": True, "t1.png": False, "t3.png": False}
     assert [(failure.image, failure.reason) for failure in result.unreadable] == [
-        ("t8.png", "not a image of a known format")
+        ("t8.png", "not an image of a known format")
     ]
     (model,) = result.models_by()
-    assert (model.found.n, model.others.n) == (3, 5)
+    assert (model.leaked.n, model.clean.n) == (3, 5)
 
 
 def test_leakage_decodes_each_image_once(work, decoded):

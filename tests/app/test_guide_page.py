@@ -37,7 +37,7 @@ def test_reviewer_writes_an_entry_and_labeler_reads_it(workspace, guide, server,
     page.get_by_label("Examples").fill(f"reference/{workspace.store.test_set('reference').ids[3]}")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="3", exact=True)).to_be_visible()
-    saved = guide.entry("digits", "3").said
+    saved = guide.entry("digits", "3").content
     assert saved.traits == ("two bows", "open to the left")
     assert saved.alike == ("8",)
     assert saved.examples == (("reference", workspace.store.test_set("reference").ids[3]),)
@@ -63,12 +63,12 @@ def test_concurrent_edits_lose_no_text(guide, entry, server, page_of):
     expect(rob.locator("pre.theirs")).to_have_text("Rita's words")
     expect(rob.locator("#text")).to_have_value("Rob's words")
     expect(rob.get_by_label("Reason for the change")).to_have_value("so says Rob's words")
-    assert guide.entry("digits", "3").said.text == "Rita's words"
+    assert guide.entry("digits", "3").content.text == "Rita's words"
     rob.locator("#text").fill("Both their words")
     rob.get_by_role("button", name="Save").click()
     expect(rob.locator(".prose")).to_have_text("Both their words")
-    texts = [revision.said.text for revision in guide.history("digits", "3")]
-    assert texts == ["Both their words", "Rita's words", entry.said.text]
+    texts = [revision.content.text for revision in guide.history("digits", "3")]
+    assert texts == ["Both their words", "Rita's words", entry.content.text]
 
 
 def test_history_shows_changes_and_restores_a_revision(workspace, guide, entry, server, page_of):
@@ -85,7 +85,7 @@ def test_history_shows_changes_and_restores_a_revision(workspace, guide, entry, 
     page.get_by_role("button", name="Restore this revision").click()
     expect(page.locator(".edits li")).to_have_count(3)
     revisions = guide.history("digits", "3")
-    assert revisions[0].said == entry.said
+    assert revisions[0].content == entry.content
     assert (revisions[0].by, revisions[0].replaces) == ("Rita", revisions[1].id)
     assert revisions[0].why.startswith("as Rita had it on")
 

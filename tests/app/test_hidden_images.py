@@ -424,7 +424,9 @@ class TestGuideExamples:
         assert saved == GuideText("y", (), entry.content.examples)
 
     def test_saving_unchanged_text_is_no_change(self, visitor, entry):
-        shown = [f"digits/{example}" for _, example in entry.said.examples if example != entry.said.examples[1][1]]
+        shown = [
+            f"digits/{example}" for _, example in entry.content.examples if example != entry.content.examples[1][1]
+        ]
         form = {"examples": "\n".join(shown), "replaces": str(entry.id), "why": "nothing"}
         refused = visitor("Rita").submit(f"{self.THREE}/edit", text="x", **form)
         assert refused.status_code == 400 and "nothing has changed" in refused.text

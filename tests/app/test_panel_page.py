@@ -158,7 +158,7 @@ def test_tie_between_categories_cannot_be_locked(workspace, mistakes, server, pa
     cast_votes(workspace, first, Rita=("fine-grained", "major"), Rob=("non-prototypical", "minor"))
     page = page_of(server, "Rita")
     page.goto(f"/panel/{mistakes.id}/{first}")
-    expect(page.locator("#tie")).to_contain_text("as many say fine-grained and non-prototypical")
+    expect(page.locator("#tie")).to_contain_text("fine-grained and non-prototypical have equally many votes")
     expect(page.locator("#lock")).to_be_disabled()
     page.keyboard.press("v")
     page.keyboard.press("4")

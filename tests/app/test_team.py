@@ -110,7 +110,7 @@ def test_publish_shows_a_preview_with_undecided_items(visitor, workspace, judge_
     olga = visitor("Olga")
     preview = olga.submit(f"/team/queues/{judge_queue.id}/publish").text
     assert "Publish novel?" in preview and "1 correct added" in preview
-    assert "undecided and not in it: 11 items of 12" in preview
+    assert "undecided and not published: 11 items of 12" in preview
     assert workspace.label_sets("digits") == ("multi@1",)
     for name in ("Rita", "Rob", "Rose"):
         person = workspace.ledger.person(name)
@@ -126,7 +126,7 @@ def test_overlap_changes_after_a_preview(visitor, workspace, judge_queue):
     workspace.ledger.vote(1, workspace.ledger.person("Rita"), VoteContent("first-vote", "correct"))
     olga, address = visitor("Olga"), f"/team/queues/{judge_queue.id}/overlap"
     preview = olga.submit(address, overlap=1).text
-    assert "items need 1 vote instead of 3; of 12 items that votes were missing on, 1 have enough now" in preview
+    assert "items need 1 vote instead of 3; of 12 items with missing votes, 1 now have enough" in preview
     assert workspace.ledger.queue("novel").overlap == 3
     assert olga.submit(address, overlap=1, preview=preview_of(preview)).status_code == 200
     assert workspace.ledger.queue("novel").overlap == 1

@@ -150,5 +150,5 @@ def test_shared_parents_fall_back_to_another_word(script):
 
 
 def test_script_rejects_names_that_cannot_be_distinguished(script):
-    with pytest.raises(script.BuildError, match="no word tells a"):
+    with pytest.raises(script.BuildError, match="no word distinguishes a"):
         named(script, a=(["tub"], "tool"), b=(["tub"], "tool"), tool=TOOL)

@@ -92,7 +92,7 @@ class TestPublished:
         result = regrade.open(cifar).confusion("cifar10.test")
         first, second = findings(result)
         assert first.headline == "Images that confuse pyx are harder for all 30 other models"
-        assert "25.9% against 2.9%" in first.text
+        assert "25.9%, compared with 2.9%" in first.text
         assert second.headline == "The order of models is largely kept on confusing images"
         assert figure(result).save(tmp_path / "f.svg").stat().st_size > 10_000
 

@@ -235,7 +235,14 @@ class TestCorruptErrors:
         refused(zoo, "corrupt", "zoo", "--name", "zoo-c", "--severity", 2, words=words)
 
     def test_rejects_a_name_of_the_catalog(self, zoo):
-        refused(zoo, "corrupt", "zoo", "--name", "imagenet-c", words=("imagenet-c is a set of the catalog",))
+        refused(
+            zoo,
+            "corrupt",
+            "zoo",
+            "--name",
+            "imagenet-c",
+            words=("imagenet-c is the name of a test set in the catalog",),
+        )
 
     def test_rejects_a_corrupted_set(self, zoo):
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "--severity", 1, "-w", zoo)

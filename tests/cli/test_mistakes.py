@@ -242,7 +242,7 @@ class TestSmall:
                 ("first cannot be compared with itself: name another model",),
             ),
             (("--labels", "plain", "--show", "major"), ("nothing to show as major", "regrade import mistakes")),
-            (("--labels", "plain", "--save-major", "x"), ("no reviews of mistakes",)),
+            (("--labels", "plain", "--save-major", "x"), ("requires mistake reviews",)),
             (("--labels", "plain", "--least-major", "1"), ("requires reviews of mistakes",)),
             (("--labels", "plain", "--relabeled", "other"), ("unknown label set",)),
             (("--labels", "plain", "--pairs-from", "other"), ("unknown label set",)),

@@ -103,7 +103,7 @@ def test_every_table_in_every_format(peopled, show):
 def test_agreement_requires_two_people(peopled):
     alone = ("study", "people", "-t", "s", "--person", "Ann", "-w", peopled)
     assert_one_line(run(*alone, "--show", "agreement"), "the table agreement is empty: it requires two people")
-    assert "what person:Ann has wrong" in run_well(*alone, "--show", "missed").out
+    assert "every image that person:Ann gets wrong" in run_well(*alone, "--show", "missed").out
     assert "on all images with labels that person:Ann was asked about: 8" in run_well(*alone).out
 
 

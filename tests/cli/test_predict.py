@@ -231,13 +231,13 @@ class TestErrors:
 
     def test_invalid_preprocessing(self, workspace):
         bad = ("--size", 8, "--short-side", 4)
-        assert_one_line(run("predict", "lite:efficientnet_lite0", "-t", "noise", "-w", workspace, *bad), "crop of 8")
+        assert_one_line(run("predict", "lite:efficientnet_lite0", "-t", "noise", "-w", workspace, *bad), "crop size 8")
 
     def test_other_weights_under_the_same_name(self, workspace):
         run_well(*predict(workspace))
         again = predict(workspace)
         changed = (*again[: again.index("--mean")], "--mean", "0,0,0", "--std", "1,1,1")
-        assert_one_line(run(*changed), "another recipe", "remove ")
+        assert_one_line(run(*changed), "another preprocessing", "remove ")
 
 
 class TestOwnCode:
@@ -383,7 +383,7 @@ class TestOptions:
         assert pair["runtime"].endswith(f", images by {used} {metadata.version(used)}")
 
     def test_gpu_resizer_requires_a_gpu_model(self, workspace):
-        assert_one_line(run(*predict(workspace, "--resizer", "gpu")), "give device cuda")
+        assert_one_line(run(*predict(workspace, "--resizer", "gpu")), "set device to cuda")
 
     def test_compile_option(self, workspace, monkeypatch):
         if importlib.util.find_spec("torch") is None:

@@ -24,7 +24,7 @@ def test_report_prints_the_path_and_the_findings(world):
     assert 4 <= len(lines) <= 8
     assert "grade on new" in done.err.splitlines()
     again = run("report", "all", "-w", world)
-    assert_one_line(again, "is there already", "--force")
+    assert_one_line(again, "exists already", "--force")
     run_well("report", "all", "-w", world, "--force", "--test-set", "new")
     data = json.loads((world / "reports" / "all" / "results.json").read_text())
     assert data["title"] == "A second grading of 6 models on new"
@@ -54,7 +54,7 @@ def test_report_rejects_name_and_out(world, tmp_path):
 
 @pytest.mark.parametrize("name", ["../up", "a/b", " ", "."])
 def test_report_name_must_not_be_a_path(world, name):
-    assert_one_line(run("report", name, "-w", world), "is no name for a report")
+    assert_one_line(run("report", name, "-w", world), "is not a valid report name")
 
 
 def test_an_empty_workspace_is_one_line(tmp_path):

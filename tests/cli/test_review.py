@@ -96,7 +96,9 @@ class TestSample:
         before = snapshot(workspace)
         out = ("--out", workspace.parent / "other.csv", "-w", workspace)
         assert_one_line(run("labels", "sample", *SET, *LABELS, "--size", 51, *out), "50 novel predictions are left")
-        assert_one_line(run("labels", "sample", *SET, *LABELS, "--size", 5, "--by", "score", *out), "cannot change")
+        assert_one_line(
+            run("labels", "sample", *SET, *LABELS, "--size", 5, "--by", "score", *out), "stratified by votes"
+        )
         assert not (workspace.parent / "other.csv").exists()
         assert snapshot(workspace) == before
 
@@ -111,7 +113,7 @@ class TestSample:
         path = judge(sample(workspace), workspace.parent / "sample.csv")
         content = path.read_text()
         refused = run("labels", "sample", *SET, *LABELS, "--size", 150, "--out", path, "-w", workspace)
-        assert_one_line(refused, "may hold verdicts", "--out")
+        assert_one_line(refused, "may contain verdicts", "--out")
         assert path.read_text() == content
 
     @pytest.mark.parametrize("size", [0, -1, 1_000_000])
@@ -126,7 +128,7 @@ class TestSample:
         before = snapshot(workspace)
         out = workspace.parent / "none" / "o.csv"
         ran = run("labels", "sample", *SET, *LABELS, "--size", 5, "--out", out, "-w", workspace)
-        assert_one_line(ran, "no folder")
+        assert_one_line(ran, "does not exist", "create it first")
         assert snapshot(workspace) == before
 
     def test_sample_by_score_needs_scores(self, workspace):

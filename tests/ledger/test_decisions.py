@@ -92,7 +92,7 @@ def test_lock_rejects_a_tie_between_mistake_categories(ledger, panel):
     item = ledger.next_item(queue, panel[0])
     ledger.vote(item.id, panel[0], VoteContent("1", "fine-grained", severity="major"))
     ledger.vote(item.id, panel[1], VoteContent("2", "non-prototypical", severity="minor"))
-    with pytest.raises(UndefinedError, match="as many say fine-grained and non-prototypical"):
+    with pytest.raises(UndefinedError, match="fine-grained and non-prototypical have equally many votes"):
         ledger.lock(item.id, panel[0])
     ledger.vote(item.id, panel[1], VoteContent("3", "fine-grained", severity="minor", why="convinced"))
     decision = ledger.lock(item.id, panel[0])

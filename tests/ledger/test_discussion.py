@@ -132,5 +132,5 @@ def test_panel_decision_ignores_no_mistake_votes_for_the_severity(votes, expecte
 
 
 def test_panel_decision_rejects_a_tie_with_no_mistake():
-    with pytest.raises(UndefinedError, match="as many say fine-grained and no mistake"):
+    with pytest.raises(UndefinedError, match="fine-grained and no mistake have equally many votes"):
         panel_decision(Question.MISTAKE, [(NO_MISTAKE, None), ("fine-grained", "major")])

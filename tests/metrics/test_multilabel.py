@@ -234,7 +234,7 @@ def test_judge_rejects_different_lengths(predictions, originals):
 
 def test_a_prediction_of_another_class_space_is_refused():
     labels = label_set([{1: CORRECT}, {0: CORRECT}], class_count=3)
-    with pytest.raises(MismatchError, match="knows 3 classes, got class 3"):
+    with pytest.raises(MismatchError, match="has 3 classes, got class 3"):
         judge(np.array([3, 0]), labels, rule=MultilabelRule.IMAGES, originals=np.array([1, 0]))
 
 

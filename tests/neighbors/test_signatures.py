@@ -67,7 +67,7 @@ def test_compute_signatures_rejects_invalid_arguments():
         compute_signatures([], size=100)
     with pytest.raises(InputError, match=r"bytes \(height, width, 3\)"):
         compute_signatures([np.zeros((4, 4), dtype=np.uint8)])
-    with pytest.raises(InputError, match="of one size"):
+    with pytest.raises(InputError, match="equal image sizes"):
         joined_signatures([compute_signatures(textures(1)), compute_signatures(textures(1), size=64)])
 
 

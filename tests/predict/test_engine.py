@@ -38,7 +38,7 @@ def run(store, model, *, advances=None, images=None, batch=16, **options):
     """Run to the end and put the parts together."""
     partial = parts(store, model)
     ran = PredictionEngine(model, EngineOptions(part_size=16, **options))
-    with partial.alone():
+    with partial.locked():
         partial.begin()
         progress = ([] if advances is None else advances).append
         for part in ran.parts(prediction_input(store, images), partial.missing(), batch=batch, progress=progress):

@@ -87,7 +87,7 @@ class TestPredictWith:
     @pytest.mark.parametrize("change", [lambda parts: parts[1:], lambda parts: parts[:-1], lambda _: []])
     def test_missing_part_is_an_error(self, store, change):
         shuffled = Shuffled(local_predictor(store, Toy()), change)
-        with pytest.raises(StoreError, match="do not hold every example exactly once"):
+        with pytest.raises(StoreError, match="do not contain every example exactly once"):
             predict_with(lambda _: shuffled, Toy().metadata, store, store.test_set("noise"), SMALL)
         assert store.model_names("noise") == ()
 

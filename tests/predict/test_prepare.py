@@ -14,7 +14,7 @@ from predicting import PREPROCESSING, Counted, noisy
 from skipping import skip
 
 from regrade.core import InputError, Orientation
-from regrade.executors.processes import Helpers
+from regrade.executors.processes import ProcessPerThread
 from regrade.models import Resizer, crop_and_resize, preprocess
 from regrade.predict import PreparationOptions, default_workers, prepare, prepare_all
 from regrade.testsets import open_images
@@ -57,7 +57,9 @@ def test_prepare_all_limits_the_images_in_flight(source, counted, ahead):
 
 def test_prepare_all_by_processes_equals_threads(source, monkeypatch):
     started = []
-    monkeypatch.setattr(prepare, "Helpers", lambda function: started.append(function) or Helpers(function))
+    monkeypatch.setattr(
+        prepare, "ProcessPerThread", lambda function: started.append(function) or ProcessPerThread(function)
+    )
     images = open_images(source)
     by_threads, by_processes = (
         list(prepare_all(images, source, PREPARATION, range(40), workers=2, ahead=9, processes=processes))

@@ -247,14 +247,14 @@ def test_covers_the_choice_of_images_and_of_judgments(design):
 @pytest.mark.parametrize("judged", [3, 5, 10])
 @pytest.mark.parametrize("chances", [(0.2, 0.5, 0.8), (0.6, 0.85, 0.95)])
 def test_few_judgments_in_three_strata_cover(chances, judged):
-    covered, *_ = simulate(novel_share=0.3, known=0.85, chances=chances, judged=judged)
+    covered, *_ = simulate(novel_share=0.3, settled_rate=0.85, chances=chances, judged=judged)
     assert covered >= 0.95 - ERROR
 
 
 @pytest.mark.parametrize("judged", [5, 30])
 @pytest.mark.parametrize("chances", [(0.5,), (0.6, 0.85, 0.95)])
 def test_few_judgments_with_a_proxy_cover(chances, judged):
-    covered, *_ = simulate(novel_share=0.3, known=0.85, chances=chances, judged=judged, proxy_strength=1.0)
+    covered, *_ = simulate(novel_share=0.3, settled_rate=0.85, chances=chances, judged=judged, proxy_strength=1.0)
     assert covered >= 0.95 - ERROR
 
 
@@ -411,7 +411,7 @@ def test_short_enough_interval_needs_no_judgments():
 def test_judgments_needed_rejects_half_width_0():
     _, review = one_review()
     for wrong in (0, -0.1):
-        with pytest.raises(InputError, match="half_width"):
+        with pytest.raises(InputError, match="half-width"):
             judgments_needed(review, wrong)
     with pytest.raises(InputError, match="confidence"):
         judgments_needed(review, 0.1, confidence=95)

@@ -75,7 +75,7 @@ def test_columns_can_be_named(tmp_path):
         ({"i1": {**ENTRIES["i4"], "failure category": "odd"}}, FormatError, "unknown category of a mistake 'odd'"),
         ({"i1": {**ENTRIES["i4"], "failure severity": "odd"}}, FormatError, "unknown severity of a mistake 'odd'"),
         ({"v2": ENTRIES["i4"]}, MismatchError, "contains 1 image not in test set dozen"),
-        ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image stands twice"),
+        ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image occurs twice"),
         ("{", FormatError, "not valid JSON"),
     ],
 )

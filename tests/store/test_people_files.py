@@ -222,7 +222,7 @@ class TestStored:
         path = csv(tmp_path / "p.csv", rows)
         import_people(store, path, test_set="zoo", form=PeopleFormat.TABLE, name="A")
         answers = store.predictions(SET, "person:A")
-        assert answers.asked is None and answers.times is None and answers.counted.all()
+        assert answers.covered is None and answers.times is None and answers.counted.all()
 
 
 @pytest.mark.parametrize(

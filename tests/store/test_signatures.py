@@ -20,7 +20,7 @@ def store(tmp_path):
 @pytest.fixture(scope="module")
 def sample():
     first, second = textures(2)
-    return compute_signatures([first, UnreadableImage("not a image of a known format"), second], size=64)
+    return compute_signatures([first, UnreadableImage("not an image of a known format"), second], size=64)
 
 
 def key_of(places=PLACES, root="/images", size=64):
@@ -37,7 +37,7 @@ def test_signatures_round_trip(store, sample):
     assert store.signatures("set", key_of()) is None
     store.add_signatures("set", key_of(), parts_of(sample, 2))
     stored = store.signatures("set", key_of())
-    assert stored.digest == sample.digest and stored.unreadable == {1: "not a image of a known format"}
+    assert stored.digest == sample.digest and stored.unreadable == {1: "not an image of a known format"}
     assert isinstance(stored.thumbnails, StoredArray)
     with pytest.raises(AlreadyStored):
         store.add_signatures("set", key_of(), parts_of(sample))
@@ -67,7 +67,7 @@ def test_partial_signatures_are_resumed(store, sample):
             pass
         again.add(range(2), sample[np.array([0, 1])])
         first, second = again.parts()
-        assert first.unreadable == {1: "not a image of a known format"}
+        assert first.unreadable == {1: "not an image of a known format"}
         assert first.digest == sample[np.array([0, 1])].digest and second.digest == sample[np.array([2])].digest
         again.remove()
     assert not (store.root / ".partial").exists()

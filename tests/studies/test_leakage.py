@@ -118,16 +118,16 @@ def test_images_that_could_not_be_compared_are_in_neither_part():
         near(Distance.PHASH, [(0, 0)], 4, seen=seen),
         near(Distance.FEATURES, [(2, 0)], 4, seen=np.array([True, True, True, False])),
     ]
-    unreadable = {"test": {"test2": "empty", "test3": "not a image"}, "train": {}}
+    unreadable = {"test": {"test2": "empty", "test3": "not an image"}, "train": {}}
     result = leakage(test_set, pairs, [model(test_set, np.ones(4, bool))], against=train, unreadable=unreadable)
     assert result.by("phash").share == proportion(1, 2)
     assert result.by(ANY).share == proportion(2, 3)  # 2 was found by what could see it, 3 by nothing
     (leaked_model,) = result.models_by()
     assert (leaked_model.all.n, leaked_model.leaked.n, leaked_model.clean.n) == (3, 2, 1)
     assert [(row.test_set, row.image, row.reason) for row in result.unreadable] == [
-        ("test", "test2", "empty"), ("test", "test3", "not a image")
+        ("test", "test2", "empty"), ("test", "test3", "not an image")
     ]  # fmt: skip
-    assert any("not a image" in note for note in result.table().notes)
+    assert any("not an image" in note for note in result.table().notes)
 
 
 @pytest.mark.parametrize("pairs", [[], [(0, 0), (1, 0)]])

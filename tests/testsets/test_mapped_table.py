@@ -92,7 +92,7 @@ class TestGeode:
             (("g6", "cup", "A", "B", "[968"), r"row 5: '\[968' is not a list of classes"),
             (("g6", "cup", "A", "B", "__import__('os')"), "is not a list of classes"),
             (("g6", "cup", "A", "B", ""), "row 5: None is not a list of classes"),
-            (("g1", "bag", "A", "B", "[414, 748]"), "'g1' stands more than once"),
+            (("g1", "bag", "A", "B", "[414, 748]"), "'g1' occurs more than once"),
             (("g6", "bag", "", "B", "[414, 748]"), "column 'region' has 1 empty cells"),
         ],
     )

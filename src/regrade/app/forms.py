@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from regrade.core import FormatError
 from regrade.core.strict_json import parse_json
-from regrade.ledger.text_validation import is_whole
+from regrade.ledger.schema import is_valid_text
 
 MAX_ROW_ID = 2**31 - 1
 """Largest row id."""
@@ -39,7 +39,7 @@ def is_visible(text: str) -> bool:
 
 
 def _storable(text: str) -> str:
-    if not is_whole(text):
+    if not is_valid_text(text):
         raise ValueError("the text contains a NUL character or an unpaired surrogate")
     return text if is_visible(text) else ""
 

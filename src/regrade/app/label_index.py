@@ -12,7 +12,7 @@ from regrade.core.arrays import IntArray
 
 
 @dataclass(frozen=True)
-class ImageLabels:
+class JudgedLabels:
     """The judged classes of one image, by index, and the reason if the image is problematic and not scored."""
 
     correct: tuple[int, ...]
@@ -35,7 +35,7 @@ class LabelIndex:
     def _examples(self) -> IntArray:
         return self.labels.examples[self._order]
 
-    def of(self, position: int) -> ImageLabels:
+    def of(self, position: int) -> JudgedLabels:
         """The labels of the image at a position."""
         begin, end = np.searchsorted(self._examples, [position, position + 1])
         rows = self._order[begin:end]
@@ -44,7 +44,7 @@ class LabelIndex:
         def judged(state: LabelState) -> tuple[int, ...]:
             return tuple(classes[states == state].tolist())
 
-        return ImageLabels(
+        return JudgedLabels(
             judged(LabelState.CORRECT),
             judged(LabelState.UNCLEAR),
             judged(LabelState.WRONG),

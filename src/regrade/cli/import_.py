@@ -60,14 +60,14 @@ class Slices(StrEnum):
     imagenet_x = "imagenet-x"
 
 
-class People(StrEnum):
+class PeopleFormatName(StrEnum):
     """File formats of people's answers."""
 
     table = "table"
     shankar2020 = "shankar2020"
 
 
-class Mistakes(StrEnum):
+class MistakeFormatName(StrEnum):
     """File formats of mistake reviews."""
 
     table = "table"
@@ -326,13 +326,13 @@ def mistakes(
     test_set: TestSetOption,
     model: Annotated[str, typer.Option(help="Model that made the mistakes; it does not need stored predictions.")],
     form: Annotated[
-        Mistakes,
+        MistakeFormatName,
         typer.Option(
             "--format",
             help="table: columns image, prediction, category (fine-grained, out of vocabulary, spurious correlation, "
             "non-prototypical) and severity (major, minor, borderline). vasudevan2022: the published JSON.",
         ),
-    ] = Mistakes.table,
+    ] = MistakeFormatName.table,
     id_column: IdColumn = "",
     class_numbers: NumbersOption = ClassNumbers.auto,
     as_json: JsonOption = False,
@@ -366,13 +366,13 @@ def people(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines or JSON file.")],
     test_set: TestSetOption,
     form: Annotated[
-        People,
+        PeopleFormatName,
         typer.Option(
             "--format",
             help="table: columns image, class, start, end (ISO times or seconds), and person for several people. "
             "shankar2020: JSON with label and extra_info per image, or per labeler and image.",
         ),
-    ] = People.table,
+    ] = PeopleFormatName.table,
     name: Annotated[
         str | None,
         typer.Option(help="Name of the person if the file has none; with several people, import only this one."),

@@ -16,7 +16,7 @@ from regrade.cli.output import watching
 _HEAD = 40  # rows of a long list on a terminal
 
 
-class Show(StrEnum):
+class LabelsDiffTable(StrEnum):
     """The tables of the comparison."""
 
     models = "models"
@@ -34,12 +34,13 @@ def diff(
     ] = [],
     rule: RuleOption = None,
     show: Annotated[
-        Show, typer.Option(help="models: accuracy under both. counts: number of changes. pairs: every change.")
-    ] = Show.models,
+        LabelsDiffTable,
+        typer.Option(help="models: accuracy under both. counts: number of changes. pairs: every change."),
+    ] = LabelsDiffTable.models,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Show the changes between two versions of a label set, and their effect on every model.
+    """LabelsDiffTable the changes between two versions of a label set, and their effect on every model.
 
     Differences are computed over the images that both versions score, with a paired confidence interval; --json prints
     all tables.
@@ -49,5 +50,9 @@ def diff(
         before, after, test_set=test_set, models=model, rule=chosen, progress=watching
     )
     draw(change, figure)
-    tables = {Show.models: change.table, Show.counts: change.count_table, Show.pairs: change.pair_table}
+    tables = {
+        LabelsDiffTable.models: change.table,
+        LabelsDiffTable.counts: change.count_table,
+        LabelsDiffTable.pairs: change.pair_table,
+    }
     return CommandResult(tables[show](), change.as_dict(), head=_HEAD)

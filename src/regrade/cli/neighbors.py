@@ -13,11 +13,11 @@ from regrade.cli.output import watching_images
 from regrade.cli.study_leakage import (
     ByOption,
     EngineOption,
+    LeakageTable,
     MostOption,
     NearOption,
     PairsOption,
     SearchEngine,
-    Show,
     ShowOption,
     SizeOption,
     distances,
@@ -59,5 +59,5 @@ def neighbors(
         image_progress=watching_images,
     )
     draw(result, figure)
-    matches, table = (result.pairs, Show.pairs) if second is not None else (result.groups, Show.groups)
+    matches, table = (result.pairs, LeakageTable.pairs) if second is not None else (result.groups, LeakageTable.groups)
     return shown_leakage(result, show or (table if matches else None), pairs)

@@ -12,7 +12,7 @@ from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
 
 
-class Show(StrEnum):
+class AgreementTable(StrEnum):
     """The tables of agreement."""
 
     panel = "panel"
@@ -23,11 +23,11 @@ class Show(StrEnum):
 def agreement(
     queue: Annotated[str | None, typer.Argument(help="The queue (default: all queues).")] = None,
     show: Annotated[
-        Show,
+        AgreementTable,
         typer.Option(
             help="panel: agreement of all reviewers. reviewers: each reviewer of a queue compared with the others."
         ),
-    ] = Show.panel,
+    ] = AgreementTable.panel,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """Measure agreement between reviewers: equal answers, Fleiss' kappa and Krippendorff's alpha.
@@ -41,8 +41,10 @@ def agreement(
     opened_workspace = opened(workspace)
     if queue is not None:
         result = opened_workspace.agreement(queue)
-        return CommandResult(result.table() if show is Show.panel else result.reviewer_table(), result.as_dict())
-    if show is Show.reviewers:
+        return CommandResult(
+            result.table() if show is AgreementTable.panel else result.reviewer_table(), result.as_dict()
+        )
+    if show is AgreementTable.reviewers:
         raise InputError("--show reviewers needs the name of a queue")
     names = [queue.name for queue in opened_workspace.readable_ledger.queues() if queue.mode.value != "training"]
     if not names:

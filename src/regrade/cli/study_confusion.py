@@ -27,7 +27,7 @@ class Base(StrEnum):
     hartleys = "10"
 
 
-class Show(StrEnum):
+class ConfusionTable(StrEnum):
     """The tables of the study."""
 
     models = "models"
@@ -72,7 +72,7 @@ def confusion(
         typer.Option(help="Predict the models' errors on this test set without using its labels.", metavar="TEST_SET"),
     ] = None,
     show: Annotated[
-        Show | None,
+        ConfusionTable | None,
         typer.Option(
             help="Table to print. bins: error by score. images: score per image. distribution: of the scores. "
             "checkpoints: with fewer epochs or seeds. ranks: correlation of ensembles or seeds. expected: --unlabeled."
@@ -102,7 +102,7 @@ def confusion(
         seed=seed,
         progress=watching,
     )
-    selected = show or (Show.expected if unlabeled else None)
+    selected = show or (ConfusionTable.expected if unlabeled else None)
     if selected:
         table = result.part(ConfusionPart(selected.value))
     else:

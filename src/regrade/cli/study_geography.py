@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HEAD = 24  # rows of a table on a terminal
 
 
-class Show(StrEnum):
+class GeographyTable(StrEnum):
     """The tables of the study."""
 
     models = "models"
@@ -42,7 +42,7 @@ def geography(
     top: Annotated[int, typer.Option(min=1, help="Compute top-N accuracy.", metavar="N")] = 1,
     between: Annotated[
         tuple[str, str] | None,
-        typer.Option(help="Show the difference between these two groups.", metavar="GROUP GROUP"),
+        typer.Option(help="GeographyTable the difference between these two groups.", metavar="GROUP GROUP"),
     ] = None,
     clusters: Annotated[
         str | None,
@@ -62,9 +62,9 @@ def geography(
         typer.Option(help="CSV or JSON map from label classes to predicted classes (default: the test set's own map)."),
     ] = None,
     show: Annotated[
-        Show,
+        GeographyTable,
         typer.Option(help="models: one row per model. groups: one row per model and group. progress: rates and gaps."),
-    ] = Show.models,
+    ] = GeographyTable.models,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap intervals.")] = 0,
     figure: FigureOption = None,
     world_map: Annotated[

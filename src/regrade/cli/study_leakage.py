@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HEAD = 24  # rows of a table on a terminal
 
 
-class Show(StrEnum):
+class LeakageTable(StrEnum):
     """The tables of the study."""
 
     distances = "distances"
@@ -58,7 +58,7 @@ PairsOption = Annotated[
     Path | None, typer.Option(help="Write the pairs to a file for manual review: .csv, or .html with both images.")
 ]
 ShowOption = Annotated[
-    Show | None,
+    LeakageTable | None,
     typer.Option(
         help="Table to print. models: accuracy with and without duplicates. pairs: all pairs. groups: within one set."
     ),
@@ -106,7 +106,7 @@ def leakage(
     return shown_leakage(result, show, pairs)
 
 
-def shown_leakage(result: Leakage, show: Show | None, pairs: Path | None) -> CommandResult:
+def shown_leakage(result: Leakage, show: LeakageTable | None, pairs: Path | None) -> CommandResult:
     """The result of a search, with the selected table."""
     from regrade.studies import LeakagePart
 

@@ -18,7 +18,7 @@ from regrade.core.amounts import amount
 _HEAD = 24  # rows of a table on a terminal
 
 
-class Show(StrEnum):
+class MistakesTable(StrEnum):
     """The tables of the study."""
 
     flow = "flow"
@@ -45,7 +45,7 @@ def mistakes(
         str | None, typer.Option(help="Compare the other models with this one: mistakes fixed, new and common.")
     ] = None,
     show: Annotated[
-        Show | None,
+        MistakesTable | None,
         typer.Option(
             help="Table to print. triage: suggested categories. agreement: of suggested and people's categories. "
             "categories: by severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. "
@@ -90,7 +90,7 @@ def mistakes(
         pairs_from=pairs_from,
         progress=watching,
     )
-    shown_part = show or (Show.compare if against else None)
+    shown_part = show or (MistakesTable.compare if against else None)
     if shown_part:
         table = result.part(MistakePart(shown_part.value))
     else:

@@ -22,7 +22,7 @@ from regrade.cli.output import watching
 _HEAD = 40  # rows of a table on a terminal
 
 
-class Show(StrEnum):
+class PeopleTable(StrEnum):
     """The tables of the study."""
 
     accuracy = "accuracy"
@@ -34,10 +34,10 @@ class Show(StrEnum):
 
 
 _NEEDS = {
-    Show.subsets: "it requires images of a class group (--subset), or answer times",
-    Show.tests: "it requires a model",
-    Show.times: "it requires people with answer times",
-    Show.agreement: "it requires two people who answered the same images",
+    PeopleTable.subsets: "it requires images of a class group (--subset), or answer times",
+    PeopleTable.tests: "it requires a model",
+    PeopleTable.times: "it requires people with answer times",
+    PeopleTable.agreement: "it requires two people who answered the same images",
 }
 
 
@@ -62,12 +62,12 @@ def people(
         float, typer.Option(min=0, help="Images that the median person answers within this many seconds are fast.")
     ] = 60.0,
     show: Annotated[
-        Show,
+        PeopleTable,
         typer.Option(
             help="Table to print. subsets: effect of --subset, compared with random classes. tests: McNemar test of "
             "every person and model. times: time and accuracy. agreement: between people. missed: images wrong for all."
         ),
-    ] = Show.accuracy,
+    ] = PeopleTable.accuracy,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the random sets of classes.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
@@ -88,12 +88,12 @@ def people(
         progress=watching,
     )
     tables = {
-        Show.accuracy: result.table,
-        Show.subsets: result.subset_table,
-        Show.tests: result.test_table,
-        Show.times: result.time_table,
-        Show.agreement: result.agreement_table,
-        Show.missed: result.missed_table,
+        PeopleTable.accuracy: result.table,
+        PeopleTable.subsets: result.subset_table,
+        PeopleTable.tests: result.test_table,
+        PeopleTable.times: result.time_table,
+        PeopleTable.agreement: result.agreement_table,
+        PeopleTable.missed: result.missed_table,
     }
     table = tables[show]()
     if not table.rows and show in _NEEDS:

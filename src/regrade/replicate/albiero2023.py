@@ -90,5 +90,5 @@ def _notes() -> tuple[str, ...]:
         "log2(1000) over the number of epochs, 0.997 with 10 and 1.993 with 5, whatever else the simulation does: the "
         "epochs that are left must contain the first one",
         f"in nats the middle would be {log(CLASSES) / 2:.2f}, the peaks {nats}, and no score could exceed "
-        f"{log(CLASSES):.2f}, though the paper speaks of scores above 7: the base of the logarithm is 2",
+        f"{log(CLASSES):.2f}, though the paper mentions scores above 7: the base of the logarithm is 2",
     )

@@ -147,7 +147,7 @@ def judgments_needed(review: PartialReview, half_width: float, *, confidence: fl
     novel prediction would not suffice, because there are too few images.
     """
     if half_width <= 0:
-        raise InputError(f"half_width must be above 0, got {half_width}")
+        raise InputError(f"the half-width must be above 0, got {half_width}")
     strata = _Strata(review)
     spare = sum(s.size - s.judged for s in strata.all)
     value, least = 0.5, 0

@@ -8,7 +8,7 @@ from math import isnan
 
 from regrade.app.explore.explorer import View
 from regrade.app.explore.outcomes import WORDS, AnswerOutcome
-from regrade.app.label_index import ImageLabels
+from regrade.app.label_index import JudgedLabels
 from regrade.app.site import Site
 from regrade.core import PERSON_PREFIX, UNLABELED, TestSet, UnknownName
 
@@ -62,7 +62,7 @@ class LabelVersion:
 
     full_name: str
     covered: bool
-    labels: ImageLabels
+    labels: JudgedLabels
     unchanged: bool
 
 

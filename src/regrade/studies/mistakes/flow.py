@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from regrade.core import Estimate, LabelState, Predictions
 from regrade.metrics import Judged, MultilabelRule
-from regrade.studies.mistakes.mistake_labels import JudgedPredictions, MistakeLabels
+from regrade.studies.mistakes.mistake_labels import MistakeLabels, ReviewedPredictions
 from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
 
 
@@ -50,7 +50,7 @@ class Flow:
         return self.to_correct + self.to_unclear + self.to_problematic
 
 
-def flow_of(predictions: Predictions, ground: MistakeLabels, judged: JudgedPredictions, *, confidence: float) -> Flow:
+def flow_of(predictions: Predictions, ground: MistakeLabels, judged: ReviewedPredictions, *, confidence: float) -> Flow:
     """Return one model's mistakes before and after the review."""
     first, now = judged.before, judged.after
     mistakes = first.scored & ~first.right

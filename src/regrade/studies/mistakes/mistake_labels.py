@@ -55,7 +55,7 @@ class MistakeList:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedPredictions:
+class ReviewedPredictions:
     """One model's predictions graded by the labels before the review, and by labels and decisions after it.
 
     Novel predictions count as wrong.
@@ -81,11 +81,11 @@ class MistakeLabels:
         """Whether the labels are the same before and after."""
         return self.after.review is None and self.after.scoring.labels is self.before.scoring.labels
 
-    def grade(self, predictions: Predictions) -> JudgedPredictions:
+    def grade(self, predictions: Predictions) -> ReviewedPredictions:
         """Grade one model's predictions by the labels before and after."""
         before = self.judged(predictions, self.before, MultilabelRule.CLASSES)
         after = before if self.unchanged else self.judged(predictions, self.after, MultilabelRule.CLASSES)
-        return JudgedPredictions(before, after)
+        return ReviewedPredictions(before, after)
 
     def judged(self, predictions: Predictions, labels: ReviewedLabels, rule: MultilabelRule) -> Judged:
         """Grade predictions by labels and their review; only images that the model should predict count."""
@@ -105,7 +105,7 @@ class MistakeLabels:
             states[images[reviewed]] = frame.states[rows[reviewed]]
         return states
 
-    def mistakes_of(self, predictions: Predictions, judged: JudgedPredictions) -> MistakeList:
+    def mistakes_of(self, predictions: Predictions, judged: ReviewedPredictions) -> MistakeList:
         """Return the mistakes that remain after the review."""
         images = np.flatnonzero(judged.after.scored & ~judged.after.right)
         return MistakeList(predictions.model, images, predictions.top1[images].astype(np.int64))
