@@ -212,7 +212,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "word"),
         [
-            (["--mean", "0.5"], "require --size"),
+            (["--mean", "0.5"], "--mean and --std require"),
             (["--size", "8", "--mean", "gray"], "numbers separated by commas"),
             (["--batch", "0"], "batch"),
             (["--memory", "0"], "memory"),
