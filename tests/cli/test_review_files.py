@@ -10,10 +10,11 @@ from contextlib import closing
 
 import pytest
 from failing_database import damage
-from judging import people, queue_of, vote
+from judging import item_of, people, queue_of, vote
 from running import assert_one_line, run, run_well
 
 import regrade
+from regrade.ledger import UnreadableReports
 
 
 @pytest.fixture
@@ -44,6 +45,18 @@ def test_export_and_import_preserve_every_row(judged, tmp_path, suffix):
     assert run_well("review", "import", file, "-w", copy).err == f"{file}: {counts}; 2 new votes\n"
     assert rows(copy) == rows(judged)
     assert run_well("review", "import", file, "-w", copy).err == f"{file}: {counts}; 0 new votes\n"
+
+
+def test_export_and_import_count_reports_of_unreadable_images(judged, tmp_path):
+    ledger = regrade.open(judged).ledger
+    (ada,) = people(ledger, "Ada")
+    UnreadableReports(ledger.engine).add(item_of(ledger, ledger.queue("novel"), "p1", "cat"), ada, "gray")
+    ledger.engine.dispose()
+    file, copy = tmp_path / "ledger.json", tmp_path / "copy"
+    assert "1 report of an unreadable image" in run_well("review", "export", file, "-w", judged).err
+    run_well("init", copy)
+    assert "1 report of an unreadable image" in run_well("review", "import", file, "-w", copy).err
+    assert rows(copy) == rows(judged)
 
 
 def test_export_and_import_reject_bad_files(judged, tmp_path):

@@ -15,6 +15,7 @@ from regrade.core.amounts import amount
 _NOUNS = {
     "person": ("person", "people"), "queue": ("queue", ""), "assignment": ("assignment", ""), "item": ("item", ""),
     "vote": ("vote", ""), "comment": ("comment", ""), "decision": ("decision", ""),
+    "report": ("report of an unreadable image", "reports of unreadable images"),
     "guide": ("edit of the guide", "edits of the guide"),
 }  # fmt: skip
 

@@ -53,6 +53,7 @@ def _accepted_errors(result: Mistakes) -> Finding | None:
     right, failed = (sum(row.counts[kinds.index(kind)] for kind in chosen) for chosen in (_RIGHT, _FAILED))
     fine, bad = (proportion(count, row.errors, confidence=result.confidence) for count in (right, failed))
     text = (
+        f"An error here is a prediction that differs from the original label or that {result.labels} rejects. "
         f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are correct under "
         f"{result.labels} or predict a class that is treated as equivalent, and an automatic triage leaves "
         f"{share(bad)} unexplained. The triage is a suggestion; predictions that no one has judged count as errors."
