@@ -12,6 +12,9 @@ from regrade.core import LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreE
 from regrade.ledger import Ledger, Role, database
 from regrade.ledger.database import open_database, writing
 
+WAIT_MS = 60_000
+"""How long PostgreSQL waits for a session that it ends; without it, the session may end later."""
+
 
 @pytest.fixture
 def path(tmp_path, new_files):
@@ -155,7 +158,7 @@ class TestPostgres:
             connection.execute(text("INSERT INTO person (name, role, joined) VALUES ('Bob', 'owner', '')"))
             process_id = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
             with ledger.engine.connect() as second:
-                second.execute(text(f"SELECT pg_terminate_backend({process_id})"))
+                second.execute(text(f"SELECT pg_terminate_backend({process_id}, {WAIT_MS})"))
             connection.execute(text("SELECT 1"))
         assert ledger.people() == ()
         assert ledger.add_person("Ada", Role.OWNER).name == "Ada"
@@ -166,8 +169,9 @@ class TestPostgres:
             connection.execute(text("SELECT 1"))
             connection.close()
         with ledger.engine.connect() as connection:
-            ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() "
-            connection.execute(text(ended + "AND pid <> pg_backend_pid()"))
+            end = f"SELECT bool_and(pg_terminate_backend(pid, {WAIT_MS})) FROM pg_stat_activity "
+            end += "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            assert connection.execute(text(end)).scalar_one()
         assert [ledger.people() for _ in range(5)] == [()] * 5
 
     def test_read_only_database_rejects_writes(self, ledger):
