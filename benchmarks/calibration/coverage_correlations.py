@@ -20,8 +20,8 @@ from regrade.stats import (
     robust_pearson,
     spearman,
 )
-from regrade.studies.similarity import _agreement, _dominance, _excess, _kappa, _Tables
-from regrade.studies.similarity_result import PairMatrix
+from regrade.studies.similarity.analysis import _agreement, _dominance, _excess, _kappa, _Tables
+from regrade.studies.similarity.result import PairMatrix
 
 _Measure = Callable[[_Tables, BoolArray, IntArray], PairMatrix]
 
@@ -133,4 +133,4 @@ for size in (200, 2_000):
 for number, maker, measure, truth in _SIMILARITIES:
     for size in (50, 1_000):
         draw = repeated(partial(two_models, n=size, measure=measure), float(truth))
-        coverage_check(number, maker=f"studies.similarity.{maker}", case="2 models", n=size, draw=draw)
+        coverage_check(number, maker=f"studies.similarity.analysis.{maker}", case="2 models", n=size, draw=draw)

@@ -17,16 +17,8 @@ from regrade.stats import (
     proportion,
     spread_beyond_noise,
 )
-from regrade.studies import (
-    BenchmarkKind,
-    GeographyPart,
-    GrowthVerdict,
-    ModelCounts,
-    Scoring,
-    SetCounts,
-    geography,
-    grouping,
-)
+from regrade.studies import BenchmarkKind, GeographyPart, GrowthVerdict, ModelCounts, Scoring, SetCounts, grouping
+from regrade.studies.geography.analysis import geography
 
 WORLD = World()
 SET = WORLD.test_set()

@@ -115,7 +115,7 @@ def test_publish_labels_reports_a_changed_reason(workspace, queue, ada):
     done = workspace.publish("novel")
     assert (dict(done.changes), done.written) == ({"image problematic for another reason": 1}, True)
     assert labels(workspace)[1] == {"p3": "drawing", "p0": "drawing"}
-    rows = workspace.label_change("own@2", "own@3", test_set="pets").pair_table().records()
+    rows = workspace.study.label_change("own@2", "own@3", test_set="pets").pair_table().records()
     assert [(row["image"], row["before"], row["after"]) for row in rows] == [
         ("p0", "problematic: edited", "problematic: drawing")
     ]

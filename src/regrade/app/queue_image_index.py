@@ -13,8 +13,8 @@ from regrade.core import TestSet
 from regrade.core.arrays import IntArray
 from regrade.ledger import Queue
 from regrade.store import Store
+from regrade.studies.shared_images import shared_images
 from regrade.workspace.image_contents import ImageContents
-from regrade.workspace.shared_images import shared_images
 
 _CACHED_PAIRS = 32  # pairs of test sets
 _CACHED_CONTENTS = 16  # test sets

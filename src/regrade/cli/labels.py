@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.labels_diff import diff
 from regrade.cli.labels_export import export
 from regrade.cli.listing import ListErrors
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
+from regrade.cli.study import LazyGroup, placeholder
 from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
     from regrade.core import Table, TestSet
     from regrade.workspace import DrawnReview
 
-app = typer.Typer(help="Label sets, and novel predictions: those that nobody has judged yet.", no_args_is_help=True)
-app.command("diff")(diff)
+app = typer.Typer(
+    cls=LazyGroup, help="Label sets, and novel predictions: those that nobody has judged yet.", no_args_is_help=True
+)
+app.command("diff")(placeholder("label_change"))
 app.command("export")(export)
 LabelSet = Annotated[str, typer.Option("--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.")]
 _SHOWN = 20  # rows of a long list on a terminal
@@ -114,7 +116,7 @@ def sample(
     inappropriate): then mark all rows of the image, with the reason. Later calls continue the same random order.
     """
     from regrade.core import AlreadyStored, InputError
-    from regrade.report import to_csv
+    from regrade.display import to_csv
     from regrade.store import write_file
 
     if out.exists():

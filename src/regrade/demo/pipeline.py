@@ -51,7 +51,7 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
     workspace.create_labels(NEW, name=LABELS)
     log("looking for digits of the test sets among those trained on")
     for name in (ORIGINAL, NEW):
-        workspace.leakage(name, against=TRAINED_ON, by=["exact", "pixels"], size=_SIGNATURE_SIZE)
+        workspace.study.leakage(name, against=TRAINED_ON, by=["exact", "pixels"], size=_SIGNATURE_SIZE)
     log("writing the report")
     return workspace.report(
         "demo",
@@ -97,7 +97,7 @@ def _train_small_network(workspace: Workspace, inputs: dict[str, FloatArray], tr
 def _keep_hard_set(workspace: Workspace, log: Log) -> None:
     if HARD not in workspace.test_sets:
         log("choosing the digits that confuse it most")
-        workspace.keep_hard_set(workspace.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
+        workspace.keep_hard_set(workspace.study.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from scipy import special
 from regrade.core import ClassSpace, Predictions, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.replicate.printed import printed_figure
-from regrade.studies import Geography, ModelCounts, Scoring, SetCounts, geography
+from regrade.studies import Geography, ModelCounts, Scoring, SetCounts
+from regrade.studies.geography.analysis import geography
 
 PROGRESS = printed_figure(
     "richards2023", "Key Results", "progress on ImageNet benchmarks over geographic generalization", "ratio"

@@ -1,7 +1,6 @@
 """The Python API of regrade: open a workspace, import data, run studies."""
 
-from regrade.workspace.leakage_loader import find_near_duplicates
-from regrade.workspace.loading import ProgressCallback
+from regrade.studies import ProgressCallback, find_near_duplicates
 from regrade.workspace.novel_review import DrawnReview
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.report_writing import WrittenReport

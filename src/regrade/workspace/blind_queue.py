@@ -13,7 +13,8 @@ from regrade.core.label_set import without_version
 from regrade.ledger import Ledger, Question
 from regrade.store import Store
 from regrade.studies import MultilabelScoring, Seeds, apply_review, draw_seeds
-from regrade.workspace.loading import ProgressCallback, chosen_models, chosen_people, multilabel_scoring
+from regrade.studies.loading import chosen_models, chosen_people, multilabel_scoring
+from regrade.studies.study import ProgressCallback
 from regrade.workspace.novel_review import all_novel, review_of_labels
 from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult

@@ -12,7 +12,8 @@ from regrade.core.label_set import without_version
 from regrade.ledger import Ledger, Question
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies import StratifyBy
-from regrade.workspace.loading import ProgressCallback, chosen_models
+from regrade.studies.loading import chosen_models
+from regrade.studies.study import ProgressCallback
 from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, review_of_labels
 from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult

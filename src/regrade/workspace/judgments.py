@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
-from regrade.metrics import MultilabelRule
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import LabelFormat, Store
-from regrade.studies import LabelChange, PanelAgreement, StratifyBy
-from regrade.workspace.label_diff_loader import compare_labels
+from regrade.studies import PanelAgreement, StratifyBy
+from regrade.studies.leakage.signatures import ImageProgress
+from regrade.studies.study import ProgressCallback
 from regrade.workspace.label_export import ExportedLabels, export_labels
 from regrade.workspace.ledger_files import ImportedLedger, export_ledger, import_ledger
 from regrade.workspace.ledger_note import ledger_problems, open_ledger, prepare_writing
 from regrade.workspace.ledger_restore import RestoredLedger, restore_ledger
-from regrade.workspace.loading import ProgressCallback
 from regrade.workspace.publish_result import PublishResult
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.review_publishing import publish_queue
-from regrade.workspace.signature_loader import ImageProgress
 
 if TYPE_CHECKING:
     from regrade.ledger import Item, Ledger, Mode, Queue
@@ -215,25 +213,6 @@ class Judgments:
         ``dry_run`` only returns what would change.
         """
         return publish_queue(self.store, self.ledger, queue, dry_run=dry_run)
-
-    def label_change(
-        self,
-        before: str,
-        after: str,
-        *,
-        test_set: str,
-        models: Sequence[str] = (),
-        rule: MultilabelRule | str | None = None,
-        progress: ProgressCallback = iter,
-    ) -> LabelChange:
-        """Compare two versions of labels, such as ``own@1`` and ``own@2``, and the models' accuracies under each.
-
-        ``models`` names models and people (default: all models of the test set).
-        """
-        target = self.store.test_set(test_set)
-        return compare_labels(self.store, target, before, after, models=models, rule=rule, progress=progress)
-
-    # Backup and export
 
     def back_up_ledger(self, path: str | Path) -> None:
         """Copy a snapshot of the ledger to a new file that only its owner may read; voting can continue meanwhile."""

@@ -9,7 +9,7 @@ from regrade.core.amounts import amount
 from regrade.ledger import Ledger, Question
 from regrade.store import Store
 from regrade.studies import remaining_mistakes
-from regrade.workspace.loading import chosen_models, reviewed_labels
+from regrade.studies.loading import chosen_models, reviewed_labels
 from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
 

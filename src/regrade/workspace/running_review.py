@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from regrade.core import TestSet
 from regrade.store import Store
-from regrade.studies import GradeRow, grade
-from regrade.workspace.loading import reviewed_labels, scored_predictions
+from regrade.studies import GradeRow
+from regrade.studies.grade.analysis import grade
+from regrade.studies.loading import reviewed_labels, scored_predictions
 from regrade.workspace.sample_publishing import decided_review
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import best_within
 from regrade.store import Store
 from regrade.studies import Scoring
+from regrade.studies.loading import scored_predictions
 from regrade.studies.same_images import judge_predictions
-from regrade.workspace.loading import scored_predictions
 
 TOP_K = 5
 """Top classes kept per image."""

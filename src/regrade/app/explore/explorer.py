@@ -16,10 +16,11 @@ from regrade.app.recent_cache import RecentCache
 from regrade.core import InputError, LabelState, TestSet, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.store import Store
-from regrade.studies import EVERYTHING, Grade, GradeRow, ReviewedLabels, grade
+from regrade.studies import EVERYTHING, Grade, GradeRow, ReviewedLabels
+from regrade.studies.grade.analysis import grade
+from regrade.studies.loading import reviewed_labels
 from regrade.studies.same_images import judge_predictions
 from regrade.workspace import Workspace
-from regrade.workspace.loading import reviewed_labels
 
 _CACHED_ANSWERS = 4  # test sets
 _CACHED_VIEWS = 8  # pairs of test set and label set
