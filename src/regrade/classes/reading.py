@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import FormatError, InputError, UnknownName
-from regrade.core.near_names import near_miss
+from regrade.core.errors import not_utf8
+from regrade.core.names import near_miss
 from regrade.core.strict_json import parse_json
-from regrade.core.utf8 import not_utf8
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Models: common classifiers by name, each with its classes and preprocessing, run on a CPU or a GPU."""
 
-from regrade.models.cores import usable_cores
+from regrade.core.cores import usable_cores
 from regrade.models.gpu_images import decode_and_crop_jpegs, gpu_can_decode
 from regrade.models.model import Device, Model, ModelMetadata, OutOfMemory, Precision, Settings
 from regrade.models.preprocess import crop_and_resize, normalize, preprocess

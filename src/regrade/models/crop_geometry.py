@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from regrade.core.preprocessing import CropMode, Preprocessing
+from regrade.core.model_spec import CropMode, Preprocessing
 
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from regrade.core import ClassSpace, InputError, MismatchError, ModelSpec
-from regrade.core.preprocessing import Preprocessing
+from regrade.core.model_spec import Preprocessing
 from regrade.models.model import Settings
 from regrade.models.own_code import OwnCode
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from regrade.core.preprocessing import Interpolation, Preprocessing
+from regrade.core.model_spec import Interpolation, Preprocessing
 from regrade.models.crop_geometry import MAX_PIXELS, compute_crop
 from regrade.models.torch_images import crop_and_resize_on_gpu
 from regrade.models.torchvision_model import decode_jpegs_on_gpu

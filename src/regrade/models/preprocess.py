@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from regrade.core.arrays import FloatArray
-from regrade.core.preprocessing import Preprocessing
+from regrade.core.model_spec import Preprocessing
 from regrade.models.crop_geometry import MAX_PIXELS, Box, CropGeometry, compute_crop
 from regrade.models.resize import FILTERS, Resizer, as_image, resize, size_of
 

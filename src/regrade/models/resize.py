@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from regrade.core.preprocessing import Interpolation
+from regrade.core.model_spec import Interpolation
 from regrade.models.torch_images import resize_by_torch
 
 FILTERS = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core.preprocessing import Preprocessing
+from regrade.core.model_spec import Preprocessing
 from regrade.models.crop_geometry import Box, compute_crop
 
 

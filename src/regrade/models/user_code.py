@@ -16,7 +16,7 @@ from typing import Any
 
 from regrade.classes import class_space
 from regrade.core import ClassSpace, InputError, UnknownName
-from regrade.core.preprocessing import Preprocessing
+from regrade.core.model_spec import Preprocessing
 from regrade.models.failures import loading
 from regrade.models.own_code import OwnCode, hash_own_code, is_own
 

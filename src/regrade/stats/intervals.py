@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.cores import elementwise
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.cores import elementwise
 
 _FEW = 20  # up to this many pairs, computing every quantile is faster than finding duplicates
 
