@@ -134,10 +134,3 @@ class NearPairs:
 
     def __len__(self) -> int:
         return len(self.first)
-
-    @property
-    def found(self) -> BoolArray:
-        """Shape (n,): the images of the first set with a neighbor within the threshold in the second."""
-        inside = np.zeros(len(self.seen), dtype=bool)
-        inside[self.first] = True
-        return inside
