@@ -203,7 +203,7 @@ def test_compute_crop_is_a_square_inside_the_image(image, size, extra, crop_mode
         assert left >= 0 and top >= 0 and right <= image[0] and bottom <= image[1]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def torch(library):
     return library("torch")
 
@@ -217,6 +217,7 @@ def apart(first, second) -> int:
     return int(np.abs(first.astype(int) - second.astype(int)).max(initial=0))
 
 
+@pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize("interpolation", Interpolation)
 @pytest.mark.parametrize("gray", [False, True])
 def test_resize_by_pillow_is_bit_identical(interpolation, gray):
@@ -228,6 +229,7 @@ def test_resize_by_pillow_is_bit_identical(interpolation, gray):
 lengths = st.integers(1, 70)
 
 
+@pytest.mark.usefixtures("torch")
 @given(st.tuples(lengths, lengths), st.tuples(lengths, lengths), st.sampled_from(SMOOTH), st.booleans())
 @example((38, 68), (37, 22), Interpolation.BICUBIC, False)  # here Pillow resizes the columns first
 @example((1, 1), (30, 2), Interpolation.BICUBIC, True)
@@ -242,6 +244,7 @@ def test_resize_by_torch_is_within_two_gray_levels_of_pillow(old, new, interpola
     assert apart(given, np.asarray(rows_first)) <= 2
 
 
+@pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize("interpolation", SMOOTH)
 @pytest.mark.parametrize("crop_mode", CropMode)
 @pytest.mark.parametrize("sides", [(224, 256), (64, 64)])
@@ -257,6 +260,7 @@ def test_resize_by_torch_of_photographs_rarely_differs_by_one_gray_level(photogr
         assert (usual == quick).mean() > 0.99
 
 
+@pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize("interpolation", SMOOTH)
 def test_resize_by_torch_of_tall_photographs_rarely_differs_by_more(photographs, interpolation):
     """Pillow resizes the columns of a tall image first: overshoot at edges is clipped earlier."""
@@ -271,6 +275,7 @@ def test_resize_by_torch_of_tall_photographs_rarely_differs_by_more(photographs,
         assert (np.abs(usual - quick) > 1).mean() < 0.01
 
 
+@pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize("interpolation", Interpolation)
 @pytest.mark.parametrize("gray", [False, True])
 def test_nearest_and_unchanged_sizes_are_bit_identical_to_pillow(interpolation, gray):
@@ -280,6 +285,7 @@ def test_nearest_and_unchanged_sizes_are_bit_identical_to_pillow(interpolation, 
     np.testing.assert_array_equal(nearest, np.asarray(image.resize((17, 44), Image.Resampling.NEAREST)))
 
 
+@pytest.mark.usefixtures("torch")
 @given(st.integers(0, 255), st.tuples(lengths, lengths), st.tuples(lengths, lengths), st.sampled_from(SMOOTH))
 @settings(deadline=None)
 def test_resize_keeps_a_uniform_color(level, old, new, interpolation):
@@ -288,6 +294,7 @@ def test_resize_keeps_a_uniform_color(level, old, new, interpolation):
     np.testing.assert_array_equal(given, np.broadcast_to(np.uint8([level, 255 - level, 0]), given.shape))
 
 
+@pytest.mark.usefixtures("torch")
 def test_resize_keeps_channels_and_axes_apart():
     pixels = np.zeros((40, 60, 3), np.uint8)
     pixels[:20, :, 0], pixels[:, :30, 1] = 200, 100  # red above, green on the left
@@ -296,6 +303,7 @@ def test_resize_keeps_channels_and_axes_apart():
     assert given[0, 5].tolist() == [200, 0, 0] and given[3, 0].tolist() == [0, 100, 0]
 
 
+@pytest.mark.usefixtures("torch")
 def test_resize_does_not_change_its_input():
     image = noise_pixels(30, 20)
     before = np.asarray(image).copy()
@@ -303,6 +311,7 @@ def test_resize_does_not_change_its_input():
     np.testing.assert_array_equal(np.asarray(image), before)
 
 
+@pytest.mark.usefixtures("torch")
 def test_resizer_runtime_has_the_version():
     assert Resizer.PILLOW.runtime == f"pillow {Image.__version__}"
     assert Resizer.TORCH.runtime == f"torch {version('torch')}"
@@ -310,6 +319,7 @@ def test_resizer_runtime_has_the_version():
         assert Resizer.GPU.runtime == f"nvjpeg of torchvision {version('torchvision')}"
 
 
+@pytest.mark.usefixtures("torch")
 def test_fastest_resizer(monkeypatch):
     assert fastest_resizer() is Resizer.TORCH
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else pytest.fail(name))

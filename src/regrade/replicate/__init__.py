@@ -2,8 +2,7 @@
 
 from regrade.replicate.cell import Cell, CellKind, CellOutcome, Coverage, CoveredPart, Replication
 from regrade.replicate.printed import PrintedFigure, printed_figure, printed_figures
-from regrade.replicate.published_files import PublishedFile, fetch, folder_for, official_files
-from regrade.replicate.registry import Paper, papers, replicate
+from regrade.replicate.registry import Paper, PublishedFile, fetch, folder_for, official_files, papers, replicate
 
 __all__ = [
     "Cell",
