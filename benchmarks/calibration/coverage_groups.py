@@ -85,7 +85,7 @@ for size in (40, 400):
 for size in (50, 500):
     coverage_check(
         "ratio of disparities",
-        maker="stats.range_ratio.range_ratio",
+        maker="stats.group_shares.range_ratio",
         case="0.2 to 0.1, 4 groups",
         n=size,
         draw=repeated(partial(ratio_of_ranges, n=size), 2.0),

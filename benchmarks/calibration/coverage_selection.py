@@ -134,8 +134,8 @@ coverage_check(
     draw=pairs_that_do_not_differ,
 )  # fmt: skip
 coverage_check(
-    "errors shared beyond independence", maker="studies.similarity.analysis._excess", case="4 models, all pairs together", n=100,
-    draw=shared_errors,
+    "errors shared beyond independence", maker="studies.similarity.analysis._excess",
+    case="4 models, all pairs together", n=100, draw=shared_errors,
 )  # fmt: skip
 coverage_check(
     "change by other labels", maker="studies.label_change.analysis._difference", case="2 models together", n=100,

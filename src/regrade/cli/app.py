@@ -15,7 +15,6 @@ import typer
 from regrade.cli import (
     demo,
     import_,
-    init,
     labels,
     models,
     plan,
@@ -27,8 +26,7 @@ from regrade.cli import (
     study,
     team,
     testsets,
-    upgrade,
-    verify,
+    workspace,
 )
 from regrade.cli.output import one_line
 from regrade.core.errors import InputError, RegradeError
@@ -45,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("demo")(demo.demo)
-app.command("init")(init.init)
+app.command("init")(workspace.init)
 app.add_typer(testsets.app, name="testsets")
 app.add_typer(models.app, name="models")
 app.add_typer(labels.app, name="labels")
@@ -61,8 +59,8 @@ app.add_typer(review.app, name="review")
 app.command("serve")(serve.serve)
 app.add_typer(team.app, name="team")
 app.command("replicate")(replicate.replicate)
-app.command("verify")(verify.verify)
-app.command("upgrade")(upgrade.upgrade)
+app.command("verify")(workspace.verify)
+app.command("upgrade")(workspace.upgrade)
 
 
 @app.callback(invoke_without_command=True)

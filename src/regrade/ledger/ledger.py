@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, RowMapping, Table, insert, select, up
 from sqlalchemy.exc import IntegrityError
 
 from regrade.core import AlreadyStored, InputError, LedgerDamaged, UnknownName
-from regrade.core.similar_names import check_distinct_names
+from regrade.core.names import check_distinct_names
 from regrade.ledger import assignment, decisions, discussion, queue_order, queue_progress, voting
 from regrade.ledger.answers import check_vote
 from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, has_link, last_link

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from regrade.core import AlreadyStored, InputError
-from regrade.core.similar_names import comparable_name
+from regrade.core.names import comparable_name
 
 _LONGEST = 80  # characters, as in the database columns
 _JOINERS = "\u200c\u200d"  # invisible, but part of the spelling of names in Persian, Hindi and other languages

@@ -10,7 +10,6 @@ from regrade.metrics.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
-from regrade.metrics.class_subset import best_within, mapped_correct, top_k_within
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
 from regrade.metrics.confusion_score import (
     ConfusionEntropies,
@@ -19,23 +18,24 @@ from regrade.metrics.confusion_score import (
     confusion_score,
     final_predictions,
 )
-from regrade.metrics.corruption import (
+from regrade.metrics.groups import GroupAccuracy, group_accuracy
+from regrade.metrics.multilabel import Judged, MultilabelRule, judge, multilabel_accuracy
+from regrade.metrics.robustness import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
     corruption_errors,
+    effective_robustness,
     mean_corruption_error,
     relative_mean_corruption_error,
+    relative_robustness,
 )
-from regrade.metrics.groups import GroupAccuracy, group_accuracy
-from regrade.metrics.multilabel import Judged, MultilabelRule, judge, multilabel_accuracy
-from regrade.metrics.robustness import effective_robustness, relative_robustness
 from regrade.metrics.similarity import (
     agreement,
     dominance_probability,
     error_consistency,
     independent_dominance,
 )
-from regrade.metrics.top_k import top_k_classes, top_k_correct
+from regrade.metrics.top_k import best_within, mapped_correct, top_k_classes, top_k_correct, top_k_within
 
 __all__ = [
     "ALEXNET_CLEAN_ERROR",

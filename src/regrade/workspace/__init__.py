@@ -4,7 +4,7 @@ from regrade.studies import ProgressCallback, find_near_duplicates
 from regrade.workspace.novel_review import DrawnReview
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.report_writing import WrittenReport
-from regrade.workspace.running_review import RunningReview
+from regrade.workspace.review_sample import RunningReview
 from regrade.workspace.test_set_adding import AddedTestSet
 from regrade.workspace.workspace import Workspace, init, open
 

@@ -68,13 +68,7 @@ from regrade.store import (
     predictions_from_scores,
     store_predictions,
 )
-from regrade.studies import (
-    Confusion,
-    Novel,
-    StratifyBy,
-    Studies,
-    study_method,
-)
+from regrade.studies import Confusion, Novel, StratifyBy, Studies, study_method
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
 from regrade.studies.grade.study import GRADE

@@ -19,7 +19,7 @@ from regrade.app.redirects import MAX_PATH_LENGTH, redirect_after_sign_in, safe_
 from regrade.app.sessions import SESSION_SECONDS
 from regrade.app.site import Site
 from regrade.core import InputError
-from regrade.core.similar_names import comparable_name
+from regrade.core.names import comparable_name
 from regrade.ledger import AccountState, OpenAccount, Person, Role
 
 router = APIRouter(include_in_schema=False)

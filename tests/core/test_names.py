@@ -2,7 +2,7 @@
 
 import pytest
 
-from regrade.core.near_names import misspelling, near_miss
+from regrade.core.names import misspelling, near_miss
 
 STATES = ("correct", "unclear", "wrong")
 

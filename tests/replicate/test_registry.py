@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regrade.replicate import fetch, folder_for, official_files, papers, published_files, replicate
+from regrade.replicate import fetch, folder_for, official_files, papers, registry, replicate
 
 
 def test_official_files_of_recht2019():
@@ -58,7 +58,7 @@ def fetched(monkeypatch, tmp_path):
     """The requested downloads; nothing is fetched."""
     requests = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(published_files, "download", lambda item, folder: requests.append((item, folder)))
+    monkeypatch.setattr(registry, "download", lambda item, folder: requests.append((item, folder)))
     return requests
 
 

@@ -1,20 +1,26 @@
-"""Publish decisions on randomly drawn predictions to the review that they were drawn for."""
+"""Random samples of novel predictions: publish their decisions, and grade models while they are being judged."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import LabelState, ReviewFrame, TestSet
 from regrade.store import Store, Verdicts
-from regrade.studies import describe_change
+from regrade.studies import GradeRow, describe_change
+from regrade.studies.grade.analysis import grade
+from regrade.studies.loading import reviewed_labels, scored_predictions
 from regrade.workspace.label_publishing import PairDecisions, decided_pairs, label_set_name
-from regrade.workspace.publish_result import PublishResult, items_by_state
+from regrade.workspace.queue_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
+
+MOST_MODELS = 8
+"""Maximum number of models graded while people judge; `regrade grade` shows all."""
 
 
 def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
@@ -66,3 +72,23 @@ def _verdicts(decided: PairDecisions) -> Verdicts:
     problems = decided.problems
     places = {place: problems[pair[0]] for place, pair in enumerate(states) if states[pair] is LabelState.PROBLEMATIC}
     return Verdicts(pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8), places)
+
+
+@dataclass(frozen=True)
+class RunningReview:
+    """Models with their accuracy so far, best first; ``models`` counts all models of the test set."""
+
+    rows: tuple[GradeRow, ...]
+    models: int
+
+
+def running_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> RunningReview | None:
+    """Accuracies from all current decisions of a queue, published or not; None unless the queue is a random sample."""
+    frame = decided_review(store, ledger, queue, test_set)
+    if frame is None:
+        return None
+    names = store.model_names(test_set.name)
+    labels = replace(reviewed_labels(store, test_set, queue.labels), review=frame)
+    scored = scored_predictions(store, test_set, names[:MOST_MODELS])
+    result = grade(test_set, scored, labels=labels, confidence=store.config.confidence)
+    return RunningReview(tuple(row for row in result.rows if row.anytime), len(names))
