@@ -6,8 +6,8 @@ import re
 import pytest
 
 from regrade.app.forms import StrictForm
+from regrade.app.images import decode_opaque_id, encode_opaque_id
 from regrade.app.middleware import MAX_BODY_BYTES
-from regrade.app.opaque_ids import decode_opaque_id, encode_opaque_id
 from regrade.ledger import Role
 
 KEY = bytes(range(32))
