@@ -45,9 +45,9 @@ def test_templates_have_no_inline_scripts_or_styles():
 @pytest.mark.parametrize(
     "path",
     [
-        "/static/../application.py",
-        "/static/%2e%2e/application.py",
-        "/static/..%2fapplication.py",
+        "/static/../server.py",
+        "/static/%2e%2e/server.py",
+        "/static/..%2fserver.py",
         "/images/..%2f..%2fregrade.toml",
         "/static//etc/passwd",
     ],

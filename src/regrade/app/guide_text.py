@@ -15,6 +15,8 @@ from markdown_it.token import Token
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _LOWEST_HEADING = 6
 _HEADING_SHIFT = 2  # levels, since the page has headings of its own
+_PIECE = re.compile(r"\s+|[^\s]+")
+_MAX_PIECES = 4000  # words are compared up to this size; longer changes are shown as a whole
 
 
 def render_markdown(text: str) -> str:
@@ -49,10 +51,6 @@ def _link(self: Any, tokens: list[Token], place: int, options: Any, env: Any) ->
     tokens[place].attrSet("target", "_blank")
     html: str = self.renderToken(tokens, place, options, env)
     return html
-
-
-_PIECE = re.compile(r"\s+|[^\s]+")
-_MAX_PIECES = 4000  # words are compared up to this size; longer changes are shown as a whole
 
 
 @dataclass(frozen=True)

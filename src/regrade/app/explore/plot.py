@@ -15,6 +15,10 @@ KINDS = {"top1": "top-1", "top5": "top-5", "multilabel": "multi-label"}
 """Names of accuracies on pages."""
 
 _ERROR_KINDS = {"top1": "wrong", "top5": "not-in-five", "multilabel": "missed"}  # images that count as errors
+_WIDTH, _HEIGHT = 520, 460
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 14, 56
+_LETTER_WIDTH = 7.5
+_MAX_NAMES = 5  # models labeled with their names
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,6 @@ def _estimates(explorer: Explorer, choice: Choice, axis: Axis) -> dict[str, Esti
     rows = explorer.grade(view, slice_name).rows
     values = {row.model: getattr(row, axis.kind) for row in rows}
     return {name: value for name, value in values.items() if value is not None}
-
-
-_WIDTH, _HEIGHT = 520, 460
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 14, 56
-_LETTER_WIDTH = 7.5
-_MAX_NAMES = 5  # models labeled with their names
 
 
 @dataclass(frozen=True)
