@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
-
-if TYPE_CHECKING:
-    from regrade.core import Preprocessing
+from regrade.core import IMAGENET, Interpolation, Preprocessing
 
 _STDOUT, _STDERR = 1, 2  # file descriptors
 
@@ -36,14 +34,6 @@ class PrecisionName(StrEnum):
     fp32 = "fp32"
     bf16 = "bf16"
     fp16 = "fp16"
-
-
-class InterpolationName(StrEnum):
-    """Interpolation used to resize images."""
-
-    nearest = "nearest"
-    bilinear = "bilinear"
-    bicubic = "bicubic"
 
 
 class ResizerName(StrEnum):
@@ -76,7 +66,7 @@ def predict(
     short_side: Annotated[
         int | None, typer.Option(min=1, help="Size of the shorter side before the crop, in pixels (default: --size).")
     ] = None,
-    interpolation: Annotated[InterpolationName | None, typer.Option(help="Interpolation (default: bilinear).")] = None,
+    interpolation: Annotated[Interpolation | None, typer.Option(help="Interpolation (default: bilinear).")] = None,
     mean: Annotated[
         str | None, typer.Option(help="Mean of each channel, in 0 to 1 (default: ImageNet's); one value: grayscale.")
     ] = None,
@@ -176,11 +166,9 @@ def predict(
 
 
 def _preprocessing(
-    size: int | None, short_side: int | None, interpolation: InterpolationName | None, mean: str | None, std: str | None
+    size: int | None, short_side: int | None, interpolation: Interpolation | None, mean: str | None, std: str | None
 ) -> Preprocessing | None:
     """The preprocessing that the options describe; None if no option is given."""
-    from regrade.core import IMAGENET, Interpolation, Preprocessing
-
     if size is None:
         if any(option is not None for option in (short_side, interpolation, mean, std)):
             raise typer.BadParameter("--short-side, --interpolation, --mean and --std require --size")
@@ -188,7 +176,7 @@ def _preprocessing(
     return Preprocessing(
         size,
         size if short_side is None else short_side,
-        interpolation=Interpolation(interpolation.value) if interpolation else IMAGENET.interpolation,
+        interpolation=interpolation or IMAGENET.interpolation,
         mean=IMAGENET.mean if mean is None else _numbers(mean, "--mean"),
         std=IMAGENET.std if std is None else _numbers(std, "--std"),
     )

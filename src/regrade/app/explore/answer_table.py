@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regrade.app.cache import Stamp
 from regrade.app.explore.outcomes import Codes, codes_of
-from regrade.app.explore.stamps import Stamp
 from regrade.core import (
     NO_ANSWER,
     PERSON_PREFIX,

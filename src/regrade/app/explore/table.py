@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regrade.app.explore.choice import Choice
-from regrade.app.explore.drawing import AxisRange
 from regrade.app.explore.explorer import Explorer, View
 from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, has_kind
+from regrade.app.explore.plot import AxisRange
 from regrade.core import PERSON_PREFIX, Estimate, UnknownName
 from regrade.core.arrays import BoolArray
 from regrade.studies import GradeRow

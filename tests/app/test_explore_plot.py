@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regrade.app.explore.axes import Axis
-from regrade.app.explore.drawing import AxisRange, PlotValue, scatter
+from regrade.app.explore.plot import Axis, AxisRange, PlotValue, scatter
 from regrade.core import Estimate, InputError
 
 

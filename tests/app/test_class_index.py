@@ -2,7 +2,7 @@
 
 import pytest
 
-from regrade.app.class_tree import Branch, class_tree
+from regrade.app.class_index import Branch, class_tree
 from regrade.classes import cifar_10, digits, imagenet_1k, imagenet_a
 from regrade.core import ClassSpace, Hierarchy
 

@@ -1,20 +1,32 @@
-"""The API of the guide: the entry of a class, and a preview of a text."""
+"""The API about classes: the class index of a class space, and the guide entry of a class."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
 from regrade.app.forms import MAX_ROW_ID, StrictForm, StrictRoute
+from regrade.app.guide_text import render_markdown
 from regrade.app.guide_views import confusable_classes, example_images
-from regrade.app.markdown import render_markdown
 from regrade.app.routes.guide import MAX_TEXT_LENGTH
 from regrade.ledger import GuideText
 
-router = APIRouter(prefix="/api/guide", tags=["guide"], route_class=StrictRoute)
+router = APIRouter(prefix="/api", route_class=StrictRoute)
+
+
+@router.get("/classes/{class_space}", tags=["classes"])
+def classes(
+    class_space: str, site: SiteDep, _: Labeler, if_none_match: Annotated[str | None, Header()] = None
+) -> Response:
+    """Every class with its synonyms and definition, and the class tree; status 304 if the ETag matches."""
+    index = site.class_index(class_space)
+    headers = {"ETag": index.tag, "Cache-Control": "private, no-cache"}
+    if if_none_match is not None and index.tag in (tag.strip().removeprefix("W/") for tag in if_none_match.split(",")):
+        return Response(status_code=304, headers=headers)
+    return Response(index.content, media_type="application/json", headers=headers)
 
 
 class ConfusableClassView(BaseModel):
@@ -47,13 +59,13 @@ class Preview(BaseModel):
     html: str
 
 
-@router.post("/preview")
+@router.post("/guide/preview", tags=["guide"])
 def preview(form: Draft, _: Reviewer) -> Preview:
     """Render a text as HTML."""
     return Preview(html=render_markdown(form.text))
 
 
-@router.get("/{class_space}/{class_id:path}")
+@router.get("/guide/{class_space}/{class_id:path}", tags=["guide"])
 def entry(
     class_space: str,
     class_id: str,
