@@ -40,7 +40,7 @@ def diff(
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """LabelsDiffTable the changes between two versions of a label set, and their effect on every model.
+    """Show the changes between two versions of a label set, and their effect on every model.
 
     Differences are computed over the images that both versions score, with a paired confidence interval; --json prints
     all tables.

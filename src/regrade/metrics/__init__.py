@@ -26,8 +26,7 @@ from regrade.metrics.corruption import (
     mean_corruption_error,
     relative_mean_corruption_error,
 )
-from regrade.metrics.groups import GroupAccuracy, group_accuracy
-from regrade.metrics.multilabel import Judged, MultilabelRule, judge, multilabel_accuracy
+from regrade.metrics.multilabel import Judged, MultilabelRule, judge
 from regrade.metrics.robustness import effective_robustness, relative_robustness
 from regrade.metrics.similarity import (
     agreement,
@@ -44,7 +43,6 @@ __all__ = [
     "ConfusedPairs",
     "ConfusionEntropies",
     "FinalPredictions",
-    "GroupAccuracy",
     "Judged",
     "MultilabelRule",
     "ReliabilityBins",
@@ -62,13 +60,11 @@ __all__ = [
     "equal_size_bins",
     "error_consistency",
     "final_predictions",
-    "group_accuracy",
     "independent_dominance",
     "judge",
     "log_losses",
     "mapped_correct",
     "mean_corruption_error",
-    "multilabel_accuracy",
     "negative_log_likelihood",
     "relative_mean_corruption_error",
     "relative_robustness",

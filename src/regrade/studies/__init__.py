@@ -62,7 +62,7 @@ from regrade.studies.mistakes import (
     remaining_mistakes,
 )
 from regrade.studies.model_pairs import ModelPairs
-from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
+from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.pair import McNemarTests, Pair, PairResult
 from regrade.studies.panel_agreement import (
     AgreementMeasures,
@@ -230,6 +230,7 @@ __all__ = [
     "leakage",
     "mistakes",
     "model_review",
+    "multilabel_accuracy",
     "novel_predictions",
     "panel_agreement",
     "people",
