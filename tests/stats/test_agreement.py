@@ -232,3 +232,11 @@ def test_agreement_raises_if_undefined(measure):
 def test_fleiss_kappa_rejects_missing_answers():
     with pytest.raises(InputError, match="krippendorff_alpha allows gaps"):
         fleiss_kappa(PUBLISHED)
+
+
+@pytest.mark.parametrize("measure", [fleiss_kappa, krippendorff_alpha])
+def test_a_confidence_below_80_percent_is_rejected(measure):
+    answers = np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]])
+    assert measure(answers, confidence=0.8).low < measure(answers).value
+    with pytest.raises(InputError, match=r"at least 0\.8, got 0\.79"):
+        measure(answers, confidence=0.79)
