@@ -379,3 +379,11 @@ def test_kappa_and_covariance_intervals_cover(images, least_kappa, least_covaria
         bounds = covariance_interval(*tables[:3], images)
         held = (bounds.low <= covariance + 1e-12) & (covariance - 1e-12 <= bounds.high)
         assert held.mean() >= least_covariance - slack, (first, second, kappa)
+
+
+@pytest.mark.parametrize("measure", [fleiss_kappa, krippendorff_alpha])
+def test_a_confidence_below_80_percent_is_rejected(measure):
+    answers = np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]])
+    assert measure(answers, confidence=0.8).low < measure(answers).value
+    with pytest.raises(InputError, match=r"at least 0\.8, got 0\.79"):
+        measure(answers, confidence=0.79)

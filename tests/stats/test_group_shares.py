@@ -43,6 +43,17 @@ class TestShares:
         assert shares.effective_sizes == pytest.approx([4, 40])
         assert shares.correlations.tolist() == [[1, 0], [0, 1]]
 
+    @given(st.lists(st.tuples(st.booleans(), st.sampled_from("abc")), min_size=1, max_size=40))
+    def test_values_are_those_of_a_plain_loop(self, images):
+        names = sorted({name for _, name in images})
+        shares = group_shares([right for right, _ in images], [names.index(name) for _, name in images])
+        for name, value, size in zip(names, shares.values, shares.sizes, strict=True):
+            rights = [right for right, own in images if own == name]
+            assert (value, size) == (pytest.approx(sum(rights) / len(rights)), len(rights))
+
+    def test_equal_shares_of_different_sizes_have_no_range(self):
+        assert share_range(counted((1, 2), (3, 6))).value == 0.0
+
     def test_intervals_are_clopper_pearson(self):
         shares = counted((3, 0, 7), (4, 12, 7))
         bounds = shares.exact(0.9)

@@ -18,8 +18,7 @@ from regrade.metrics.confusion_score import (
     confusion_score,
     final_predictions,
 )
-from regrade.metrics.groups import GroupAccuracy, group_accuracy
-from regrade.metrics.multilabel import Judged, MultilabelRule, judge, multilabel_accuracy
+from regrade.metrics.multilabel import Judged, MultilabelRule, judge
 from regrade.metrics.robustness import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
@@ -44,7 +43,6 @@ __all__ = [
     "ConfusedPairs",
     "ConfusionEntropies",
     "FinalPredictions",
-    "GroupAccuracy",
     "Judged",
     "MultilabelRule",
     "ReliabilityBins",
@@ -62,13 +60,11 @@ __all__ = [
     "equal_size_bins",
     "error_consistency",
     "final_predictions",
-    "group_accuracy",
     "independent_dominance",
     "judge",
     "log_losses",
     "mapped_correct",
     "mean_corruption_error",
-    "multilabel_accuracy",
     "negative_log_likelihood",
     "relative_mean_corruption_error",
     "relative_robustness",

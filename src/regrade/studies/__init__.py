@@ -48,7 +48,7 @@ from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources
 from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.triage import TriageKind
-from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
+from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.panel_agreement import (
     AgreementMeasures,
     PanelAgreement,
@@ -232,6 +232,7 @@ __all__ = [
     "label_diff",
     "map_figure",
     "model_review",
+    "multilabel_accuracy",
     "novel_predictions",
     "option",
     "panel_agreement",

@@ -15,7 +15,7 @@ from regrade.stats import bonferroni_confidence, paired_difference
 from regrade.stats.intervals import method_name
 from regrade.stats.ranks import rank_ranges
 from regrade.studies.label_change.diff import LabelDiff, label_diff, state_word
-from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
+from regrade.studies.multilabel_grade import ReviewedLabels, multilabel_accuracy
 from regrade.studies.same_images import JudgedPredictions, judge_predictions
 from regrade.studies.scoring import Scoring
 
@@ -202,9 +202,7 @@ def _accuracy(judged: JudgedPredictions, test_set: TestSet, rule: MultilabelRule
     inside: BoolArray = judged.counted
     if not inside.any():
         return None
-    if rule is MultilabelRule.CLASSES and not test_set.labeled[inside].all():
-        raise InputError("a judged image has no original label: averaging over classes needs one for each image")
-    return accuracy_by_rule(judged.right, inside, test_set.labels, rule=rule, confidence=confidence)
+    return multilabel_accuracy(judged.right, inside, test_set.labels, rule=rule, confidence=confidence)
 
 
 def _difference(row: ModelChange, models: int, confidence: float) -> Estimate | None:
