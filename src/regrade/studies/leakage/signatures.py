@@ -18,7 +18,7 @@ from regrade.core import (
     UnreadableImage,
     joined_signatures,
 )
-from regrade.models.cores import usable_cores
+from regrade.core.cores import usable_cores
 from regrade.neighbors import ImageCollection, compute_signatures
 from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of
