@@ -107,6 +107,12 @@ class AnswerTable:
             predictions = self.predictions(place) if row.own_classes else store.predictions(self.test_set, row.name)
             yield predictions, row.scoring
 
+    def with_scores(self, store: Store, places: Sequence[int]) -> Iterator[tuple[Predictions, Scoring]]:
+        """The answers of some rows with their scoring, as stored: with all their scores."""
+        for place in places:
+            row = self.rows[place]
+            yield store.predictions(self.test_set, row.name), row.scoring
+
 
 def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTable | None) -> AnswerTable:
     """Read all answers on a test set; rows that have not changed since ``before`` are copied from it."""

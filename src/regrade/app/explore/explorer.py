@@ -12,11 +12,12 @@ from regrade.app.cache import RecentCache, Stamp, answers_stamp, review_stamp, t
 from regrade.app.explore.answer_table import AnswerTable, read_answers
 from regrade.app.explore.near_duplicates import NearDuplicateFinder
 from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, Codes, codes_of, has_kind
-from regrade.core import InputError, LabelState, TestSet, UnknownName
+from regrade.core import InputError, LabelState, RegradeError, TestSet, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.store import Store
-from regrade.studies import EVERYTHING, Grade, GradeRow, ReviewedLabels
+from regrade.studies import EVERYTHING, Grade, GradeMetric, GradeRow, ReviewedLabels, chosen_metrics
 from regrade.studies.grade.analysis import grade
+from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.same_images import judge_predictions
 from regrade.workspace import Workspace
@@ -124,6 +125,18 @@ class Explorer:
         """The slices of a test set by heading: subsets, values of group columns, groups of classes."""
         return self._offered.get(view.test_set.name, lambda: _slices_of(view.test_set), stamp=view.written[0])
 
+    @cached_property
+    def _metrics(self) -> tuple[tuple[GradeMetric, ...], tuple[str, ...]]:
+        """The metrics listed in regrade.toml, and why some of them cannot be shown."""
+        metrics: tuple[GradeMetric, ...] = ()
+        problems = []
+        for name in self.store.config.metrics:
+            try:
+                metrics = chosen_metrics([*metrics, name], installed_metrics())
+            except RegradeError as error:
+                problems.append(f"the metric {name} of regrade.toml is not shown: {error}")
+        return metrics, tuple(problems)
+
     def _build_view(self, test_set: TestSet, answers: AnswerTable, labels: str, written: tuple[Stamp, ...]) -> View:
         if not labels:
             return View(test_set, answers, answers.own, None, written)
@@ -138,19 +151,22 @@ class Explorer:
         plain = [place for place, row in enumerate(answers.rows) if row.own_classes]
         mapped = [place for place, row in enumerate(answers.rows) if not row.own_classes]
         groups = [(plain, judged), (mapped, None)] if judged else [([*plain, *mapped], None)]
+        metrics, problems = self._metrics
+        read = answers.with_scores if metrics else answers.scored
         grades = [
             grade(
                 view.test_set,
-                answers.scored(self.store, places),
+                read(self.store, places),
                 labels=labels,
                 slices=slices,
+                metrics=metrics,
                 confidence=self.store.config.confidence,
             )
             for places, labels in groups
             if places
         ]
         rows = [row for part in grades for row in part.rows if row.slice == (slice_name or EVERYTHING)]
-        notes = tuple(dict.fromkeys(note for part in grades for note in part.notes))
+        notes = (*dict.fromkeys(note for part in grades for note in part.notes), *problems)
         return replace(grades[0], rows=tuple(sorted(rows, key=_best_first)), notes=notes)
 
 

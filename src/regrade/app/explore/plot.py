@@ -111,20 +111,20 @@ def _estimates(explorer: Explorer, choice: Choice, axis: Axis) -> dict[str, Esti
 
 @dataclass(frozen=True)
 class AxisRange:
-    """The range of an axis of accuracies, wide enough for the intervals it shows."""
+    """The range of an axis of accuracies or of another metric, wide enough for the intervals it shows."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, estimates: Sequence[Estimate | None]) -> AxisRange:
-        """The range of all intervals; 0 to 1 if there are none."""
+        """The range of all intervals, with a margin that does not cross 0 or 1; 0 to 1 if there are none."""
         defined = [estimate for estimate in estimates if estimate is not None]
         if not defined:
             return cls(0.0, 1.0)
         low, high = min(estimate.low for estimate in defined), max(estimate.high for estimate in defined)
         margin = max(0.03 * (high - low), 0.002)
-        return cls(max(0.0, low - margin), min(1.0, high + margin))
+        return cls(max(min(0.0, low), low - margin), min(max(1.0, high), high + margin))
 
     def at(self, share: float, size: float = 100.0) -> float:
         """The position of a value on a line of length ``size``."""

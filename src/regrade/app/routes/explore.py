@@ -23,7 +23,7 @@ from regrade.app.explore.near_duplicates import Neighbor
 from regrade.app.explore.outcomes import KIND_WORDS, AnswerKind
 from regrade.app.explore.plot import AxisRange, accuracy_plot, available_axes, chosen_axes
 from regrade.app.explore.selection import ORDERS, PAGE_SIZE, class_named, kind_named, label_of, select_images, tiles
-from regrade.app.explore.table import HEADINGS, models_table
+from regrade.app.explore.table import models_table
 from regrade.app.hidden_images import MIN_SLICE_SIZE, HiddenImages
 from regrade.app.pages import page
 from regrade.app.site import Site
@@ -56,7 +56,7 @@ def explore(request: Request, site: SiteDep, session: Reviewer, requested: Choic
     names = {line.grade.model for line in table.lines} if choice.models else None
     plot = accuracy_plot(site.explorer, choice, x, y, names)
     return page(
-        request, "explore.html", table=table, headings=HEADINGS, plot=plot, x=x, y=y,
+        request, "explore.html", table=table, plot=plot, x=x, y=y,
         axes=available_axes(site.explorer), hidden=hidden.note(view.test_set), **shown,
     )  # fmt: skip
 
