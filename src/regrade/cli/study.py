@@ -70,9 +70,9 @@ def built(study: Study[..., Any, Any], name: str) -> Any:
 
 
 def _below_study() -> dict[str, Study[..., Any, Any]]:
-    from regrade.studies import STUDIES
+    from regrade.studies import all_studies
 
-    return {study.name: study for study in STUDIES if study.name not in TOP_LEVEL}
+    return {study.name: study for study in all_studies() if study.name not in TOP_LEVEL}
 
 
 def _named(name: str) -> Study[..., Any, Any]:

@@ -76,6 +76,7 @@ from regrade.studies.plan.review import ReviewedPair, plan_review, reviewed_pair
 from regrade.studies.registry import (
     STUDIES,
     Studies,
+    all_studies,
     figure,
     find_near_duplicates,
     findings,
@@ -211,6 +212,7 @@ __all__ = [
     "TriageKind",
     "TriageSources",
     "UnlabeledInputs",
+    "all_studies",
     "apply_review",
     "assumed_ranking",
     "chosen_metrics",

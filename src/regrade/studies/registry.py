@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
@@ -25,6 +27,12 @@ from regrade.studies.study import O, Study
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Tabular)
+
+
+AnyStudy: TypeAlias = Study[..., Any, Any]
+
+GROUP = "regrade.studies"
+"""The entry-point group in which packages offer a `Study`."""
 
 
 class HasStore(Protocol):
@@ -67,6 +75,10 @@ class Studies:
     def __init__(self, store: Store) -> None:
         self.store = store
 
+    def run(self, study: Study[P, O, R], *arguments: P.args, **named: P.kwargs) -> R:
+        """Run any study, for example one of another package."""
+        return study.run(self.store, study.options(*arguments, **named))
+
     grade = study_method(GRADE)
     compare = study_method(COMPARE)
     generalization = study_method(GENERALIZATION)
@@ -80,15 +92,31 @@ class Studies:
     label_change = study_method(LABEL_CHANGE)
 
 
-STUDIES: tuple[Study[..., Any, Any], ...] = tuple(
-    method.study for method in vars(Studies).values() if hasattr(method, "study")
-)
-"""Every study."""
+STUDIES: tuple[AnyStudy, ...] = tuple(method.study for method in vars(Studies).values() if hasattr(method, "study"))
+"""The studies of this package."""
 
 
-def study_of(result: object) -> Study[..., Any, Any] | None:
+@cache
+def all_studies() -> tuple[AnyStudy, ...]:
+    """The studies of this package and those that installed packages offer."""
+    return (*STUDIES, *(_loaded(entry) for entry in entry_points(group=GROUP)))
+
+
+def _loaded(entry: EntryPoint) -> AnyStudy:
+    try:
+        study = entry.load()
+    except Exception as error:  # whatever the import of another package raises
+        raise InputError(f"the study {entry.name!r} ({entry.value}) cannot be loaded: {error}") from error
+    if not isinstance(study, Study):
+        raise InputError(f"the study {entry.name!r} ({entry.value}) must be a Study")
+    if study.name in {own.name for own in STUDIES}:
+        raise InputError(f"the study {entry.name!r} ({entry.value}) has the name of a study of regrade: {study.name}")
+    return study
+
+
+def study_of(result: object) -> AnyStudy | None:
     """The study that results of this kind come from."""
-    return next((study for study in STUDIES if isinstance(result, study.result)), None)
+    return next((study for study in all_studies() if isinstance(result, study.result)), None)
 
 
 def figure(result: object) -> Figure:

@@ -12,7 +12,7 @@ from regrade.core import PERSON_PREFIX, Column, Table, Tabular, TestSet
 from regrade.core.amounts import amount
 from regrade.display import Figure
 from regrade.report import Gallery
-from regrade.studies import EVERYTHING, STUDIES, Chapter, Grade, ReportData, Study
+from regrade.studies import EVERYTHING, Chapter, Grade, ReportData, Study, all_studies
 from regrade.studies.grade.study import GRADE, GradeOptions
 from regrade.studies.leakage.study import searched_pairs
 from regrade.workspace.hardest_images import hardest_images
@@ -80,7 +80,7 @@ class ReportMaterial:
     def chapters(self) -> tuple[ReportChapter, ...]:
         """Every chapter that the stored data allows, in the order of the report; studies it does not know are last."""
         chapters = [*self._overview(), *self._hardest()]
-        for study in STUDIES:
+        for study in all_studies():
             chapters += [self._chapter(study, chapter) for chapter in study.chapters(self.data)]
         order = {kind: place for place, kind in enumerate(_ORDER)}
         return tuple(sorted(chapters, key=lambda chapter: order.get(chapter.kind, len(order))))
@@ -88,7 +88,7 @@ class ReportMaterial:
     def open_questions(self) -> tuple[tuple[str, str], ...]:
         """Questions that need more data, each with what it requires."""
         answered = {chapter.question for chapter in self.chapters}
-        questions = [(study.question, study.requires) for study in STUDIES if study.requires]
+        questions = [(study.question, study.requires) for study in all_studies() if study.requires]
         questions.append((_HARDEST_QUESTION, _HARDEST_REQUIRES))
         return tuple((question, requires) for question, requires in questions if question not in answered)
 

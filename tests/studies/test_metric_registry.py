@@ -8,8 +8,8 @@ import pytest
 import regrade
 from regrade.core import Estimate, InputError, UnknownName
 from regrade.studies import GradeMetric
+from regrade.studies.grade import metric_registry
 from regrade.studies.grade.metric_registry import GROUP, installed_metrics
-from regrade.workspace import metric_registry
 
 
 def images_graded(images, *, confidence):
