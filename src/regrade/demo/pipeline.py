@@ -13,7 +13,8 @@ from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.demo.digits import Digits, halves, ink_thresholds, mnist, uci, write_images
 from regrade.tables import Columns
-from regrade.workspace import ProgressCallback, Workspace, WrittenReport, init
+from regrade.studies import ProgressCallback
+from regrade.workspace import Workspace, WrittenReport, init
 from regrade.workspace import open as open_workspace
 
 ORIGINAL, NEW, TRAINED_ON = "mnist", "uci-digits", "mnist-train"

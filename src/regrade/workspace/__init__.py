@@ -1,6 +1,6 @@
 """The Python API of regrade: open a workspace, import data, run studies."""
 
-from regrade.studies import ProgressCallback, find_near_duplicates
+from regrade.studies import find_near_duplicates
 from regrade.workspace.novel_review import DrawnReview
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.report_writing import WrittenReport
@@ -11,7 +11,6 @@ from regrade.workspace.workspace import Workspace, init, open
 __all__ = [
     "AddedTestSet",
     "DrawnReview",
-    "ProgressCallback",
     "QueueResult",
     "RunningReview",
     "Workspace",
