@@ -12,8 +12,8 @@ import numpy as np
 from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.demo.digits import Digits, halves, ink_thresholds, mnist, uci, write_images
-from regrade.tables import Columns
 from regrade.studies import ProgressCallback
+from regrade.tables import Columns
 from regrade.workspace import Workspace, WrittenReport, init
 from regrade.workspace import open as open_workspace
 
