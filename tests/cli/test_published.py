@@ -130,7 +130,7 @@ class TestCompare:
 SHOWN = [
     pytest.param(("grade", "--labels", "real", "--slice", "dogs"), 134, id="grade"),
     pytest.param(("compare", "pnasnet_large_tf", "nasnetalarge"), 1, id="compare a pair"),
-    pytest.param(("compare"), 67, id="compare all"),
+    pytest.param(("compare",), 67, id="compare all"),
     pytest.param(("compare", "alexnet", "resnet50", "vgg16", "--show", "pairs"), 3, id="compare pairs"),
 ]
 
