@@ -12,7 +12,7 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"studies", "store", "testsets", "models", "executors", "neighbors", "ledger"},
+    {"studies", "store", "formats", "testsets", "models", "executors", "neighbors", "ledger"},
     {"predict", "report"},
     {"workspace"},
     {"app", "demo", "replicate"},

@@ -9,8 +9,9 @@ from running import snapshot
 import regrade
 from regrade.classes import class_space
 from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, ScoreKind, TestSet, UnknownName
+from regrade.formats import read_checkpoint_files
 from regrade.metrics import confusion_score
-from regrade.store import CheckpointWriter, read_checkpoint_files
+from regrade.store import CheckpointWriter
 from regrade.store.array_file import StoredArray
 from regrade.store.checkpoint_folder import array_name
 

@@ -38,9 +38,9 @@ from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity
 from regrade.core.model_spec import ModelSpec
 from regrade.core.near_pairs import Distance, NearPairs
 from regrade.core.packed_texts import PackedTexts
-from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
+from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, STORED_K, TIE_RULE, Answerer, Predictions, ScoreKind
 from regrade.core.preprocessing import IMAGENET, CropMode, Interpolation, Preprocessing
-from regrade.core.review_frame import ReviewFrame
+from regrade.core.review_frame import ReviewFrame, Verdicts
 from regrade.core.signatures import Signatures, joined_signatures
 from regrade.core.slice_set import SliceSet
 from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
@@ -51,6 +51,7 @@ __all__ = [
     "IMAGENET",
     "NO_ANSWER",
     "PERSON_PREFIX",
+    "STORED_K",
     "TIE_RULE",
     "UNKNOWN_STAMP",
     "UNLABELED",
@@ -115,6 +116,7 @@ __all__ = [
     "UnknownName",
     "Unlisted",
     "UnreadableImage",
+    "Verdicts",
     "VersionError",
     "WriteError",
     "category_named",

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from regrade.core import AlreadyStored, ClassSpace, InputError, ScoreKind, TestSet
 from regrade.core.arrays import FloatArray
+from regrade.core.checkpoints import check_same_epochs
 from regrade.core.cores import on_all_cores
 from regrade.metrics.mean_softmax import blocks
 from regrade.store.atomic import replace_file
@@ -155,19 +156,6 @@ class CheckpointWriter:
             raise InputError(f"ensemble {self.ensemble!r} has no scores yet: add some first")
         check_same_epochs(epochs_by_seed)
         return list(epochs_by_seed), next(iter(epochs_by_seed.values()))
-
-
-def check_same_epochs(epochs_by_seed: dict[str, list[int]]) -> None:
-    """Raise if seeds have different epochs, and name the first epoch that is missing."""
-    (first_seed, first_epochs), *rest = epochs_by_seed.items()
-    for seed, epochs in rest:
-        if epochs != first_epochs:
-            missing = min(set(first_epochs) ^ set(epochs))
-            lacking_seed = seed if missing in first_epochs else first_seed
-            raise InputError(
-                f"every seed needs the same epochs: seed {first_seed} has {len(first_epochs):,}, seed {seed} has "
-                f"{len(epochs):,}, and epoch {missing} of seed {lacking_seed} is missing"
-            )
 
 
 def _in_order(path: Path) -> tuple[int, str]:

@@ -30,6 +30,7 @@ from regrade.core import (
     StoreError,
     TestSet,
     UnknownName,
+    Verdicts,
 )
 from regrade.core.arrays import IntArray
 from regrade.core.similar_names import check_distinct_names
@@ -75,24 +76,21 @@ from regrade.store.prediction_folder import (
 )
 from regrade.store.review_files import (
     AddedVerdicts,
-    Verdicts,
     add_decisions,
     add_verdicts,
     begin_review,
     draw_more,
     has_review,
     read_frame,
-    read_verdict_file,
     rows_drawn_for,
     stored_frame_digest,
     with_decisions,
 )
 from regrade.store.signature_folder import TABLE, SignatureKey, read_signatures, reusable_from_folder, stage_signatures
-from regrade.store.slice_file import read_slice_set, write_slice_set
+from regrade.store.slice_file import check_slice_name, read_slice_set, write_slice_set
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
 from regrade.store.transaction import Transaction, recover, transaction
 from regrade.store.work_folder import remove_abandoned_work, work_folder
-from regrade.tables import Columns
 
 FIRST_MODEL = "regrade predict, or regrade import predictions"
 """The commands that add the first predictions on a test set."""
@@ -624,15 +622,11 @@ class Store:
         return rows_drawn_for(self._review_folder(frame.test_set, frame.labels), frame, queue)
 
     def add_verdicts(
-        self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns, *, correction: str = ""
+        self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, correction: str = ""
     ) -> AddedVerdicts:
-        """Add the verdicts of a file to a review; with ``correction``, the reason, they may replace others."""
+        """Add verdicts to a review; with ``correction``, the reason, they may replace others."""
+        folder = self._review_folder(test_set.name, frame.labels)
         with self.transaction() as change:
-            frame = self.review(test_set, labels)
-            if frame is None:
-                raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
-            verdicts = read_verdict_file(path, test_set, columns)
-            folder = self._review_folder(test_set.name, frame.labels)
             return add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
 
     def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
@@ -709,6 +703,13 @@ class Store:
 
     def _label_path(self, test_set: str, full: str) -> Path:
         return self.root / place_of_labels(test_set, full)
+
+
+def keep_slices(store: Store, slices: SliceSet) -> Stored:
+    """Store slices that a study found; raise if others have their name."""
+    target = store.test_set(slices.test_set)
+    check_slice_name(slices.name, target)
+    return store.add_slice_set(slices, target)
 
 
 def _together(name: str, placed: Iterable[Stored]) -> Stored:

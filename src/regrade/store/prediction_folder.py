@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,6 +18,7 @@ from regrade.core import (
     TIE_RULE,
     Answerer,
     AnswerTimes,
+    ClassSpace,
     DamagedFile,
     FormatError,
     ModelSpec,
@@ -85,6 +87,43 @@ class Manifest:
     retries: tuple[str, ...] = ()
     files: Mapping[str, Checksums] = field(default_factory=dict)
     format: int = 2
+
+
+def manifest_of(
+    predictions: Predictions,
+    test_set: TestSet,
+    space: ClassSpace,
+    source: PredictionSource,
+    *,
+    queues: tuple[str, ...] = (),
+) -> Manifest:
+    """The manifest of predictions that were imported from a file or published from a ledger."""
+    return Manifest(
+        model=ModelSpec(predictions.model, space.name),
+        test_set=test_set.name,
+        test_set_digest=test_set.digest,
+        class_space=space.name,
+        class_space_digest=space.digest,
+        examples=len(predictions),
+        k=predictions.k,
+        digest=predictions.digest,
+        score_kind=predictions.score_kind.value if predictions.score_kind else None,
+        full_scores=predictions.full_scores is not None,
+        features=predictions.features is not None,
+        source=source,
+        regrade=_own_version(),
+        by=predictions.by.value,
+        asked=None if predictions.covered is None else int(predictions.covered.sum()),
+        times=predictions.times is not None,
+        fingerprints=predictions.fingerprints is not None,
+        queues=queues,
+    )
+
+
+@cache
+def _own_version() -> str:
+    """The version of regrade, cached: there may be thousands of manifests."""
+    return version("regrade")
 
 
 def stage_predictions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,50 +12,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import AlreadyStored, FormatError, InputError, LabelState, MismatchError, ReviewFrame, TestSet
+from regrade.core import (
+    AlreadyStored,
+    FormatError,
+    InputError,
+    LabelState,
+    MismatchError,
+    ReviewFrame,
+    TestSet,
+    Verdicts,
+)
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.damage import damaged
-from regrade.store.error_contexts import errors_with_path
-from regrade.store.label_files import state_named
 from regrade.store.layout import folder_of_review
 from regrade.store.metadata import PLACE, Metadata
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.transaction import Transaction
-from regrade.tables import (
-    Columns,
-    Reading,
-    column_named,
-    ignored_columns,
-    number_array,
-    one_class_per_row,
-    read_table,
-    text_array,
-    texts,
-)
+from regrade.tables import Reading, number_array, one_class_per_row, text_array
 
 FRAME = "frame.parquet"
 DRAWN = "drawn.json"
 VERDICT_FILES = "verdicts-*.parquet"
 DRAW_FILES = "draw-*.json"
-_CLASS_COLUMNS = ("class", "class_id", "prediction")
-_SAMPLE_NAMES = "name"  # the column of class names in files of `regrade labels sample`
-_PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
-
-
-@dataclass(frozen=True, eq=False)
-class Verdicts:
-    """Verdicts on pairs of example and class: examples, classes and states (v,).
-
-    ``reasons`` maps an index into these arrays to why the image is problematic. ``notes`` say what was not used.
-    """
-
-    examples: IntArray
-    classes: IntArray
-    states: IntArray
-    reasons: Mapping[int, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -269,68 +249,6 @@ def _place(frame: ReviewFrame, name: str) -> str:
     return f"{folder_of_review(frame.test_set, frame.labels)}/{name}"
 
 
-def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
-    """Read verdicts, and reasons if there is a column; rows without a verdict are skipped."""
-    table = read_table(path)
-    with errors_with_path(path):
-        return _verdicts(table, path, test_set, columns)
-
-
-def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
-    class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
-    verdict_column, reason_column = column_named(table, "verdict"), column_named(table, "reason")
-    if verdict_column is None or class_column is None or class_column not in table.column_names:
-        raise FormatError(f"{path}: expected the columns image, class and verdict")
-    id_column = columns.id_in(table)
-    used = {id_column, class_column, verdict_column, *([reason_column] if reason_column else [])}
-    notes = ignored_columns(table, {*used, _SAMPLE_NAMES}, optional=("reason",))
-    judged = table.filter(_is_filled(table, verdict_column, path))
-    if judged.num_rows == 0:
-        raise FormatError(f"{path}: no row has a verdict yet")
-    if judged.num_rows < table.num_rows:
-        notes += (f"passed over {amount(table.num_rows - judged.num_rows, 'row')} without a verdict",)
-    images = texts(judged, id_column)
-    unknown = [image for image in images if image not in test_set.position_of]
-    if unknown:
-        raise MismatchError(f"{path} contains {unknown[0]!r}, which is not in test set {test_set.name}")
-    classes = one_class_per_row(judged[class_column], test_set.class_space, name=class_column, reading=columns.reading)
-    states = [_state(word) for word in texts(judged, verdict_column)]
-    cells = _text_cells(judged, reason_column, path) if reason_column else []
-    reasons = {row: reason.strip() for row, reason in enumerate(cells) if reason and reason.strip()}
-    bare = sum(state is LabelState.PROBLEMATIC and row not in reasons for row, state in enumerate(states))
-    if bare:
-        notes += (f"{amount(bare, 'problematic verdict')} without a reason",)
-    notes += _mixed_notes(images, states)
-    examples = np.array([test_set.position_of[image] for image in images])
-    return Verdicts(examples, classes, np.array(states, dtype=np.int8), reasons, notes)
-
-
-def _mixed_notes(images: Sequence[str], states: Sequence[LabelState]) -> tuple[str, ...]:
-    """A note on images that are problematic in one row and have another verdict in another."""
-    by_kind: dict[bool, set[str]] = {True: set(), False: set()}
-    for image, state in zip(images, states, strict=True):
-        by_kind[state is LabelState.PROBLEMATIC].add(image)
-    mixed = sorted(by_kind[True] & by_kind[False])
-    if not mixed:
-        return ()
-    count = amount(len(mixed), "image")
-    return (f"{count} problematic in one row and with another verdict in another, such as {mixed[0]!r}",)
-
-
-def _is_filled(table: pa.Table, column: str, path: Path) -> pa.Array:
-    """Which rows are not empty in a column."""
-    return pa.array([bool(cell and cell.strip()) for cell in _text_cells(table, column, path)])
-
-
-def _text_cells(table: pa.Table, column: str, path: Path) -> list[str | None]:
-    """The cells of a column as text, None for empty cells."""
-    try:
-        cells: list[str | None] = table[column].cast(pa.string()).to_pylist()
-    except pa.ArrowException:
-        raise FormatError(f"{path}: column {column!r} contains {table[column].type}, not text") from None
-    return cells
-
-
 def add_verdicts(
     change: Transaction,
     folder: Path,
@@ -446,16 +364,6 @@ def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame,
 
 def _named(test_set: TestSet, example: int, class_index: int) -> str:
     return f"class {test_set.class_space.ids[class_index]} of {test_set.ids[example]!r}"
-
-
-def _state(word: str) -> LabelState:
-    """The state that a verdict names: correct, unclear, wrong or problematic."""
-    if word.strip().lower() == _PROBLEMATIC:
-        return LabelState.PROBLEMATIC
-    try:
-        return state_named(word)
-    except FormatError as error:
-        raise FormatError(f"{error}, or {_PROBLEMATIC}") from None
 
 
 def _word(state: int) -> str:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from regrade.core import MismatchError, SliceSet, TestSet
+from regrade.core import InputError, MismatchError, SliceSet, TestSet
 from regrade.store.layout import place_of_slices
 from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
@@ -51,3 +51,20 @@ def read_slice_set(path: Path, test_set: TestSet) -> SliceSet:
         meta["origin"],
         bool(meta.get("chosen_hard", False)),
     )
+
+
+def check_slice_name(name: str, test_set: TestSet) -> None:
+    """Raise if a name is not valid for slices or has another meaning for the test set."""
+    if not name.strip():
+        raise InputError("a slice set needs a name")
+    for mark in ":=":
+        if mark in name:
+            raise InputError(f"the name {name!r} contains {mark}, which separates the parts of a slice's name")
+    space = test_set.class_space
+    for what, taken_names in (
+        ("a group column", test_set.groups),
+        ("a group of classes", space.groups),
+        ("a class", space.index_of),
+    ):
+        if name in taken_names:
+            raise InputError(f"{name!r} is {what} of {test_set.name} already: choose another --name")

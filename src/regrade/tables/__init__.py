@@ -21,7 +21,7 @@ from regrade.tables.files import TABLE_SUFFIXES, is_list, is_text, read_json_row
 from regrade.tables.ignored_columns import ignored_columns, ignored_names, skipped_files
 from regrade.tables.number_columns import number_array
 from regrade.tables.text_columns import packed_column, shared_column, text_array
-from regrade.tables.text_files import check_file, first_line, read_json, read_text, why_unreadable
+from regrade.tables.text_files import check_file, errors_with_path, first_line, read_json, read_text, why_unreadable
 
 __all__ = [
     "ARRAY_SUFFIXES",
@@ -41,6 +41,7 @@ __all__ = [
     "class_index",
     "class_indices",
     "column_named",
+    "errors_with_path",
     "first_line",
     "ignored_columns",
     "ignored_names",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from regrade.core import FormatError, InputError
+from regrade.core import FormatError, InputError, UnknownName
 from regrade.core.strict_json import parse_json
 from regrade.core.utf8 import not_utf8
 
@@ -36,6 +38,18 @@ def read_json(path: Path) -> object:
     except FormatError as error:
         raise FormatError(f"{path} {error}") from None
     return content
+
+
+@contextmanager
+def errors_with_path(path: Path) -> Iterator[None]:
+    """Prefix the message of an `InputError` with the path of the file, unless it contains the path already."""
+    try:
+        yield
+    except InputError as error:
+        if str(path) in str(error):
+            raise
+        kind = InputError if isinstance(error, UnknownName) else type(error)
+        raise kind(f"{path}: {error}") from None
 
 
 def why_unreadable(error: Exception, form: str) -> str:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
+from regrade.formats import LabelFormat
 from regrade.metrics import MultilabelRule
 from regrade.neighbors import no_progress as unwatched
-from regrade.store import LabelFormat, Store
+from regrade.store import Store
 from regrade.studies import LabelChange, PanelAgreement, StratifyBy
 from regrade.workspace.label_diff_loader import compare_labels
 from regrade.workspace.label_export import ExportedLabels, export_labels

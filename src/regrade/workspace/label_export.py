@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import LabelSet, LabelState, TestSet
-from regrade.store import PRIVATE, Authors, LabelAuthors, LabelFormat, Store, labels_as_file, write_new_file
+from regrade.formats import Authors, LabelAuthors, LabelFormat, labels_as_file
+from regrade.store import PRIVATE, Store, write_new_file
 from regrade.workspace.label_publishing import PROBLEMATIC, decided_pairs, decisions_of
 from regrade.workspace.new_file import check_new_file
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regrade.core import LabelState, ReviewFrame, TestSet
-from regrade.store import Store, Verdicts
+from regrade.core import LabelState, ReviewFrame, TestSet, Verdicts
+from regrade.store import Store
 from regrade.studies import describe_change
 from regrade.workspace.label_publishing import PairDecisions, decided_pairs, label_set_name
 from regrade.workspace.publish_result import PublishResult, items_by_state

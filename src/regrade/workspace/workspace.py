@@ -22,6 +22,7 @@ from regrade.core import (
 )
 from regrade.core.arguments import member, refuse_text
 from regrade.executors import RayCluster
+from regrade.formats import LabelFormat, MistakeFormat, PeopleFormat, SliceFormat, predictions_from_scores
 from regrade.metrics import MultilabelRule
 from regrade.models import (
     LITE_PUBLISHED,
@@ -44,33 +45,7 @@ from regrade.predict import (
     predict_all,
 )
 from regrade.predict import ProgressCallback as PredictProgress
-from regrade.store import (
-    AddedVerdicts,
-    CheckpointWriter,
-    ImportedCheckpoints,
-    ImportedLabels,
-    ImportedMistakes,
-    ImportedPeople,
-    ImportedPredictions,
-    ImportedSlices,
-    LabelFormat,
-    MistakeFormat,
-    PeopleFormat,
-    PredictionSource,
-    SliceFormat,
-    Store,
-    Stored,
-    create_labels,
-    import_checkpoints,
-    import_labels,
-    import_mistakes,
-    import_people,
-    import_predictions,
-    import_slices,
-    keep_slices,
-    predictions_from_scores,
-    store_predictions,
-)
+from regrade.store import AddedVerdicts, CheckpointWriter, PredictionSource, Store, Stored, keep_slices
 from regrade.studies import (
     Comparison,
     CorruptionGrade,
@@ -93,6 +68,23 @@ from regrade.testsets import (
     contact_sheet,
 )
 from regrade.testsets.check import ProgressCallback as ImageProgress
+from regrade.workspace.imports import (
+    ImportedCheckpoints,
+    ImportedLabels,
+    ImportedMistakes,
+    ImportedPeople,
+    ImportedPredictions,
+    ImportedSlices,
+    create_labels,
+    import_checkpoints,
+    import_labels,
+    import_mistakes,
+    import_people,
+    import_predictions,
+    import_slices,
+    import_verdicts,
+    store_predictions,
+)
 from regrade.workspace.judgments import Judgments
 from regrade.workspace.loading import (
     ProgressCallback,
@@ -644,9 +636,9 @@ class Workspace(Studies, Judgments, Plans):
 
         A decision that differs from a stored one raises, unless ``correct`` gives the reason for the correction.
         """
-        target = self.store.test_set(test_set)
-        judged = self.store.label_set(target, labels)
-        return self.store.add_verdicts(Path(path), target, judged, columns or Columns(), correction=correct)
+        return import_verdicts(
+            self.store, Path(path), test_set=test_set, labels=labels, correction=correct, columns=columns
+        )
 
     def _scored(
         self,

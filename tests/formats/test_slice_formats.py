@@ -8,11 +8,13 @@ from releases import FACTORS, val_name, write_imagenet_x
 
 from regrade.classes import class_space
 from regrade.core import FormatError, InputError, MismatchError, TestSet
-from regrade.store import SliceFormat, Store, import_slices, read_slice_file
-from regrade.store.example_positions import ExamplePositions
-from regrade.store.slice_files import FACTORS as OURS
+from regrade.formats import SliceFormat, read_slice_file
+from regrade.formats.example_positions import ExamplePositions
+from regrade.formats.slice_files import FACTORS as OURS
+from regrade.store import Store
 from regrade.tables import Columns
 from regrade.testsets import entry
+from regrade.workspace.imports import import_slices
 
 IMAGENET = class_space("imagenet-1k")
 VAL = TestSet("imagenet-val", IMAGENET, tuple(val_name(n) for n in (1, 2, 3, 4)), np.array([0, 1, 2, 3]))

@@ -12,7 +12,7 @@ import numpy as np
 from regrade.core import FormatError, InputError, MistakeReview, TestSet, category_named, severity_named
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.store.example_positions import ExamplePositions
+from regrade.formats.example_positions import ExamplePositions
 from regrade.tables import (
     Columns,
     column_named,

@@ -8,8 +8,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import ClassSpace, FormatError, InputError, LabelState, MismatchError, TestSet, UnknownName
-from regrade.store import LabelFile, LabelFormat, read_label_file
-from regrade.store.review_files import read_verdict_file
+from regrade.formats import LabelFile, LabelFormat, read_label_file, read_verdict_file
 from regrade.tables import Columns, Reading
 
 PETS = TestSet("pets", class_space("cifar-10"), ("p0", "p1", "p2"), np.array([3, 5, 2]))

@@ -1,6 +1,7 @@
 """Files of people's answers in every format, and their errors."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from regrade.core import NO_ANSWER, Answerer, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
-from regrade.store import PeopleFormat, Store, import_people, read_people_file
-from regrade.store.time_values import parse_time
+from regrade.formats import PeopleFormat, read_people_file
+from regrade.formats.people_files import is_seconds, parse_time
+from regrade.store import Store
 from regrade.tables import Columns, Reading
+from regrade.workspace.imports import import_people
 
 SPACE = ClassSpace("animals", ("n01", "n02", "n03"), ("cat", "guide dog", "hérisson"))
 SET = TestSet("zoo", SPACE, ("a.png", "b.png", "c.png", "d.png"), np.array([0, 1, 2, 0], dtype=np.int32))
@@ -237,3 +240,30 @@ def test_parse_time_accepts_numbers_and_iso_times(value, seconds):
 def test_parse_time_rejects_other_values(value):
     with pytest.raises(FormatError, match="is not a time"):
         parse_time(value, "where")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [(0, 0.0), ("12.5", 12.5), (1.6e9, 1.6e9), ("1970-01-01T00:01:00", 60.0), (datetime(1970, 1, 2), 86400.0),
+     (datetime(1969, 12, 31, tzinfo=UTC), -86400.0)],
+)  # fmt: skip
+def test_parse_time_returns_seconds(value, seconds):
+    assert parse_time(value, "here") == seconds
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1e308, -1e308, -1, "-1", 10**400, "9" * 400, float("nan"), "nan", float("inf"), 1.7e12, True, None, [], {},
+        "99999-01-01T00:00:00", "2020-13-45", "", "yesterday",
+    ],
+)  # fmt: skip
+def test_parse_time_rejects_invalid_times_in_one_line(value):
+    with pytest.raises(FormatError, match=r"here: .* is not a time") as refused:
+        parse_time(value, "here")
+    assert len(str(refused.value)) < 160
+
+
+def test_is_seconds_distinguishes_numbers_from_iso_times():
+    assert is_seconds(3) and is_seconds("3.5") and is_seconds(10**400)
+    assert not is_seconds("2019-12-19") and not is_seconds(None) and not is_seconds([])

@@ -5,8 +5,8 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import InputError, ScoreKind
-from regrade.store import predictions_from_scores
-from regrade.store.score_kinds import kind_note, kind_of_all, kind_of_best, stated_kind
+from regrade.formats import predictions_from_scores
+from regrade.formats.score_kinds import kind_note, kind_of_all, kind_of_best, stated_kind
 
 PROBABILITIES = np.random.default_rng(0).dirichlet(np.ones(4), 6)
 LOGITS = np.random.default_rng(0).normal(size=(6, 4))

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import ClassSpace, FormatError, InputError, ScoreKind, UnknownName
+from regrade.core import STORED_K, ClassSpace, FormatError, InputError, ScoreKind, UnknownName
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.near_names import misspelling
+from regrade.formats.score_kinds import best_kind_note, kind_note, kind_of_all, kind_of_best, stated_kind, sum_to_1
 from regrade.metrics import top_k_classes
-from regrade.store.score_kinds import best_kind_note, kind_note, kind_of_all, kind_of_best, stated_kind, sum_to_1
 from regrade.tables import (
     ARRAY_SUFFIXES,
     LABEL_COLUMNS,
@@ -48,7 +48,6 @@ PREDICTION_COLUMNS = (
     "y_pred",
 )
 SCORE_COLUMNS = ("scores", "score", "confidence", "probability", "probabilities", "logits")
-STORED_K = 5
 _OPTIONAL_COLUMNS = ("scores", "probabilities", "logits")
 _NUMBERED = re.compile(r"(?:top|pred|prediction|class)_?(\d+)$")
 ID_KEYS = ("ids", "image", "images", "id", "example", "examples", "filenames")

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from regrade.core import FormatError, InputError, MismatchError, SliceSet, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.store.example_positions import ExamplePositions
+from regrade.formats.example_positions import ExamplePositions
 from regrade.tables import (
     TABLE_SUFFIXES,
     Columns,

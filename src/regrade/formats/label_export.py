@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from regrade.core import FormatError, LabelSet, LabelState, TestSet, Unlisted
-from regrade.store.label_files import IMAGENET_M, LabelFormat
+from regrade.formats.label_files import IMAGENET_M, LabelFormat
 
 SUFFIXES = (".csv", ".json", ".parquet")
 _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)

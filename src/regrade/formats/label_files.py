@@ -27,7 +27,7 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.core.amounts import amount
-from regrade.store.example_positions import ExamplePositions
+from regrade.formats.example_positions import ExamplePositions
 from regrade.tables import (
     LABEL_COLUMNS,
     TABLE_SUFFIXES,

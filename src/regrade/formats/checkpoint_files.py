@@ -10,10 +10,17 @@ from typing import Any
 
 from regrade.core import FormatError, TestSet
 from regrade.core.arrays import FloatArray
-from regrade.store.checkpoint_writer import check_same_epochs
-from regrade.store.error_contexts import errors_with_path
-from regrade.store.prediction_files import ID_KEYS, NO_IDS, SCORE_KEYS, array_texts
-from regrade.tables import ARRAY_SUFFIXES, Examples, check_unique, ignored_names, open_arrays, skipped_files
+from regrade.core.checkpoints import check_same_epochs
+from regrade.formats.prediction_files import ID_KEYS, NO_IDS, SCORE_KEYS, array_texts
+from regrade.tables import (
+    ARRAY_SUFFIXES,
+    Examples,
+    check_unique,
+    errors_with_path,
+    ignored_names,
+    open_arrays,
+    skipped_files,
+)
 
 _SEED = re.compile(r"(?<![a-z])(?:seed|member|run)[-_ ]?(\d+(?:\.\d+)?)", re.IGNORECASE)
 _EPOCH = re.compile(r"(?<![a-z])(?:epoch|ep|step)[-_ ]?(\d+(?:\.\d+)?)", re.IGNORECASE)

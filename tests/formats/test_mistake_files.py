@@ -6,8 +6,10 @@ import mistake_world as world
 import pytest
 
 from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, MistakeCategory, Severity, UnknownName
-from regrade.store import MistakeFormat, Store, import_mistakes, read_mistake_file
+from regrade.formats import MistakeFormat, read_mistake_file
+from regrade.store import Store
 from regrade.tables import Columns
+from regrade.workspace.imports import import_mistakes
 
 ENTRIES = {
     "i1.JPEG": {"top_prediction": 1, "failure category": "Fine-grained error", "failure severity": "Major"},
