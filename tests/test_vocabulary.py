@@ -65,7 +65,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 }
 """Retired words that a file needs."""
 
-STORED_NAMES = {("src/regrade/store/prediction_folder.py", "asked")}
+STORED_NAMES = {("src/regrade/store/predictions.py", "asked")}
 """Vague names that are keys of stored files."""
 
 RIDDLES = frozenset(

@@ -13,7 +13,7 @@ from regrade.formats import read_checkpoint_files
 from regrade.metrics import confusion_score
 from regrade.store import CheckpointWriter
 from regrade.store.array_file import StoredArray
-from regrade.store.checkpoint_folder import array_name
+from regrade.store.checkpoints import array_name
 
 SPACE = class_space("cifar-10")
 IDS = tuple(f"image {i}" for i in range(6))

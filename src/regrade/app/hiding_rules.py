@@ -13,8 +13,7 @@ from regrade.core import TestSet
 from regrade.ledger import Ledger, Mode, Person, Question, Queue
 from regrade.ledger.item_images import item_images
 from regrade.ledger.pending import PendingItems, PendingUntil, queue_sizes
-from regrade.store import Store
-from regrade.store.names import file_name
+from regrade.store import Store, file_name
 from regrade.workspace.image_contents import fill_contents
 
 _CACHED_QUEUES = 64

@@ -90,7 +90,7 @@ class Site:
         """A label set of a test set, in the named version (default: the newest)."""
         store = self.workspace.store
         name, _, version = labels.partition("@")
-        return self._label_index(test_set, f"{name}@{version or store.newest_version(test_set, name)}")
+        return self._label_index(test_set, f"{name}@{version or store.labels.newest_version(test_set, name)}")
 
     def examined(self) -> frozenset[str]:
         """The test sets with an examination: none of their images is shown with its class to anyone."""

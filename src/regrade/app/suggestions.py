@@ -6,8 +6,7 @@ from functools import lru_cache
 
 from regrade.core import RegradeError
 from regrade.ledger import Item, Queue
-from regrade.store import Store
-from regrade.store.names import file_name
+from regrade.store import Store, file_name
 from regrade.studies.mistakes.triage import Triage
 from regrade.workspace.triage import kind_of, triage_under
 

@@ -10,17 +10,18 @@ from regrade.store.atomic import (
     write_new_file,
 )
 from regrade.store.checked_json import checked_json, read_checked_json, read_stored_json, stored_json
-from regrade.store.checkpoint_folder import CheckpointManifest
-from regrade.store.checkpoint_writer import CheckpointWriter
-from regrade.store.folder import FIRST_LABELS, FIRST_MODEL, Store, Stored, keep_slices
+from regrade.store.checkpoints import CheckpointManifest, CheckpointWriter
+from regrade.store.collection import Collection, Stored
+from regrade.store.folder import Store, keep_slices
+from regrade.store.label_sets import FIRST_LABELS
+from regrade.store.layout import file_name, original_name
 from regrade.store.links import broken_links
 from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
-from regrade.store.partial_signatures import PartialSignatures
-from regrade.store.prediction_folder import Manifest, PredictionSource, manifest_of
+from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of
 from regrade.store.published_files import first_published_file
-from regrade.store.review_files import AddedVerdicts
-from regrade.store.signature_folder import SignatureKey
-from regrade.store.slice_file import check_slice_name
+from regrade.store.reviews import AddedVerdicts
+from regrade.store.signatures import PartialSignatures, SignatureKey
+from regrade.store.slice_sets import check_slice_name
 from regrade.store.upgrade import upgrade_workspace
 from regrade.store.verify import CheckedFile, check_stored_file, stored_files
 
@@ -32,6 +33,7 @@ __all__ = [
     "CheckedFile",
     "CheckpointManifest",
     "CheckpointWriter",
+    "Collection",
     "Manifest",
     "Part",
     "PartialPredictions",
@@ -46,10 +48,12 @@ __all__ = [
     "check_stored_file",
     "checked_json",
     "empty_part",
+    "file_name",
     "first_published_file",
     "joined_parts",
     "keep_slices",
     "manifest_of",
+    "original_name",
     "read_checked_json",
     "read_stored_json",
     "replace_file",

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import ClassSpace, InputError
-from regrade.store.checkpoint_folder import CHECKPOINT_MANIFEST
+from regrade.store.checkpoints import CHECKPOINT_MANIFEST
 from regrade.store.contents import contents_problems
 from regrade.store.damage import damaged
-from regrade.store.layout import place_of_class_space, place_of_labels, place_of_test_set
+from regrade.store.layout import original_name, place_of
 from regrade.store.lost_files import filled_folders, lost
-from regrade.store.names import original_name
-from regrade.store.prediction_folder import MANIFEST
-from regrade.store.review_files import DRAWN, FRAME, draw_file_problems, verdict_file_problems
-from regrade.store.signature_folder import TABLE
+from regrade.store.predictions import MANIFEST
+from regrade.store.reviews import DRAWN, FRAME, draw_file_problems, verdict_file_problems
+from regrade.store.signatures import TABLE
 from regrade.store.verify import CheckedFile
 
 _Metadata = Mapping[str, Mapping[str, Any]]
@@ -74,7 +73,7 @@ def _broken_reviews(root: Path, metadata: _Metadata, present: set[str]) -> Itera
         for name in (FRAME, DRAWN):
             if f"{place}/{name}" not in present:
                 yield _missing(root, folder / name, "other files of the review are there")
-        labels = place_of_labels(original_name(folder.parent.name), original_name(folder.name))
+        labels = place_of("labels", original_name(folder.parent.name), original_name(folder.name))
         if labels not in present:
             yield _missing(root, root / labels, f"{place} is a review of it")
         yield from _broken_samples(root, folder, metadata)
@@ -94,7 +93,7 @@ def _broken_samples(root: Path, folder: Path, metadata: _Metadata) -> Iterator[C
 
 def _missing_test_sets(root: Path, present: set[str]) -> Iterator[CheckedFile]:
     for name, path in _needing_test_sets(root).items():
-        place = place_of_test_set(name)
+        place = place_of("testsets", name)
         if place not in present:
             yield _missing(root, root / place, f"{path.relative_to(root).as_posix()} belongs to it")
 
@@ -108,7 +107,7 @@ def _needing_test_sets(root: Path) -> dict[str, Path]:
 
 def _other_test_sets(metadata: _Metadata) -> Iterator[CheckedFile]:
     for path, stated in metadata.items():
-        place = place_of_test_set(stated["test_set"]) if "test_set_digest" in stated else ""
+        place = place_of("testsets", stated["test_set"]) if "test_set_digest" in stated else ""
         if place in metadata and metadata[place]["digest"] != stated["test_set_digest"]:
             yield CheckedFile(path, 0, f"it was made for another version of {place}: restore the one or the other")
 
@@ -120,7 +119,7 @@ def _other_class_spaces(
     needed_by = {stated["class_space"]: path for path, stated in in_classes.items()}
     digests = {name: _digest(class_space, name) for name in needed_by}
     for name, path in needed_by.items():
-        place = place_of_class_space(name)
+        place = place_of("classes", name)
         if not digests[name] and place not in present:
             yield CheckedFile(place, 0, f"it is missing, and {path} needs it: restore it from a copy")
     for path, stated in in_classes.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 from regrade.core import FormatError
 from regrade.store.layout import PREDICTIONS
 from regrade.store.parquet import read_meta
-from regrade.store.prediction_folder import MANIFEST, read_manifest
-from regrade.store.review_files import VERDICT_FILES
+from regrade.store.predictions import MANIFEST, read_manifest
+from regrade.store.reviews import VERDICT_FILES
 
 _TABLES = ("labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{VERDICT_FILES}")
 

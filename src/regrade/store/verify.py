@@ -9,12 +9,12 @@ from typing import Any
 
 from regrade.core import FormatError
 from regrade.store.checked_json import read_stored_json
-from regrade.store.checkpoint_folder import read_checkpoint_manifest
+from regrade.store.checkpoints import read_checkpoint_manifest
 from regrade.store.checksums import Checksums
 from regrade.store.damage import damaged
 from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES
 from regrade.store.parquet import read_meta
-from regrade.store.prediction_folder import read_manifest
+from regrade.store.predictions import read_manifest
 
 _Metadata = Mapping[str, Any]
 _FILES = "files"

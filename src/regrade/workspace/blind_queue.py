@@ -92,7 +92,7 @@ def _predictions_with_preference(
 ) -> tuple[IntArray, IntArray]:
     """Top-1 predictions (m, n) and their preference (m, n): 2 novel, 1 novel but in another queue, 0 judged."""
     target = filler.test_set
-    review = store.review(target, scoring.labels)
+    review = store.reviews.read(target, scoring.labels)
     (examples, classes), predicted_classes, preferred = asked_pairs, [], []
     for model in models:
         predictions = store.predictions(target, model)

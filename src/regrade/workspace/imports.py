@@ -210,7 +210,7 @@ def import_checkpoints(
 ) -> ImportedCheckpoints:
     """Read the checkpoints of an ensemble, check that they match the test set, and store them atomically."""
     target = store.test_set(test_set)
-    with store.temporary_checkpoint_writer(target, ensemble, kind, classes) as writer:
+    with store.ensembles.temporary_writer(target, ensemble, kind, classes) as writer:
         for checkpoint in read_checkpoint_files(path, target):
             writer.add(checkpoint.scores, seed=checkpoint.seed, epoch=checkpoint.epoch)
         new = writer.finish()
@@ -237,7 +237,7 @@ def create_labels(store: Store, *, test_set: str, name: str) -> ImportedLabels:
     if not target.labeled.any():
         raise InputError(f"no image of {test_set} has a label: import labels with regrade import labels")
     labels = own_labels(target, name=name)
-    return ImportedLabels(labels, bool(store.add_label_set(labels, target).new))
+    return ImportedLabels(labels, bool(store.labels.add(labels, target).new))
 
 
 def import_labels(
@@ -260,7 +260,9 @@ def import_labels(
     content = read_label_file(path, target, form=form, name=name, version=1, unlisted=unlisted, columns=columns)
     with store.transaction():  # no other process can add a version in between
         labels = _numbered(store, target, content.labels, new_version=new_version)
-        new = bool(store.add_label_set(labels, target, content.slices).new)
+        if content.slices is not None:
+            store.slices.add(content.slices, target)
+        new = bool(store.labels.add(labels, target).new)
     return ImportedLabels(labels, new, content.slices, content.notes)
 
 
@@ -273,7 +275,7 @@ def _check_label_set_name(name: str) -> None:
 
 def _numbered(store: Store, test_set: TestSet, labels: LabelSet, *, new_version: bool) -> LabelSet:
     """The labels as the newest version, or as the next one if both are to be kept and they differ."""
-    newest = store.newest_version(test_set.name, labels.name)
+    newest = store.labels.newest_version(test_set.name, labels.name)
     if newest and new_version and store.label_set(test_set, labels.name).digest != labels.digest:
         return replace(labels, version=newest + 1)
     return replace(labels, version=max(newest, 1))
@@ -306,7 +308,7 @@ def import_slices(
     check_slice_name(name, target)
     content = read_slice_file(path, target, form=form, name=name, columns=columns)
     slices = replace(content.slices, chosen_hard=chosen_hard)
-    return ImportedSlices(slices, bool(store.add_slice_set(slices, target).new), content.notes)
+    return ImportedSlices(slices, bool(store.slices.add(slices, target).new), content.notes)
 
 
 @dataclass(frozen=True)
@@ -329,7 +331,7 @@ def import_mistakes(
         raise InputError("a review of mistakes needs the name of its model")
     target = store.test_set(test_set)
     content = read_mistake_file(path, target, form=form, model=model, columns=columns)
-    return ImportedMistakes(content.review, bool(store.add_mistake_review(content.review, target).new), content.notes)
+    return ImportedMistakes(content.review, bool(store.mistakes.add(content.review, target).new), content.notes)
 
 
 def import_verdicts(
@@ -339,8 +341,8 @@ def import_verdicts(
     target = store.test_set(test_set)
     label_set = store.label_set(target, labels)
     with store.transaction():  # no other process can add verdicts in between
-        frame = store.review(target, label_set)
+        frame = store.reviews.read(target, label_set)
         if frame is None:
             raise InputError(f"no sample was drawn for {label_set.name}: draw one with regrade labels sample")
         verdicts = read_verdict_file(path, target, columns or Columns())
-        return store.add_verdicts(frame, target, verdicts, correction=correction)
+        return store.reviews.add_verdicts(frame, target, verdicts, correction=correction)

@@ -88,7 +88,7 @@ def _drawn_before(store: Store, filler: QueueFiller, labels: str) -> DrawnReview
     frame = review_of_labels(store, filler.test_set, labels)
     if frame is None:
         return None
-    rows = store.rows_drawn_for(frame, filler.name)
+    rows = store.reviews.rows_drawn_for(frame, filler.name)
     waiting = rows[~filler.is_among(frame.examples[rows], frame.classes[rows], filler.keys_in_queue())]
     return DrawnReview(frame, waiting) if len(waiting) else None
 

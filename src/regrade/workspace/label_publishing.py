@@ -76,7 +76,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     name = label_set_name(queue)
     newest = store.label_set(test_set, name)
     queues = tuple(dict.fromkeys([*newest.queues, queue.name]))
-    base = store.label_set(test_set, store.newest_without_decisions(test_set.name, name))
+    base = store.label_set(test_set, store.labels.newest_without_decisions(test_set.name, name))
     decisions = decisions_of(ledger, queues, test_set)
     decided = decided_pairs(decisions, test_set)
     labels = replace(
@@ -87,7 +87,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     )
     changed = labels.digest != newest.digest
     if changed and not dry_run:
-        store.add_label_set(labels, test_set)
+        store.labels.add(labels, test_set)
     return PublishResult(
         queue.name,
         f"labels {(labels if changed else newest).full_name}",
@@ -100,7 +100,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
 
 def _notes(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]:
     """Note on decisions of a review that do not carry over: they apply only to the version it was drawn under."""
-    frame = store.review(test_set, newest)
+    frame = store.reviews.read(test_set, newest)
     left_behind = 0 if frame is None else int(frame.judged.sum())
     return (
         (f"left behind with {newest.full_name}: {amount(left_behind, 'verdict')} of its review",) if left_behind else ()

@@ -284,7 +284,7 @@ class Workspace(Studies, Judgments, Plans):
     ) -> CheckpointWriter:
         """A writer for an ensemble's scores during training: ``add`` them by seed and epoch, then call ``finish``."""
         space = None if classes is None else resolve_class_space(self.store, classes)
-        return self.store.checkpoint_writer(self.store.test_set(test_set), ensemble, member(ScoreKind, kind), space)
+        return self.store.ensembles.writer(self.store.test_set(test_set), ensemble, member(ScoreKind, kind), space)
 
     def add_checkpoints(
         self,
@@ -297,9 +297,7 @@ class Workspace(Studies, Judgments, Plans):
     ) -> Stored:
         """Store the scores (seeds, epochs, n, c) of an ensemble, or (epochs, n, c) of one seed, numbered from 0."""
         checkpoints = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
-        with self.store.temporary_checkpoint_writer(
-            self.store.test_set(test_set), ensemble, checkpoints.kind
-        ) as writer:
+        with self.store.ensembles.temporary_writer(self.store.test_set(test_set), ensemble, checkpoints.kind) as writer:
             for seed, name in enumerate(checkpoints.members):
                 for index, epoch in enumerate(checkpoints.epochs):
                     writer.add(checkpoints.scores(seed, index), seed=name, epoch=epoch)

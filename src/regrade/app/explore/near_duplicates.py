@@ -12,8 +12,7 @@ from regrade.app.recent_cache import RecentCache
 from regrade.core import InputError, Signatures, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.neighbors import Metric, nearest
-from regrade.store import SignatureKey, Store
-from regrade.store.names import file_name
+from regrade.store import SignatureKey, Store, file_name
 
 MAX_NEIGHBORS = 8
 """Neighbors shown on a page."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from regrade.store import Store
-from regrade.store.names import file_name, original_name
+from regrade.store import Store, file_name, original_name
 
 Stamp = tuple[tuple[str, int], ...]
 """File names with their modification times."""

@@ -25,8 +25,8 @@ def store(tmp_path) -> Store:
 
 
 def test_slice_sets_are_read_with_their_test_set(store):
-    assert store.add_slice_set(FACTORS, PETS).new == ("x",)
-    store.add_slice_set(PLACES, PETS)
+    assert store.slices.add(FACTORS, PETS).new == ("x",)
+    store.slices.add(PLACES, PETS)
     test_set = Store.open(store.root).test_set("pets")
     assert test_set.slice("x:pose").tolist() == [True, False, True]
     assert test_set.slice("x:none").tolist() == [False] * 3
@@ -37,15 +37,15 @@ def test_slice_sets_are_read_with_their_test_set(store):
 
 
 def test_slice_set_keeps_chosen_hard(store):
-    store.add_slice_set(FACTORS, PETS)
+    store.slices.add(FACTORS, PETS)
     pose = FACTORS.subsets["x:pose"]
-    store.add_slice_set(replace(FACTORS, name="hard", subsets={"hard": pose}, chosen_hard=True), PETS)
+    store.slices.add(replace(FACTORS, name="hard", subsets={"hard": pose}, chosen_hard=True), PETS)
     assert Store.open(store.root).test_set("pets").hard_slices == {"hard"}
 
 
 def test_add_slice_set_does_not_change_the_test_set(store):
     before = (store.root / "testsets" / "pets.parquet").read_bytes()
-    store.add_slice_set(FACTORS, PETS)
+    store.slices.add(FACTORS, PETS)
     test_set = store.test_set("pets")
     assert (test_set.digest, test_set.groups) == (PETS.digest, PETS.groups)
     assert (store.root / "testsets" / "pets.parquet").read_bytes() == before
@@ -53,21 +53,21 @@ def test_add_slice_set_does_not_change_the_test_set(store):
 
 
 def test_storing_again_is_idempotent(store):
-    store.add_slice_set(FACTORS, PETS)
+    store.slices.add(FACTORS, PETS)
     again = SliceSet("x", "pets", 3, dict(reversed(FACTORS.subsets.items())), origin="a copy of it")
-    assert store.add_slice_set(again, PETS).unchanged == ("x",)
+    assert store.slices.add(again, PETS).unchanged == ("x",)
 
 
 def test_add_slice_set_rejects_another_with_the_same_name(store):
-    store.add_slice_set(FACTORS, PETS)
+    store.slices.add(FACTORS, PETS)
     second_set = SliceSet("x", "pets", 3, {"x:pose": np.array([True, True, True])})
     with pytest.raises(AlreadyStored, match=r"stored as x of pets: choose another name, or remove .*x\.parquet first"):
-        store.add_slice_set(second_set, PETS)
+        store.slices.add(second_set, PETS)
     assert store.test_set("pets").slice("x:pose").tolist() == [True, False, True]
 
 
 def test_slice_sets_of_another_version_of_the_test_set_raise(store):
-    store.add_slice_set(FACTORS, PETS)
+    store.slices.add(FACTORS, PETS)
     (store.root / "testsets" / "pets.parquet").unlink()
     store.add_test_set(TestSet("pets", CIFAR, ("a", "c", "b"), PETS.labels))
     with pytest.raises(MismatchError, match="another version of test set 'pets'"):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regrade.core import InputError
-from regrade.store.names import file_name, original_name
+from regrade.store.layout import file_name, original_name
 
 ODD = ["a/b", "..", ".", ".hidden", "a\\b", "100%", "%2F", "модель 🐈", "CON", "a:b", 'say "hi"', "~", "*?", " a "]
 

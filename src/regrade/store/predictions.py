@@ -1,8 +1,8 @@
-"""The folder of a model's predictions or a person's answers: manifest, top-k table, and optional arrays."""
+"""The predictions of models and answers of people as folders: manifest, top-k table, and optional arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import (
+    PERSON_PREFIX,
     TIE_RULE,
     Answerer,
     AnswerTimes,
@@ -25,13 +26,19 @@ from regrade.core import (
     Predictions,
     ScoreKind,
     TestSet,
+    UnknownName,
 )
 from regrade.store.array_file import StoredArray, write_array
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.checksums import Checksums, read_checked
-from regrade.store.layout import folder_of_predictions
+from regrade.store.collection import Collection, check_test_set
+from regrade.store.layout import place_of
+from regrade.store.lost_files import is_filled, lost
 from regrade.store.transaction import Transaction
 from regrade.tables import number_array, text_array
+
+FIRST_MODEL = "regrade predict, or regrade import predictions"
+"""The commands that add the first predictions on a test set."""
 
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"
@@ -126,16 +133,101 @@ def _own_version() -> str:
     return version("regrade")
 
 
-def stage_predictions(
-    change: Transaction, folder: Path, predictions: Predictions, test_set: TestSet, manifest: Manifest
-) -> None:
-    """Write a staged folder; the manifest is written last and contains the checksums of the other files."""
-    writers = _writers(predictions, test_set)
-    files = {name: Checksums.of_file(change.write(folder / name, write)) for name, write in writers.items()}
-    content = {**asdict(manifest), "files": {name: stated.as_json() for name, stated in files.items()}}
-    place = f"{folder_of_predictions(manifest.test_set, manifest.model.name)}/{MANIFEST}"
-    text = stored_json(content, place=place)
-    change.write(folder / MANIFEST, lambda file: file.write(text))
+class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
+    """The predictions of models and the answers of people on test sets, each with its manifest.
+
+    Answers from a ledger may replace earlier ones, which the ledger still has.
+    """
+
+    kind = "predictions"
+    main_file = MANIFEST
+
+    def names_of(self, entry: tuple[Predictions, Manifest], _test_set: TestSet) -> tuple[str, ...]:
+        """The names of the test set and of the model or person."""
+        return entry[1].test_set, entry[1].model.name
+
+    def refusal(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> str:
+        """The error for other predictions of the same model."""
+        _, model = names = self.names_of(entry, test_set)
+        return (
+            f"other predictions of {model!r} on {test_set.name} are stored: import under another name (--model or "
+            f"--name, --prefix for many), or remove {self.path(*names)} first"
+        )
+
+    def put(self, change: Transaction, entry: tuple[Predictions, Manifest], test_set: TestSet) -> None:
+        """Stage a folder; the manifest is written last and contains the checksums of the other files."""
+        predictions, manifest = entry
+        folder, names = change.new_folder(), self.names_of(entry, test_set)
+        writers = _writers(predictions, test_set)
+        files = {name: Checksums.of_file(change.write(folder / name, write)) for name, write in writers.items()}
+        content = {**asdict(manifest), "files": {name: stated.as_json() for name, stated in files.items()}}
+        text = stored_json(content, place=f"{place_of(self.kind, *names)}/{MANIFEST}")
+        change.write(folder / MANIFEST, lambda file: file.write(text))
+        change.replace(folder, self.path(*names))
+
+    def is_same(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> bool:
+        """Whether the stored predictions have the same digest."""
+        return self.manifest(*self.names_of(entry, test_set)).digest == entry[1].digest
+
+    def may_replace(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> bool:
+        """Whether both are answers from a ledger."""
+        return bool(entry[1].queues and self.manifest(*self.names_of(entry, test_set)).queues)
+
+    def model_names(self, test_set: str) -> tuple[str, ...]:
+        """The names of the models, without people."""
+        return tuple(name for name in self.names(test_set) if not name.startswith(PERSON_PREFIX))
+
+    def people_names(self, test_set: str) -> tuple[str, ...]:
+        """The names of the people."""
+        return tuple(name for name in self.names(test_set) if name.startswith(PERSON_PREFIX))
+
+    def check_manifests(self, test_set: str, names: Iterable[str]) -> None:
+        """Raise if one of these models or people has predictions without a manifest."""
+        for folder in (self.path(test_set, name) for name in names):
+            if not (folder / MANIFEST).is_file() and is_filled(folder):
+                raise lost(folder / MANIFEST)
+
+    def manifest(self, test_set: str, model: str) -> Manifest:
+        """The manifest of a model's predictions."""
+        return read_manifest(self.path(test_set, model))
+
+    def read(self, test_set: TestSet, model: str) -> Predictions:
+        """Read predictions, with full scores and features as memory maps that are checked as they are used.
+
+        Raises if they were made for another version of the test set.
+        """
+        folder = self.path(test_set.name, model)
+        self.check_manifests(test_set.name, [model])
+        if not (folder / MANIFEST).is_file():
+            names = self.model_names(test_set.name)
+            raise UnknownName(f"model on {test_set.name}", model, names, first=FIRST_MODEL)
+        manifest = read_manifest(folder)
+        check_test_set(folder, manifest.test_set_digest, test_set)
+        return _decoded(folder, manifest)
+
+
+def _decoded(folder: Path, manifest: Manifest) -> Predictions:
+    shape = (manifest.examples, manifest.k)
+    try:
+        table = _read_table(folder / TOP_K, manifest, _top_k_columns(manifest))
+        return Predictions(
+            manifest.model.name,
+            manifest.test_set,
+            manifest.class_space,
+            _flat(table["classes"]).reshape(shape),
+            _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
+            _stored_array(folder / FULL_SCORES, manifest) if manifest.full_scores else None,
+            ScoreKind(manifest.score_kind) if manifest.score_kind else None,
+            _stored_array(folder / FEATURES, manifest) if manifest.features else None,
+            Answerer(manifest.by),
+            number_array(table["asked"]) if "asked" in table.column_names else None,
+            _read_times(folder / TIMES, manifest) if manifest.times else None,
+            _stored_array(folder / FINGERPRINTS, manifest) if manifest.fingerprints else None,
+        )
+    except DamagedFile:
+        raise
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise FormatError(f"{folder} cannot be read: {error}") from None
 
 
 def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[[BinaryIO], object]]:
@@ -167,32 +259,6 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(**{**raw, **parts})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
-
-
-def read_predictions(folder: Path) -> Predictions:
-    """Read predictions, with full scores and features as memory maps that are checked as they are used."""
-    manifest = read_manifest(folder)
-    shape = (manifest.examples, manifest.k)
-    try:
-        table = _read_table(folder / TOP_K, manifest, _top_k_columns(manifest))
-        return Predictions(
-            manifest.model.name,
-            manifest.test_set,
-            manifest.class_space,
-            _flat(table["classes"]).reshape(shape),
-            _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
-            _stored_array(folder / FULL_SCORES, manifest) if manifest.full_scores else None,
-            ScoreKind(manifest.score_kind) if manifest.score_kind else None,
-            _stored_array(folder / FEATURES, manifest) if manifest.features else None,
-            Answerer(manifest.by),
-            number_array(table["asked"]) if "asked" in table.column_names else None,
-            _read_times(folder / TIMES, manifest) if manifest.times else None,
-            _stored_array(folder / FINGERPRINTS, manifest) if manifest.fingerprints else None,
-        )
-    except DamagedFile:
-        raise
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise FormatError(f"{folder} cannot be read: {error}") from None
 
 
 def _stored_array(path: Path, manifest: Manifest) -> Any:

@@ -1,4 +1,4 @@
-"""The folder of a review: the frame that samples are drawn from, written once, and verdicts, which are only added."""
+"""Reviews as folders: the frame that samples are drawn from, written once, and verdicts, which are only added."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from regrade.core import (
     AlreadyStored,
     FormatError,
     InputError,
+    LabelSet,
     LabelState,
     MismatchError,
     ReviewFrame,
@@ -25,11 +26,13 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.collection import Collection, check_test_set
 from regrade.store.damage import damaged
-from regrade.store.layout import folder_of_review
+from regrade.store.layout import place_of
+from regrade.store.lost_files import is_filled, lost
 from regrade.store.metadata import PLACE, Metadata
-from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.store.transaction import Transaction
+from regrade.store.parquet import read_parquet, write_parquet
+from regrade.store.transaction import Transaction, transaction
 from regrade.tables import Reading, number_array, one_class_per_row, text_array
 
 FRAME = "frame.parquet"
@@ -47,67 +50,130 @@ class AddedVerdicts:
     notes: tuple[str, ...] = ()
 
 
-def has_review(folder: Path) -> bool:
-    """Whether a folder contains a review; raise if the frame is missing and other files are not."""
-    if (folder / FRAME).is_file():
-        return True
-    if any(folder.glob("[!.]*")):
-        raise damaged(folder / FRAME, "it is missing, and other files of the review are there")
-    return False
+class ReviewCollection(Collection[ReviewFrame, TestSet]):
+    """The reviews of novel predictions under label sets: a frame, written once, and verdicts, which are only added."""
 
+    kind = "reviews"
+    main_file = FRAME
 
-def begin_review(change: Transaction, folder: Path, frame: ReviewFrame, test_set: TestSet) -> None:
-    """Write the frame of a new review, from which nothing is drawn yet."""
-    change.write_at(folder / FRAME, lambda file: _write_frame(frame, test_set, file))
-    _write_drawn(change, folder, frame, verdict_files=0, draws=0, queues={})
+    def names_of(self, frame: ReviewFrame, test_set: TestSet) -> tuple[str, ...]:
+        """The name of the test set, and the full name of the label set."""
+        return test_set.name, frame.labels
 
+    def refusal(self, frame: ReviewFrame, test_set: TestSet) -> str:
+        """The error for another frame of the same label set."""
+        return (
+            f"a sample for {frame.labels} of {test_set.name} was drawn already, and drawing again would bias it: judge "
+            f"that one, or remove {self.path(test_set.name, frame.labels)} first"
+        )
 
-def _write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
-    """Write all novel pairs with their strata, turns and proxies; verdicts are in other files."""
-    table = pa.table(
-        {
-            "example": text_array(test_set.ids).take(pa.array(frame.examples)),
-            "class": pa.array(test_set.class_space.ids).take(pa.array(frame.classes)),
-            "stratum": frame.strata,
-            "turn": frame.turns,
-            "proxy": frame.proxy,
+    def has(self, *names: str) -> bool:
+        """Whether a review is stored; raise if its frame is missing and other files are not."""
+        if super().has(*names):
+            return True
+        if is_filled(self.path(*names)):
+            raise lost(self.main_path(*names), "other files of the review are there")
+        return False
+
+    def put(self, change: Transaction, frame: ReviewFrame, test_set: TestSet) -> None:
+        """Stage the frame of a new review, from which nothing is drawn yet."""
+        folder = self.path(test_set.name, frame.labels)
+        change.write_at(folder / FRAME, lambda file: self.write(frame, test_set, file))
+        _write_drawn(change, folder, frame, verdict_files=0, draws=0, queues={})
+
+    def write(self, frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
+        """Write all novel pairs with their strata, turns and proxies; verdicts are in other files."""
+        table = pa.table(
+            {
+                "example": text_array(test_set.ids).take(pa.array(frame.examples)),
+                "class": pa.array(test_set.class_space.ids).take(pa.array(frame.classes)),
+                "stratum": frame.strata,
+                "turn": frame.turns,
+                "proxy": frame.proxy,
+            }
+        )
+        meta = {
+            PLACE: _place(frame, FRAME),
+            "test_set": frame.test_set,
+            "test_set_digest": test_set.digest,
+            "labels": frame.labels,
+            "stratified_by": frame.stratified_by,
+            "digest": frame.digest,
         }
-    )
-    meta = {
-        PLACE: _place(frame, FRAME),
-        "test_set": frame.test_set,
-        "test_set_digest": test_set.digest,
-        "labels": frame.labels,
-        "stratified_by": frame.stratified_by,
-        "digest": frame.digest,
-    }
-    write_parquet(table, meta, file)
+        write_parquet(table, meta, file)
 
+    def read(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
+        """The review of the novel predictions under a label set, with its verdicts; None if there is none."""
+        if not self.has(test_set.name, labels.full_name):
+            return None
+        folder = self.path(test_set.name, labels.full_name)
+        table, meta = read_parquet(folder / FRAME)
+        check_test_set(folder, meta["test_set_digest"], test_set)
+        examples, classes = _pairs(table, test_set)
+        frame = ReviewFrame(
+            test_set.name,
+            meta["labels"],
+            len(test_set.class_space),
+            examples,
+            classes,
+            number_array(table["stratum"]),
+            number_array(table["turn"]),
+            number_array(table["proxy"]),
+            np.full(len(examples), LabelState.UNJUDGED, dtype=np.int8),
+            meta["stratified_by"],
+        )
+        return _with_stored_verdicts(folder, _with_drawn(folder, frame), test_set)
 
-def stored_frame_digest(folder: Path) -> str:
-    """The digest of a stored frame."""
-    return str(read_meta(folder / FRAME)["digest"])
+    def draw_more(self, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
+        """Draw the next ``size`` pairs of a review, and record the queue they are for, if any."""
+        with transaction(self.root) as change:
+            return _draw_more(change, self._folder_of(frame), frame, size, queue=queue)
 
+    def rows_drawn_for(self, frame: ReviewFrame, queue: str) -> IntArray:
+        """The rows that were drawn for a queue, in the order of drawing."""
+        rows = [frame.given_out(start, stop) for start, stop in _turns_by_queue(self._folder_of(frame)).get(queue, [])]
+        return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
-def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
-    """Read a review with all its verdicts."""
-    table, meta = read_parquet(folder / FRAME)
-    if meta["test_set_digest"] != test_set.digest:
-        raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
-    examples, classes = _pairs(table, test_set)
-    frame = ReviewFrame(
-        test_set.name,
-        meta["labels"],
-        len(test_set.class_space),
-        examples,
-        classes,
-        number_array(table["stratum"]),
-        number_array(table["turn"]),
-        number_array(table["proxy"]),
-        np.full(len(examples), LabelState.UNJUDGED, dtype=np.int8),
-        meta["stratified_by"],
-    )
-    return _with_stored_verdicts(folder, _with_drawn(folder, frame), test_set)
+    def add_verdicts(
+        self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, correction: str = ""
+    ) -> AddedVerdicts:
+        """Add verdicts to a review and return how many are new; a verdict on a pair that was not drawn raises.
+
+        Nothing is overwritten: a verdict or reason that contradicts a stored one raises unless ``correction`` gives the
+        reason; it is then added as a new row, and the last row counts. A later reason is added in the same way.
+        """
+        with transaction(self.root) as change:
+            return _add_verdicts(change, self._folder_of(frame), frame, test_set, verdicts, correction=correction)
+
+    def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
+        """The review with the present decisions of a queue in place of its earlier ones.
+
+        A pair whose decision was withdrawn gets its verdict from other sources, if any; a decision that was corrected
+        from another source since stays corrected.
+        """
+        folder = self._folder_of(frame)
+        rest = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name != queue)
+        own = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name == queue)
+        states, reasons = rest.states.copy(), dict(rest.reasons)
+        for index, row in enumerate(frame.find(verdicts.examples, verdicts.classes).tolist()):
+            state, reason = int(verdicts.states[index]), verdicts.reasons.get(index, "")
+            if (own.states[row], own.reasons.get(row, "")) == (state, reason):
+                state, reason = int(frame.states[row]), frame.reasons.get(row, "")
+            states[row], reasons[row] = state, reason
+        return replace(frame, states=states, reasons={row: reason for row, reason in reasons.items() if reason})
+
+    def add_decisions(self, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str) -> None:
+        """Store the changes of a review that a queue's decisions made, as new rows."""
+        rows = _changed_rows(before, after)
+        decisions = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
+        if decisions:
+            reason = f"decided in queue {queue}"
+            with transaction(self.root) as change:
+                folder = self._folder_of(before)
+                _write_verdicts(change, folder, before, test_set, decisions, reason=reason, queue=queue)
+
+    def _folder_of(self, frame: ReviewFrame) -> Path:
+        return self.path(frame.test_set, frame.labels)
 
 
 def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
@@ -144,8 +210,7 @@ def _with_stored_verdicts(
     return replace(frame, states=states, reasons=kept)
 
 
-def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
-    """Draw the next ``size`` pairs of a review, and record the queue they are for, if any."""
+def _draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, *, queue: str) -> ReviewFrame:
     left = len(frame) - frame.drawn
     if not 1 <= size <= left:
         raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
@@ -173,12 +238,6 @@ def _draws(folder: Path) -> int:
     return int(_read_drawn(folder).get("draws", 0)) if (folder / DRAWN).is_file() else 0
 
 
-def rows_drawn_for(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
-    """The rows that were drawn for a queue, in the order of drawing."""
-    rows = [frame.given_out(start, stop) for start, stop in _turns_by_queue(folder).get(queue, [])]
-    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
-
-
 def _turns_by_queue(folder: Path) -> dict[str, list[list[int]]]:
     """The half-open ranges of turns that were drawn for each queue."""
     return dict(_read_drawn(folder).get("queues", {})) if (folder / DRAWN).is_file() else {}
@@ -197,8 +256,7 @@ def _write_drawn(
     counts = {"drawn": frame.drawn, "draws": draws, "verdict_files": verdict_files}
     stated = {**counts, "queues": queues, "frame": frame.digest}
     content = stored_json(stated, place=_place(frame, DRAWN))
-    staged = change.write(change.new_folder() / DRAWN, lambda file: file.write(content))
-    change.replace(staged, folder / DRAWN)
+    change.replace_at(folder / DRAWN, lambda file: file.write(content))
 
 
 def _read_drawn(folder: Path) -> Metadata:
@@ -246,10 +304,10 @@ def verdict_file(number: int) -> str:
 
 
 def _place(frame: ReviewFrame, name: str) -> str:
-    return f"{folder_of_review(frame.test_set, frame.labels)}/{name}"
+    return f"{place_of('reviews', frame.test_set, frame.labels)}/{name}"
 
 
-def add_verdicts(
+def _add_verdicts(
     change: Transaction,
     folder: Path,
     frame: ReviewFrame,
@@ -258,11 +316,6 @@ def add_verdicts(
     *,
     correction: str = "",
 ) -> AddedVerdicts:
-    """Add verdicts to a review and return how many are new; a verdict on a pair that was not drawn raises.
-
-    Nothing is overwritten: a verdict or reason that contradicts a stored one raises unless ``correction`` gives the
-    reason; it is then added as a new row, and the last row counts. A later reason is added in the same way.
-    """
     if correction and not correction.strip():
         raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
     examples, classes, states = verdicts.examples, verdicts.classes, verdicts.states
@@ -316,41 +369,12 @@ def _refuse_other_reasons(
         )
 
 
-def with_decisions(
-    folder: Path, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str
-) -> ReviewFrame:
-    """The review with the present decisions of a queue in place of its earlier ones.
-
-    A pair whose decision was withdrawn gets its verdict from other sources, if any; a decision that was corrected
-    from another source since stays corrected.
-    """
-    rest = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name != queue)
-    own = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name == queue)
-    states, reasons = rest.states.copy(), dict(rest.reasons)
-    for index, row in enumerate(frame.find(verdicts.examples, verdicts.classes).tolist()):
-        state, reason = int(verdicts.states[index]), verdicts.reasons.get(index, "")
-        if (own.states[row], own.reasons.get(row, "")) == (state, reason):
-            state, reason = int(frame.states[row]), frame.reasons.get(row, "")
-        states[row], reasons[row] = state, reason
-    return replace(frame, states=states, reasons={row: reason for row, reason in reasons.items() if reason})
-
-
-def changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
+def _changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
     """The rows of a review whose verdict or reason differs."""
     with_reason = {*before.reasons, *after.reasons}
     reason_changed = {row for row in with_reason if before.reasons.get(row) != after.reasons.get(row)}
     state_changed = np.flatnonzero(before.states != after.states).tolist()
     return np.array(sorted(reason_changed.union(state_changed)), dtype=np.int64)
-
-
-def add_decisions(
-    change: Transaction, folder: Path, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str
-) -> None:
-    """Store the changes of a review that a queue's decisions made, as new rows."""
-    rows = changed_rows(before, after)
-    decisions = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
-    if decisions:
-        _write_verdicts(change, folder, before, test_set, decisions, reason=f"decided in queue {queue}", queue=queue)
 
 
 def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:

@@ -1,6 +1,7 @@
 """Folders of predictions are read unchanged, with or without features, and old ones stay readable."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -81,6 +82,19 @@ def test_many_examples_are_written_in_row_groups(store):
     file = pq.ParquetFile(store.prediction_folder("many", "m") / "topk.parquet")
     assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [16384, 16384, 7232]
     assert file.read(["example"])["example"].to_pylist() == list(many.ids)
+
+
+def test_manifest_is_read_once_per_load(store, monkeypatch):
+    add(store)
+    read, reads = Path.read_bytes, []
+
+    def counted(path: Path) -> bytes:
+        reads.append(path.name)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    store.predictions(SET, "m")
+    assert reads.count("manifest.json") == 1
 
 
 def test_predictions_without_features_have_no_feature_file(store):

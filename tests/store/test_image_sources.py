@@ -9,7 +9,7 @@ import pytest
 from regrade.classes import class_space
 from regrade.core import AlreadyStored, ImageSource, InputError, MismatchError, Orientation, TestSet
 from regrade.store import Store
-from regrade.store.image_file import read_images, write_images
+from regrade.store.image_sources import ImageSourceCollection
 
 CIFAR = class_space("cifar-10")
 PETS = TestSet("pets", CIFAR, ("a", "b", "c"), np.array([3, 5, 3]))
@@ -18,7 +18,7 @@ SOURCE = ImageSource("folder", "/data/ça va", ("cat/a.png", "dog/b ü.png", "ca
 
 def written(tmp_path, source: ImageSource = SOURCE):
     file = io.BytesIO()
-    write_images(source, PETS, file)
+    ImageSourceCollection(tmp_path).write(source, PETS, file)
     path = tmp_path / "images" / "pets.parquet"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(file.getvalue())
@@ -27,7 +27,8 @@ def written(tmp_path, source: ImageSource = SOURCE):
 
 @pytest.mark.parametrize("source", [SOURCE, ImageSource("tar", "/x.tar", ("x:0:1", "x:512:1", "x:1024:1"))])
 def test_images_round_trip(tmp_path, source):
-    assert read_images(written(tmp_path, source), PETS, tmp_path) == source
+    written(tmp_path, source)
+    assert ImageSourceCollection(tmp_path).read(PETS) == source
 
 
 def test_write_images_is_deterministic(tmp_path):
@@ -43,8 +44,9 @@ def test_write_images_is_deterministic(tmp_path):
     ],
 )
 def test_reader_rejects_another_version_of_the_test_set(tmp_path, changed_set):
+    written(tmp_path)
     with pytest.raises(MismatchError, match="another version of test set 'pets'"):
-        read_images(written(tmp_path), changed_set, tmp_path)
+        ImageSourceCollection(tmp_path).read(changed_set)
 
 
 class TestStore:
