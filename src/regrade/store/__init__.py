@@ -15,15 +15,13 @@ from regrade.store.collection import Collection, Stored
 from regrade.store.folder import Store, keep_slices
 from regrade.store.label_sets import FIRST_LABELS
 from regrade.store.layout import file_name, original_name
-from regrade.store.links import broken_links
 from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
 from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of
-from regrade.store.published_files import first_published_file
 from regrade.store.reviews import AddedVerdicts
 from regrade.store.signatures import PartialSignatures, SignatureKey
 from regrade.store.slice_sets import check_slice_name
 from regrade.store.upgrade import upgrade_workspace
-from regrade.store.verify import CheckedFile, check_stored_file, stored_files
+from regrade.store.verify import CheckedFile, broken_links, check_stored_file, first_published_file, stored_files
 
 __all__ = [
     "FIRST_LABELS",

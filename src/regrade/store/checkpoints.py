@@ -38,12 +38,10 @@ from regrade.store.checked_json import checked_json, read_checked_json, read_sto
 from regrade.store.checksums import Checksums
 from regrade.store.class_spaces import ClassSpaceCollection
 from regrade.store.collection import Collection, check_test_set
-from regrade.store.damage import damaged
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import damaged, is_filled, lost, write_errors
 from regrade.store.layout import file_name, original_name, place_of
-from regrade.store.lost_files import is_filled, lost
+from regrade.store.locks import work_folder
 from regrade.store.transaction import Transaction
-from regrade.store.work_folder import work_folder
 
 CHECKPOINT_MANIFEST = "manifest.json"
 _LAST_EPOCH = 10**12  # training steps count as epochs; larger numbers are times or hashes

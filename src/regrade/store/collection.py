@@ -12,8 +12,8 @@ from typing import BinaryIO, ClassVar, Generic, Protocol, TypeVar, cast
 
 from regrade.core import AlreadyStored, MismatchError, TestSet
 from regrade.store.contents import missing_listed_files
+from regrade.store.file_errors import is_filled
 from regrade.store.layout import file_name, original_name, place_of, suffix_of
-from regrade.store.lost_files import is_filled
 from regrade.store.parquet import read_meta
 from regrade.store.transaction import Transaction, transaction
 

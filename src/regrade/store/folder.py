@@ -30,10 +30,11 @@ from regrade.store.checkpoints import EnsembleCollection
 from regrade.store.class_spaces import ClassMapCollection, ClassSpaceCollection
 from regrade.store.collection import Stored
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import write_errors
 from regrade.store.image_sources import ImageSourceCollection, has_no_root
 from regrade.store.label_sets import LabelSetCollection
 from regrade.store.layout import file_name
+from regrade.store.locks import remove_abandoned_work
 from regrade.store.mistake_reviews import MistakeReviewCollection
 from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.predictions import Manifest, PredictionCollection
@@ -42,7 +43,6 @@ from regrade.store.signatures import PartialSignatures, SignatureCollection, Sig
 from regrade.store.slice_sets import SliceSetCollection, check_slice_name
 from regrade.store.test_sets import TestSetCollection
 from regrade.store.transaction import Transaction, recover, transaction
-from regrade.store.work_folder import remove_abandoned_work
 
 
 class Store:

@@ -14,8 +14,8 @@ from regrade.core import LabelSet, LabelState, TestSet, UnknownName, Unlisted
 from regrade.core.arrays import IntArray
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.contents import removed
+from regrade.store.file_errors import filled_folders, is_filled, lost
 from regrade.store.layout import file_name, original_name, place_of
-from regrade.store.lost_files import filled_folders, is_filled, lost
 from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.tables import number_array, text_array

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FormatError
-from regrade.store.damage import damaged
+from regrade.store.file_errors import damaged
 from regrade.store.metadata import Metadata, metadata_in_place
 
 _KEY = b"regrade"

@@ -32,8 +32,8 @@ from regrade.store.array_file import StoredArray, write_array
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.checksums import Checksums, read_checked
 from regrade.store.collection import Collection, check_test_set
+from regrade.store.file_errors import is_filled, lost
 from regrade.store.layout import place_of
-from regrade.store.lost_files import is_filled, lost
 from regrade.store.transaction import Transaction
 from regrade.tables import number_array, text_array
 

@@ -27,9 +27,8 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.collection import Collection, check_test_set
-from regrade.store.damage import damaged
+from regrade.store.file_errors import damaged, is_filled, lost
 from regrade.store.layout import place_of
-from regrade.store.lost_files import is_filled, lost
 from regrade.store.metadata import PLACE, Metadata
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.store.transaction import Transaction, transaction

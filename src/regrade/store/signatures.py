@@ -23,7 +23,7 @@ from regrade.store.array_file import StoredArray, add_rows, begin_array
 from regrade.store.atomic import replace_file
 from regrade.store.checksums import Checksums
 from regrade.store.collection import Collection
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import write_errors
 from regrade.store.layout import file_name, place_of
 from regrade.store.locks import locked_without_waiting
 from regrade.store.metadata import PLACE

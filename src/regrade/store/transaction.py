@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 from regrade.core import AlreadyStored, FormatError
 from regrade.store.atomic import sync_files, sync_folder
 from regrade.store.contents import contents_after
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import write_errors
 from regrade.store.layout import CONTENTS
 from regrade.store.locks import locked, locked_if_free
 

@@ -23,7 +23,7 @@ from regrade.store.checked_json import stored_json
 from regrade.store.checksums import Checksums
 from regrade.store.config import CONFIG, FORMAT, stated_version
 from regrade.store.contents import contents_problems
-from regrade.store.damage import damaged
+from regrade.store.file_errors import damaged, filled_folders, lost
 from regrade.store.layout import (
     CHECKPOINTS,
     FRAMES,
@@ -34,7 +34,6 @@ from regrade.store.layout import (
     TABLES,
     place_of,
 )
-from regrade.store.lost_files import filled_folders, lost
 from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.predictions import MANIFEST

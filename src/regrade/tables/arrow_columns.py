@@ -1,15 +1,29 @@
-"""Converting columns of text to and from Python, without one Python object per row."""
+"""Converting columns of numbers and text to and from arrays, without one Python object per row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from regrade.core import PackedTexts
-from regrade.tables.number_columns import number_array
+from regrade.core import FormatError, PackedTexts
+
+
+def number_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """The numbers or booleans of a column; empty cells raise.
+
+    The result is that of pyarrow's ``to_numpy``, which imports pandas if it is installed and so takes longer.
+    """
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if whole.null_count:
+        raise FormatError(f"{whole.null_count:,} of {len(whole):,} cells are empty in a column of numbers")
+    if pa.types.is_boolean(whole.type):
+        return np.from_dlpack(whole.cast(pa.uint8())).astype(bool)
+    return np.from_dlpack(whole)
 
 
 def packed_column(column: pa.ChunkedArray) -> PackedTexts:

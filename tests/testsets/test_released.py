@@ -8,7 +8,7 @@ from releases import OBJECTNET_LABELS, OBJECTNET_TO_IMAGENET, write_objectnet
 
 from regrade.classes import imagenet_1k
 from regrade.core import InputError, MapRule
-from regrade.testsets.objectnet import objectnet_map
+from regrade.testsets.released import objectnet_map
 
 SPACE = imagenet_1k()
 
