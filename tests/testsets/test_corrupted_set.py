@@ -23,8 +23,7 @@ from regrade.core import (
 from regrade.testsets import check, contact_sheet, corrupt, corrupted, decode, open_images, reader_named, readers
 from regrade.testsets.corrupted_set import CleanPlace, CorruptedPlace
 from regrade.testsets.corruptions import CORRUPTIONS
-from regrade.testsets.corruptions.crop import center
-from regrade.testsets.corruptions.pixels import through_jpeg
+from regrade.testsets.corruptions.pixels import center, through_jpeg
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -15,8 +15,7 @@ from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError
 from regrade.core.arguments import refuse_text
 from regrade.core.arrays import IntArray
 from regrade.testsets.corruptions import CORRUPTIONS, SEVERITIES, check_corruption, check_severity, corrupt
-from regrade.testsets.corruptions.crop import center
-from regrade.testsets.corruptions.pixels import through_jpeg
+from regrade.testsets.corruptions.pixels import center, through_jpeg
 from regrade.testsets.decode import decode
 from regrade.testsets.reader import Reader, ReaderOptions, ReaderResult
 
