@@ -13,7 +13,6 @@ from regrade.store.checked_json import checked_json, read_checked_json, read_sto
 from regrade.store.checkpoints import CheckpointManifest, CheckpointWriter
 from regrade.store.collection import Collection, Stored
 from regrade.store.folder import Store, keep_slices
-from regrade.store.label_sets import FIRST_LABELS
 from regrade.store.layout import file_name, original_name
 from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
 from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of
@@ -24,7 +23,6 @@ from regrade.store.upgrade import upgrade_workspace
 from regrade.store.verify import CheckedFile, broken_links, check_stored_file, first_published_file, stored_files
 
 __all__ = [
-    "FIRST_LABELS",
     "FIRST_MODEL",
     "PRIVATE",
     "AddedVerdicts",

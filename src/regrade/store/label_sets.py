@@ -20,9 +20,7 @@ from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.tables import number_array, text_array
 
-FIRST_LABELS = "regrade import labels, or from the images' own labels with regrade labels create"
-"""The commands that add the first label set of a test set."""
-
+_FIRST = "regrade import labels, or from the images' own labels with regrade labels create"
 _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
 
 
@@ -102,7 +100,7 @@ class LabelSetCollection(Collection[LabelSet, TestSet]):
 
     def _unknown(self, test_set: str, name: str) -> UnknownName:
         names = sorted({full.rpartition("@")[0] for full in self.names(test_set)})
-        return UnknownName(f"label set of {test_set}", name, names, first=FIRST_LABELS)
+        return UnknownName(f"label set of {test_set}", name, names, first=_FIRST)
 
 
 def _by_version(names: Iterable[str]) -> tuple[str, ...]:

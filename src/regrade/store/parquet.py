@@ -48,11 +48,6 @@ def read_meta(path: Path) -> Metadata:
     return _opened(path)[1]
 
 
-def stored_digest(path: Path) -> str:
-    """The digest of a file's content, from its metadata."""
-    return str(read_meta(path)["digest"])
-
-
 def _opened(path: Path) -> tuple[pq.ParquetFile, Metadata]:
     """Open a file after checking its checksum, and check its place."""
     try:

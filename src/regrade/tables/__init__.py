@@ -4,7 +4,6 @@ from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray,
 from regrade.tables.arrow_columns import number_array, packed_column, shared_column, text_array
 from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_per_row
 from regrade.tables.examples import (
-    ID_COLUMNS,
     LABEL_COLUMNS,
     Columns,
     Examples,
@@ -36,7 +35,6 @@ from regrade.tables.ignored_columns import ignored_columns, ignored_names, skipp
 
 __all__ = [
     "ARRAY_SUFFIXES",
-    "ID_COLUMNS",
     "LABEL_COLUMNS",
     "TABLE_SUFFIXES",
     "ArrayFile",
