@@ -71,7 +71,7 @@ def simulated_workspace(root: Path) -> Workspace:
         workspace.store.add_predictions(
             test_set, [(answers, manifest_of(answers, test_set, space, PredictionSource()))], space
         )
-    workspace.store.add_label_set(_labels(test_set), test_set)
+    workspace.store.labels.add(_labels(test_set), test_set)
     _sign(workspace, test_set, rng)
     queue = workspace.ledger.open_queue("queue", Question.JUDGE, test_set=_SET, labels="multi")
     items = [NewItem(ids[n % _HIDDEN], space.ids[(n + n // _HIDDEN) % _CLASSES]) for n in range(_ITEMS)]

@@ -134,7 +134,7 @@ def read_every_file(store: Store) -> dict[str, object]:
             content[f"predictions {name} {model}"] = (predictions.digest, images, manifest)
         for labels in store.label_set_names(name):
             label_set = store.label_set(test_set, labels)
-            frame = store.review(test_set, label_set)
+            frame = store.reviews.read(test_set, label_set)
             states = None if frame is None else (frame.digest, frame.drawn, frame.states.tolist())
             content[f"labels {name} {labels}"] = (label_set.digest, label_set.origin, states)
         for model in store.mistake_review_names(name):

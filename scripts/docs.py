@@ -26,6 +26,7 @@ PACKAGES = (
     "metrics",
     "tables",
     "store",
+    "formats",
     "testsets",
     "models",
     "executors",

@@ -421,7 +421,7 @@ def state(workspace: Path) -> dict[str, object]:
             content[f"{name} {model}"] = store.predictions(test_set, model).digest
         for labels in store.label_set_names(name):
             judged = store.label_set(test_set, labels)
-            review = store.review(test_set, judged)
+            review = store.reviews.read(test_set, judged)
             content[f"{name} {labels}"] = (judged.digest, review and (review.states.tolist(), dict(review.reasons)))
     for kind in ("checkpoints", "mistakes"):
         for path in sorted((workspace / kind).rglob("*")):

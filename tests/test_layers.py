@@ -12,7 +12,7 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"store", "testsets", "models", "executors", "neighbors", "ledger"},
+    {"store", "formats", "testsets", "models", "executors", "neighbors", "ledger"},
     {"display"},
     {"studies"},
     {"predict", "report"},

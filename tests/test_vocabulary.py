@@ -57,15 +57,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "CHANGELOG.md": ("neighbour", "catalogue", "recipe", "pictures", "licence", "judgement"),  # what was renamed
     "src/regrade/cli/testsets.py": ("recipe",),  # a key of the JSON output
     "src/regrade/models/open_clip_model.py": ("picture",),  # the published prompts
-    "src/regrade/store/label_files.py": ("judgement",),  # columns of other people's files
+    "src/regrade/formats/label_files.py": ("judgement",),  # columns of other people's files
     "src/regrade/store/upgrade.py": ("pictures", "neighbour"),  # folders of older workspaces
     "tests/cli/test_verify.py": ("pictures", "neighbour"),
-    "tests/store/test_label_files.py": ("judgement",),
+    "tests/formats/test_label_files.py": ("judgement",),
     "tests/store/test_upgrade.py": ("pictures", "neighbour"),
 }
 """Retired words that a file needs."""
 
-STORED_NAMES = {("src/regrade/store/prediction_folder.py", "asked")}
+STORED_NAMES = {("src/regrade/store/predictions.py", "asked")}
 """Vague names that are keys of stored files."""
 
 RIDDLES = frozenset(

@@ -115,7 +115,7 @@ def test_removed_labels_are_reported_and_not_replaced(root, caplog):
     expected = "own@1.parquet is damaged (it is missing, and reviews/shelf/own@1 is a review of it)"
     for name in ("own", "own@1"):
         assert_one_line(run("grade", "-t", "shelf", "-l", name, "-w", root), expected)
-    assert regrade.open(root).store.newest_version("shelf", "own") == 1
+    assert regrade.open(root).store.labels.newest_version("shelf", "own") == 1
 
 
 def test_grade_and_verify_reject_swapped_label_versions(root):

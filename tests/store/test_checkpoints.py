@@ -1,6 +1,7 @@
 """Checkpoints of ensembles: written epoch by epoch or imported from files, stored once, rejected if invalid."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from running import snapshot
 import regrade
 from regrade.classes import class_space
 from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, ScoreKind, TestSet, UnknownName
+from regrade.formats import read_checkpoint_files
 from regrade.metrics import confusion_score
-from regrade.store import CheckpointWriter, read_checkpoint_files
+from regrade.store import CheckpointWriter
 from regrade.store.array_file import StoredArray
-from regrade.store.checkpoint_folder import array_name
+from regrade.store.checkpoints import array_name
 
 SPACE = class_space("cifar-10")
 IDS = tuple(f"image {i}" for i in range(6))
@@ -52,6 +54,18 @@ class TestCheckpointWriter:
         assert (checkpoints.members, checkpoints.epochs, checkpoints.kind) == (("0", "1"), (0, 2, 4), ScoreKind.LOGITS)
         assert (checkpoints.scores(1, 2) == SCORES[1, 2].astype(np.float16)).all()
         assert isinstance(checkpoints.scores(1, 2), StoredArray)
+
+    def test_manifest_is_read_once_per_load(self, workspace, monkeypatch):
+        workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits")
+        read, reads = Path.read_bytes, []
+
+        def counted(path: Path) -> bytes:
+            reads.append(path.name)
+            return read(path)
+
+        monkeypatch.setattr(Path, "read_bytes", counted)
+        assert (stored(workspace).scores(1, 2) == SCORES[1, 2].astype(np.float16)).all()
+        assert reads.count("manifest.json") == 1
 
     def test_writer_creates_the_documented_files(self, workspace):
         workspace.add_checkpoints("my net", SCORES, test_set="six", kind="logits")

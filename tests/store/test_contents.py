@@ -27,7 +27,7 @@ def store(tmp_path):
     store = Store.create(tmp_path / "W")
     store.add_test_set(SHELF)
     for version in (1, 2, 3):
-        store.add_label_set(labels(version), SHELF)
+        store.labels.add(labels(version), SHELF)
     return store
 
 
@@ -83,11 +83,11 @@ def test_label_set_is_not_read_in_an_older_version_when_the_newest_was_removed(s
     with pytest.raises(DamagedFile, match=r"own@3.parquet is missing although contents.json lists it"):
         store.label_set(SHELF, "own")
     assert store.label_set(SHELF, "own@2").version == 2
-    assert store.newest_version("shelf", "own") == 3
+    assert store.labels.newest_version("shelf", "own") == 3
 
 
 def test_removed_slices_are_reported_once(store, caplog):
-    store.add_slice_set(SliceSet("night", "shelf", 2, {"night": np.array([True, False])}), SHELF)
+    store.slices.add(SliceSet("night", "shelf", 2, {"night": np.array([True, False])}), SHELF)
     (store.root / "slices/shelf/night.parquet").unlink()
     assert store.test_set("shelf").slice_sets == store.test_set("shelf").slice_sets == ()
     assert [record.message for record in caplog.records] == [
@@ -97,7 +97,7 @@ def test_removed_slices_are_reported_once(store, caplog):
 
 def test_storing_a_removed_file_again_repairs_the_workspace(store):
     (store.root / "labels/shelf/own@3.parquet").unlink()
-    store.add_label_set(labels(3), SHELF)
+    store.labels.add(labels(3), SHELF)
     assert problems_of(store.root) == {}
 
 
@@ -115,14 +115,14 @@ def test_workspace_without_a_list_opens_and_the_next_write_lists_its_files(store
     before = listed(store.root)
     (store.root / CONTENTS).unlink()
     assert problems_of(store.root) == {} and not (store.root / CONTENTS).exists()
-    store.add_label_set(labels(4), SHELF)
+    store.labels.add(labels(4), SHELF)
     assert listed(store.root) == before | {"labels/shelf/own@4.parquet"}
 
 
 def test_removing_the_list_too_accepts_a_removal(store):
     for name in (CONTENTS, "labels/shelf/own@3.parquet"):
         (store.root / name).unlink()
-    store.add_label_set(labels(3), SHELF)
+    store.labels.add(labels(3), SHELF)
     assert problems_of(store.root) == {}
 
 
@@ -130,7 +130,7 @@ def test_damaged_list_blocks_writes(store):
     path = store.root / CONTENTS
     path.write_text(path.read_text().replace("own@2", "own@9"))
     with pytest.raises(DamagedFile, match=r"contents.json is damaged"):
-        store.add_label_set(labels(4), SHELF)
+        store.labels.add(labels(4), SHELF)
     assert list(problems_of(store.root)) == [CONTENTS]
     assert not (store.root / "labels/shelf/own@4.parquet").exists() and not (store.root / ".staging").exists()
     assert_one_line(run("grade", "-t", "shelf", "-l", "own", "-w", store.root), "contents.json is damaged")
@@ -139,6 +139,6 @@ def test_damaged_list_blocks_writes(store):
 def test_failed_write_leaves_the_list_as_it_is(store):
     before = (store.root / CONTENTS).read_bytes()
     with pytest.raises(ZeroDivisionError), store.transaction():
-        store.add_label_set(labels(4), SHELF)
+        store.labels.add(labels(4), SHELF)
         raise ZeroDivisionError
     assert (store.root / CONTENTS).read_bytes() == before

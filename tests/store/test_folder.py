@@ -18,8 +18,10 @@ from regrade.core import (
     UnknownName,
     Unlisted,
 )
+from regrade.formats import predictions_from_scores
 from regrade.metrics import top_k_classes
-from regrade.store import PredictionSource, Store, predictions_from_scores, store_predictions
+from regrade.store import PredictionSource, Store
+from regrade.workspace.imports import store_predictions
 
 SPACE = ClassSpace("toys", ("ball", "doll", "car"), groups={"soft": (0, 1)}, collapsed={0: (1,)})
 ODD_NAMES = ["plain", "with/slash", "..", "a=b", "модель 🐈", "100% sure", "x@y"]
@@ -97,7 +99,7 @@ class TestRoundTrip:
         test_set = a_test_set(name)
         store.add_test_set(test_set)
         original = labels_of(test_set, name=name)
-        store.add_label_set(original, test_set)
+        store.labels.add(original, test_set)
         stored = store.label_set(test_set, name)
         assert stored.digest == original.digest
         assert (stored.full_name, stored.origin, stored.unlisted) == (f"{name}@1", original.origin, Unlisted.NOVEL)
@@ -108,7 +110,7 @@ class TestRoundTrip:
     def test_complete_labels_round_trip(self, store):
         test_set = a_test_set()
         store.add_test_set(test_set)
-        store.add_label_set(labels_of(test_set, unlisted=Unlisted.WRONG), test_set)
+        store.labels.add(labels_of(test_set, unlisted=Unlisted.WRONG), test_set)
         assert store.label_set(test_set, "judged").unlisted is Unlisted.WRONG
 
     def test_label_set_without_judgments_round_trips(self, store):
@@ -117,25 +119,25 @@ class TestRoundTrip:
         store.add_test_set(test_set)
         none = np.empty(0, dtype=np.int64)
         original = labels_of(test_set, examples=none, classes=none, states=none.astype(np.int8))
-        store.add_label_set(original, test_set)
+        store.labels.add(original, test_set)
         assert store.label_set(test_set, "judged").digest == original.digest
 
     def test_review_round_trips(self, store):
         test_set = a_test_set()
         store.add_test_set(test_set)
-        store.add_label_set(labels_of(test_set), test_set)
+        store.labels.add(labels_of(test_set), test_set)
         original = frame_of(test_set)
-        store.add_review(original, test_set)
-        stored = store.review(test_set, store.label_set(test_set, "judged"))
+        store.reviews.add(original, test_set)
+        stored = store.reviews.read(test_set, store.label_set(test_set, "judged"))
         assert stored.digest == original.digest
         for part in ("examples", "classes", "strata", "turns", "proxy", "states"):
             assert np.array_equal(getattr(stored, part), getattr(original, part))
         assert stored.drawn == 0
-        assert store.draw_more(stored, 2).drawn == 2
-        again = store.review(test_set, store.label_set(test_set, "judged"))
+        assert store.reviews.draw_more(stored, 2).drawn == 2
+        again = store.reviews.read(test_set, store.label_set(test_set, "judged"))
         assert again.given_out(0, again.drawn).tolist() == [2, 0]
         with pytest.raises(InputError, match="1 novel predictions are left to draw"):
-            store.draw_more(again, 2)
+            store.reviews.draw_more(again, 2)
 
 
 class TestWriteOnce:
@@ -144,9 +146,9 @@ class TestWriteOnce:
         for expected in (("shelf",), ()):
             assert store.add_test_set(test_set).new == expected
         for expected in (("judged@1",), ()):
-            assert store.add_label_set(labels_of(test_set), test_set).new == expected
+            assert store.labels.add(labels_of(test_set), test_set).new == expected
         for expected in (("judged@1",), ()):
-            assert store.add_review(frame_of(test_set), test_set).new == expected
+            assert store.reviews.add(frame_of(test_set), test_set).new == expected
 
     def test_add_test_set_rejects_another_with_the_same_name(self, store):
         store.add_test_set(a_test_set())
@@ -166,8 +168,8 @@ class TestWriteOnce:
     def test_readers_reject_another_version_of_the_test_set(self, store):
         test_set = a_test_set()
         store.add_test_set(test_set)
-        store.add_label_set(labels_of(test_set), test_set)
-        store.add_review(frame_of(test_set), test_set)
+        store.labels.add(labels_of(test_set), test_set)
+        store.reviews.add(frame_of(test_set), test_set)
         store_predictions(
             store,
             test_set,
@@ -181,7 +183,7 @@ class TestWriteOnce:
         with pytest.raises(MismatchError, match="another version"):
             store.label_set(changed_set, "judged")
         with pytest.raises(MismatchError, match="another version"):
-            store.review(changed_set, labels_of(test_set))
+            store.reviews.read(changed_set, labels_of(test_set))
 
     def test_class_space_rejects_an_edited_file(self, store):
         store.add_test_set(a_test_set())
@@ -197,9 +199,9 @@ class TestVersions:
         test_set = a_test_set()
         store.add_test_set(test_set)
         for version in (1, 2, 10):
-            store.add_label_set(labels_of(test_set, version=version, origin=f"v{version}"), test_set)
+            store.labels.add(labels_of(test_set, version=version, origin=f"v{version}"), test_set)
         assert store.label_set_names("shelf") == ("judged@1", "judged@2", "judged@10")
-        assert store.newest_version("shelf", "judged") == 10
+        assert store.labels.newest_version("shelf", "judged") == 10
         assert store.label_set(test_set, "judged").origin == "v10"
         assert store.label_set(test_set, "judged@2").origin == "v2"
         with pytest.raises(UnknownName, match="did you mean judged"):

@@ -229,7 +229,7 @@ def judged_workspace(pets):
         "own", 1, "pets", 10, where[:, 0], where[:, 1], np.array(list(pairs.values()), dtype=np.int8),
         np.array([True, True, True, True, True, False]), reasons, Unlisted.NOVEL, "by hand",
     )  # fmt: skip
-    opened.store.add_label_set(labels, test_set)
+    opened.store.labels.add(labels, test_set)
     yield opened
     opened.ledger.engine.dispose()
 

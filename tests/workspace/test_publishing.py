@@ -40,7 +40,7 @@ class TestPublishReview:
     def judged(self, workspace):
         """The decisions of the review, and the reasons for problematic images."""
         test_set = workspace.store.test_set("pets")
-        frame = workspace.store.review(test_set, workspace.store.label_set(test_set, "own"))
+        frame = workspace.store.reviews.read(test_set, workspace.store.label_set(test_set, "own"))
         rows = np.flatnonzero(frame.judged)
         pairs = [(test_set.ids[frame.examples[r]], test_set.class_space.ids[frame.classes[r]]) for r in rows]
         return dict(zip(pairs, frame.states[rows].tolist(), strict=True)), list(frame.reasons.values())

@@ -9,8 +9,7 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Generic, TypeVar
 
-from regrade.store import Store
-from regrade.store.names import file_name, original_name
+from regrade.store import Store, file_name, original_name
 
 Value = TypeVar("Value")
 

@@ -96,7 +96,7 @@ class Site:
         """A label set of a test set, in the named version (default: the newest)."""
         store = self.workspace.store
         name, _, version = labels.partition("@")
-        full_name = f"{name}@{version or store.newest_version(test_set, name)}"
+        full_name = f"{name}@{version or store.labels.newest_version(test_set, name)}"
         return self._label_indexes.get(
             (test_set, full_name), lambda: LabelIndex(store.label_set(self.test_set(test_set), full_name))
         )

@@ -23,7 +23,7 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     Predictions with a damaged manifest are skipped and reported as errors; the exit code is then 1.
     """
     from regrade.core import Column, Table
-    from regrade.store.prediction_folder import read_manifest
+    from regrade.store.predictions import read_manifest
 
     store, errors = opened(workspace).store, ListErrors()
     sets: dict[str, list[str]] = {}

@@ -45,8 +45,17 @@ from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity
 from regrade.core.model_spec import IMAGENET, CropMode, Interpolation, ModelSpec, Preprocessing
 from regrade.core.near_duplicates import Distance, NearPairs, Signatures, joined_signatures
 from regrade.core.packed_texts import PackedTexts
-from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, AnswerTimes, Predictions, ScoreKind
-from regrade.core.review_frame import ReviewFrame
+from regrade.core.predictions import (
+    NO_ANSWER,
+    PERSON_PREFIX,
+    STORED_K,
+    TIE_RULE,
+    Answerer,
+    AnswerTimes,
+    Predictions,
+    ScoreKind,
+)
+from regrade.core.review_frame import ReviewFrame, Verdicts
 from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, SliceSet, TestSet
 
@@ -55,6 +64,7 @@ __all__ = [
     "IMAGENET",
     "NO_ANSWER",
     "PERSON_PREFIX",
+    "STORED_K",
     "TIE_RULE",
     "UNKNOWN_STAMP",
     "UNLABELED",
@@ -119,6 +129,7 @@ __all__ = [
     "UnknownName",
     "Unlisted",
     "UnreadableImage",
+    "Verdicts",
     "VersionError",
     "WriteError",
     "category_named",

@@ -105,3 +105,16 @@ def _by_member(scores: ArrayLike | Sequence[Sequence[ArrayLike]]) -> list[list[F
         stacked = scores if scores.ndim == 4 else scores[None]
         return [[stacked[member, epoch] for epoch in range(stacked.shape[1])] for member in range(len(stacked))]
     return [[np.asarray(epoch) for epoch in member] for member in scores]  # type: ignore[union-attr]
+
+
+def check_same_epochs(epochs_by_seed: dict[str, list[int]]) -> None:
+    """Raise if seeds have different epochs, and name the first epoch that is missing."""
+    (first_seed, first_epochs), *rest = epochs_by_seed.items()
+    for seed, epochs in rest:
+        if epochs != first_epochs:
+            missing = min(set(first_epochs) ^ set(epochs))
+            lacking_seed = seed if missing in first_epochs else first_seed
+            raise InputError(
+                f"every seed needs the same epochs: seed {first_seed} has {len(first_epochs):,}, seed {seed} has "
+                f"{len(epochs):,}, and epoch {missing} of seed {lacking_seed} is missing"
+            )

@@ -19,6 +19,10 @@ NO_ANSWER = -1
 TIE_RULE = "ties go to the lower class index"
 """How equal scores are ordered, as recorded in every manifest."""
 
+
+STORED_K = 5
+"""The number of best classes that are stored per example."""
+
 PERSON_PREFIX = "person:"
 """The prefix of the names of people; model names have the prefix of their source instead."""
 

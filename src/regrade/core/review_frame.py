@@ -92,3 +92,17 @@ class ReviewFrame:
     @cached_property
     def _order(self) -> IntArray:
         return np.argsort(self._keys, kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Verdicts on pairs of example and class: examples, classes and states (v,).
+
+    ``reasons`` maps an index into these arrays to why the image is problematic. ``notes`` say what was not used.
+    """
+
+    examples: IntArray
+    classes: IntArray
+    states: IntArray
+    reasons: Mapping[int, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ import numpy as np
 
 from regrade.core import FINGERPRINT, Images, ImageSource, ModelError, RegradeError, StoreError
 from regrade.core.arrays import FloatArray
+from regrade.core.predictions import STORED_K
 from regrade.metrics import top_k_classes
 from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer
 from regrade.models.failures import contained, first_line
@@ -27,7 +28,6 @@ from regrade.predict.prepare import (
     prepare_all,
 )
 from regrade.store import Part, empty_part
-from regrade.store.prediction_files import STORED_K
 
 PART_SIZE = 1024
 """Examples per part: the most that a killed run loses."""

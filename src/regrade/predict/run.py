@@ -23,6 +23,7 @@ from regrade.core import (
     TestSet,
 )
 from regrade.core.amounts import amount
+from regrade.core.predictions import STORED_K
 from regrade.models import Model, ModelMetadata
 from regrade.predict.engine import EngineOptions, Progress
 from regrade.predict.image_check import changed_images, is_readable
@@ -31,7 +32,6 @@ from regrade.predict.prepare import check_source_exists
 from regrade.predict.result import ModelRun
 from regrade.predict.stored_pair import match_stored_options, stored_pair
 from regrade.store import Part, PartialPredictions, PredictionSource, Store, manifest_of, with_replaced_rows
-from regrade.store.prediction_files import STORED_K
 from regrade.testsets import open_images
 
 ProgressCallback = Callable[[str, int], Progress]

@@ -12,7 +12,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from regrade.core import FormatError
 from regrade.store.checksums import BLOCK, Checksums
-from regrade.store.damage import damaged, unreadable
+from regrade.store.file_errors import damaged, unreadable
 
 Array = np.ndarray[Any, Any]
 

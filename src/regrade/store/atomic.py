@@ -18,7 +18,7 @@ from pathlib import Path
 from PIL.Image import Image
 
 from regrade.core import AlreadyStored, WriteError
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import write_errors
 from regrade.store.locks import is_free, locked
 
 PRIVATE = 0o600

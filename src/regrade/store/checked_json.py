@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import FormatError
-from regrade.store.damage import damaged
+from regrade.store.file_errors import damaged
 from regrade.store.metadata import PLACE, Metadata, metadata_in_place
 
 _CHECKSUM = "sha256"

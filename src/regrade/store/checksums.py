@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from regrade.store.damage import damaged, unreadable
+from regrade.store.file_errors import damaged, unreadable
 
 BLOCK = 1 << 20
 """The number of bytes per block; each block has its own checksum."""

@@ -8,9 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from regrade.core import DamagedFile
 from regrade.store.checked_json import read_stored_json, stored_json
-from regrade.store.damage import damaged
-from regrade.store.layout import CHECKPOINTS, CONTENTS, PREDICTIONS, STORED_OBJECTS, TABLES
-from regrade.store.names import original_name
+from regrade.store.file_errors import damaged
+from regrade.store.layout import CHECKPOINTS, CONTENTS, PREDICTIONS, STORED_OBJECTS, TABLES, original_name
 
 _LISTED = (*TABLES, *STORED_OBJECTS, PREDICTIONS, CHECKPOINTS)
 _STORED_FILES = "stored_files"

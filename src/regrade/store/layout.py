@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from regrade.store.names import file_name
+import unicodedata
+from urllib.parse import quote, unquote
+
+from regrade.core import InputError
 
 IMAGES = "images/*.parquet"
 """Parquet files with the locations of the images of test sets; included in `TABLES`."""
@@ -38,57 +41,60 @@ CHECKPOINTS = "checkpoints/*/*/manifest.json"
 SIGNATURES = "neighbors/*/*/signatures.parquet"
 """Tables of signatures, with the checksum of the thumbnails in their folder."""
 
+_SUFFIXES = {
+    "classes": ".json",
+    "testsets": ".parquet",
+    "images": ".parquet",
+    "maps": ".json",
+    "slices": ".parquet",
+    "labels": ".parquet",
+    "mistakes": ".parquet",
+    "predictions": "",
+    "checkpoints": "",
+    "reviews": "",
+    "neighbors": "",
+}
+"""The suffix of the records of each kind; empty if they are folders."""
 
-def place_of_class_space(name: str) -> str:
-    """The path of a class space, relative to the workspace."""
-    return f"classes/{file_name(name)}.json"
-
-
-def place_of_test_set(name: str) -> str:
-    """The path of a test set."""
-    return f"testsets/{file_name(name)}.parquet"
-
-
-def place_of_images(test_set: str) -> str:
-    """The path of the table with the locations of a test set's images."""
-    return f"images/{file_name(test_set)}.parquet"
-
-
-def place_of_class_map(test_set: str) -> str:
-    """The path of a test set's class map."""
-    return f"maps/{file_name(test_set)}.json"
+_KEPT = " :+=@,()[]~"
+_LONGEST = 200
 
 
-def place_of_slices(test_set: str, name: str) -> str:
-    """The path of a slice set."""
-    return f"slices/{file_name(test_set)}/{file_name(name)}.parquet"
+def place_of(kind: str, *names: str) -> str:
+    """The path of a record, relative to the workspace.
+
+    >>> place_of("labels", "pets", "own@1")
+    'labels/pets/own@1.parquet'
+    """
+    return "/".join((kind, *map(file_name, names))) + suffix_of(kind)
 
 
-def place_of_labels(test_set: str, full_name: str) -> str:
-    """The path of a version of a label set; its full name is ``name@version``."""
-    return f"labels/{file_name(test_set)}/{file_name(full_name)}.parquet"
+def suffix_of(kind: str) -> str:
+    """The suffix of the records of a kind; empty if they are folders."""
+    return _SUFFIXES[kind]
 
 
-def place_of_mistakes(test_set: str, model: str) -> str:
-    """The path of the review of a model's mistakes."""
-    return f"mistakes/{file_name(test_set)}/{file_name(model)}.parquet"
+def file_name(name: str) -> str:
+    """A file name for any name that is valid on every file system; `original_name` reverses it.
+
+    >>> file_name("open_clip:ViT-B-32/laion2b")
+    'open_clip:ViT-B-32%2Flaion2b'
+    """
+    if not name.strip():
+        raise InputError("a name must not be empty")
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise InputError(f"the name {name!r} contains a control character")
+    try:
+        quoted = quote(name, safe=_KEPT)
+    except UnicodeEncodeError:
+        raise InputError(f"the name {name!r} is not valid text: give it in UTF-8") from None
+    if quoted.startswith("."):
+        quoted = "%2E" + quoted[1:]
+    if len(quoted) > _LONGEST:
+        raise InputError(f"the name {name[:40]!r}... is too long: {len(quoted)} characters, at most {_LONGEST}")
+    return quoted
 
 
-def folder_of_predictions(test_set: str, model: str) -> str:
-    """The folder of a model's predictions or a person's answers."""
-    return f"predictions/{file_name(test_set)}/{file_name(model)}"
-
-
-def folder_of_checkpoints(test_set: str, ensemble: str) -> str:
-    """The folder of an ensemble's checkpoints."""
-    return f"checkpoints/{file_name(test_set)}/{file_name(ensemble)}"
-
-
-def folder_of_review(test_set: str, labels: str) -> str:
-    """The folder of the review of a label set, given by its full name."""
-    return f"reviews/{file_name(test_set)}/{file_name(labels)}"
-
-
-def folder_of_signatures(name: str, digest: str) -> str:
-    """The folder of the signatures of a set of images."""
-    return f"neighbors/{file_name(name)}/{digest[:16]}"
+def original_name(file: str) -> str:
+    """The name from which `file_name` made a file name."""
+    return unquote(file)

@@ -1,15 +1,19 @@
-"""Locks on folders, for one process at a time; the lock of a killed process is released."""
+"""Locks on folders, for one process at a time, and temporary folders that are locked while they are used."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from regrade.core import StoreError
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import write_errors
+
+_FOLDER = Path(".partial", ".work")
 
 
 @contextmanager
@@ -65,3 +69,30 @@ def _try_lock(handle: int) -> bool:
     except OSError:  # some network disks have no locks
         return True
     return True
+
+
+@contextmanager
+def work_folder(root: Path) -> Iterator[Path]:
+    """A temporary folder in a workspace, which is locked while this process uses it."""
+    folder = root / _FOLDER / uuid.uuid4().hex[:12]
+    try:
+        with locked_without_waiting(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _remove_empty(root)
+
+
+def remove_abandoned_work(root: Path) -> None:
+    """Remove the folders of killed processes."""
+    base = root / _FOLDER
+    for folder in base.iterdir() if base.is_dir() else ():
+        if is_free(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+    _remove_empty(root)
+
+
+def _remove_empty(root: Path) -> None:
+    for folder in (root / _FOLDER, (root / _FOLDER).parent):
+        with suppress(OSError):  # missing, or not empty: other processes use it
+            folder.rmdir()

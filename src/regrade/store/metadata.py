@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from regrade.store.damage import damaged
+from regrade.store.file_errors import damaged
 
 PLACE = "place"
 """The metadata key for the path of a file relative to the workspace."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FormatError
-from regrade.store.damage import damaged
+from regrade.store.file_errors import damaged
 from regrade.store.metadata import Metadata, metadata_in_place
 
 _KEY = b"regrade"
@@ -46,11 +46,6 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.T
 def read_meta(path: Path) -> Metadata:
     """Read only the metadata."""
     return _opened(path)[1]
-
-
-def stored_digest(path: Path) -> str:
-    """The digest of a file's content, from its metadata."""
-    return str(read_meta(path)["digest"])
 
 
 def _opened(path: Path) -> tuple[pq.ParquetFile, Metadata]:

@@ -18,7 +18,7 @@ from regrade.core import NO_ANSWER, Fingerprints, FormatError, Predictions, Stor
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store.array_file import Array, add_rows, begin_array
 from regrade.store.atomic import replace_file
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import write_errors
 from regrade.store.locks import locked_without_waiting
 
 _HASH = 32  # bytes of a SHA-256, in front of every part

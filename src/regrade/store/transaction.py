@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 from regrade.core import AlreadyStored, FormatError
 from regrade.store.atomic import sync_files, sync_folder
 from regrade.store.contents import contents_after
-from regrade.store.error_contexts import write_errors
+from regrade.store.file_errors import write_errors
 from regrade.store.layout import CONTENTS
 from regrade.store.locks import locked, locked_if_free
 
@@ -79,6 +79,10 @@ class Transaction:
         """Stage a new file; raise if one exists at its place."""
         self.place(self.write(self.new_folder() / final.name, content), final)
 
+    def replace_at(self, final: Path, content: Callable[[BinaryIO], object]) -> None:
+        """Stage a file, which replaces one at its place."""
+        self.replace(self.write(self.new_folder() / final.name, content), final)
+
     def place(self, staged: Path, final: Path) -> None:
         """Move a staged file or folder to a place at the end; raise if something is there."""
         if final.exists() or self.will_place(final):
@@ -135,8 +139,7 @@ class Transaction:
         with write_errors(self.root):
             content = contents_after(self.root, staged)
         if content is not None:
-            path = self.write(self.new_folder() / CONTENTS, lambda file: file.write(content))
-            self.replace(path, self.root / CONTENTS)
+            self.replace_at(self.root / CONTENTS, lambda file: file.write(content))
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from regrade.store.checked_json import stored_json
 from regrade.store.checksums import Checksums
 from regrade.store.config import CONFIG, FORMAT, stated_version
 from regrade.store.contents import contents_problems
-from regrade.store.damage import damaged
+from regrade.store.file_errors import damaged, filled_folders, lost
 from regrade.store.layout import (
     CHECKPOINTS,
     FRAMES,
@@ -32,23 +32,13 @@ from regrade.store.layout import (
     SIGNATURES,
     STORED_OBJECTS,
     TABLES,
-    folder_of_checkpoints,
-    folder_of_predictions,
-    folder_of_review,
-    place_of_class_map,
-    place_of_class_space,
-    place_of_images,
-    place_of_labels,
-    place_of_mistakes,
-    place_of_slices,
-    place_of_test_set,
+    place_of,
 )
-from regrade.store.lost_files import filled_folders, lost
 from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.store.prediction_folder import MANIFEST
-from regrade.store.review_files import DRAWN, FRAME, VERDICT_FILES, verdict_file_problems
-from regrade.store.signature_folder import TABLE, THUMBNAILS
+from regrade.store.predictions import MANIFEST
+from regrade.store.reviews import DRAWN, FRAME, VERDICT_FILES, verdict_file_problems
+from regrade.store.signatures import TABLE, THUMBNAILS
 from regrade.store.transaction import transaction
 
 _VERSION = re.compile(r"^version\s*=\s*\d+", re.MULTILINE)
@@ -86,8 +76,7 @@ def upgrade_workspace(root: Path) -> int:
                 change.place(staged, rewrite.new)
                 change.remove(rewrite.old)
         text = _VERSION.sub(f"version = {FORMAT}", (root / CONFIG).read_text(encoding="utf-8"), count=1).encode()
-        config = change.write(change.new_folder() / CONFIG, lambda file: file.write(text))
-        change.replace(config, root / CONFIG)
+        change.replace_at(root / CONFIG, lambda file: file.write(text))
     for folder in _RENAMED_FOLDERS:
         _remove_empty_folders(root / folder)
     return len(rewrites)
@@ -247,16 +236,16 @@ def _place(path: Path, root: Path, stated: dict[str, Any]) -> str:
 
 
 _PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
-    "classes": lambda stated: place_of_class_space(stated["name"]),
-    "testsets": lambda stated: place_of_test_set(stated["test_set"]),
-    _OLD_IMAGES: lambda stated: place_of_images(stated["test_set"]),
-    "maps": lambda stated: place_of_class_map(stated["test_set"]),
-    "slices": lambda stated: place_of_slices(stated["test_set"], stated["name"]),
-    "labels": lambda stated: place_of_labels(stated["test_set"], f"{stated['name']}@{stated['version']}"),
-    "mistakes": lambda stated: place_of_mistakes(stated["test_set"], stated["model"]),
-    "reviews": lambda stated: f"{folder_of_review(stated['test_set'], stated['labels'])}/{FRAME}",
-    "predictions": lambda stated: f"{folder_of_predictions(stated['test_set'], stated['model']['name'])}/{MANIFEST}",
-    "checkpoints": lambda stated: f"{folder_of_checkpoints(stated['test_set'], stated['ensemble'])}/{MANIFEST}",
+    "classes": lambda stated: place_of("classes", stated["name"]),
+    "testsets": lambda stated: place_of("testsets", stated["test_set"]),
+    _OLD_IMAGES: lambda stated: place_of("images", stated["test_set"]),
+    "maps": lambda stated: place_of("maps", stated["test_set"]),
+    "slices": lambda stated: place_of("slices", stated["test_set"], stated["name"]),
+    "labels": lambda stated: place_of("labels", stated["test_set"], f"{stated['name']}@{stated['version']}"),
+    "mistakes": lambda stated: place_of("mistakes", stated["test_set"], stated["model"]),
+    "reviews": lambda stated: f"{place_of('reviews', stated['test_set'], stated['labels'])}/{FRAME}",
+    "predictions": lambda stated: f"{place_of('predictions', stated['test_set'], stated['model']['name'])}/{MANIFEST}",
+    "checkpoints": lambda stated: f"{place_of('checkpoints', stated['test_set'], stated['ensemble'])}/{MANIFEST}",
 }
 """The function that computes the place of a file from its metadata in layout 1, by folder."""
 

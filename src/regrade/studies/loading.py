@@ -78,7 +78,7 @@ def reviewed_labels(
 ) -> ReviewedLabels:
     """A label set as in `multilabel_scoring`, with the decisions of its review of novel predictions."""
     scoring = multilabel_scoring(store, test_set, labels, rule=rule, collapsed=collapsed)
-    return ReviewedLabels(scoring, store.review(test_set, scoring.labels), half_width)
+    return ReviewedLabels(scoring, store.reviews.read(test_set, scoring.labels), half_width)
 
 
 def scored_predictions(

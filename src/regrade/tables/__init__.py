@@ -1,10 +1,9 @@
 """Reading users' tables and arrays, and checking them against a class space and a test set."""
 
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
+from regrade.tables.arrow_columns import number_array, packed_column, shared_column, text_array
 from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_per_row
-from regrade.tables.csv_text import check_quotes, parse_csv
 from regrade.tables.examples import (
-    ID_COLUMNS,
     LABEL_COLUMNS,
     Columns,
     Examples,
@@ -17,15 +16,25 @@ from regrade.tables.examples import (
     rows_of,
     texts,
 )
-from regrade.tables.files import TABLE_SUFFIXES, is_list, is_text, read_json_rows, read_table
+from regrade.tables.files import (
+    TABLE_SUFFIXES,
+    check_file,
+    check_quotes,
+    errors_with_path,
+    first_line,
+    is_list,
+    is_text,
+    parse_csv,
+    read_json,
+    read_json_rows,
+    read_table,
+    read_text,
+    why_unreadable,
+)
 from regrade.tables.ignored_columns import ignored_columns, ignored_names, skipped_files
-from regrade.tables.number_columns import number_array
-from regrade.tables.text_columns import packed_column, shared_column, text_array
-from regrade.tables.text_files import check_file, first_line, read_json, read_text, why_unreadable
 
 __all__ = [
     "ARRAY_SUFFIXES",
-    "ID_COLUMNS",
     "LABEL_COLUMNS",
     "TABLE_SUFFIXES",
     "ArrayFile",
@@ -41,6 +50,7 @@ __all__ = [
     "class_index",
     "class_indices",
     "column_named",
+    "errors_with_path",
     "first_line",
     "ignored_columns",
     "ignored_names",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import FormatError
-from regrade.tables.text_files import check_file, why_unreadable
+from regrade.tables.files import check_file, why_unreadable
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 """The extensions of array files."""

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from regrade.core import ClassSpace, FormatError, InputError
 from regrade.core.arrays import IntArray
+from regrade.tables.arrow_columns import number_array, text_array
 from regrade.tables.files import is_list, is_text
-from regrade.tables.number_columns import number_array
-from regrade.tables.text_columns import text_array
 
 
 class Reading(Enum):

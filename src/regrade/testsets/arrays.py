@@ -15,8 +15,15 @@ from numpy.typing import NDArray
 from regrade.core import FileStamp, FormatError, Images, ImageSource, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
 from regrade.tables import ArrayFile, ignored_names, open_arrays
-from regrade.testsets.class_names import classes_by_name
-from regrade.testsets.reader import Layout, Reader, ReaderOptions, ReaderResult, check_still_there, file_stamp
+from regrade.testsets.reader import (
+    Layout,
+    Reader,
+    ReaderOptions,
+    ReaderResult,
+    check_still_there,
+    classes_by_name,
+    file_stamp,
+)
 
 _IMAGES = ("images", "image", "data", "x", "x_test")
 _LABELS = ("labels", "label", "targets", "y", "y_test")

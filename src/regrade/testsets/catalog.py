@@ -7,8 +7,8 @@ from enum import Enum
 
 from regrade.core import UnknownName
 from regrade.testsets.corruptions import CORRUPTIONS, SEVERITIES
-from regrade.testsets.levels import Level
 from regrade.testsets.mapped_table import Disagreement, MappedColumns
+from regrade.testsets.reader import Level
 
 
 class EntryKind(Enum):

@@ -1,4 +1,4 @@
-"""Check a test set: read every image and compare the counts."""
+"""Check the images of a test set: whether they exist, can be decoded, and are repeated."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from regrade.core import Column, Images, ImageSource, StoredImage, Table, Tabular, TestSet, UnreadableImage
+import numpy as np
+
+from regrade.core import Column, Images, ImageSource, InputError, StoredImage, Table, Tabular, TestSet, UnreadableImage
 from regrade.testsets.decode import decode_gray_or_rgb
 from regrade.testsets.registry import open_images
 
 ProgressCallback = Callable[[Iterable["_CheckedImage"], int], Iterable["_CheckedImage"]]
 _NO_CONTENT = bytes(32)  # the digest of an image that is missing
 _AHEAD = 64  # images read ahead per thread: enough to keep the threads busy, few enough to limit memory
+_SAMPLE = 5  # number of images that are tried
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,3 +142,23 @@ def _area(size: tuple[int, int]) -> int:
 
 def _size(size: tuple[int, int] | None) -> str:
     return f"{size[0]} x {size[1]}" if size else "–"
+
+
+def images_are_missing(source: ImageSource) -> bool:
+    """Whether none of a few images can be read: the disk is not mounted, or the images were moved."""
+    if not source.path.exists():
+        return True
+    positions = np.unique(np.linspace(0, len(source.locations) - 1, _SAMPLE).astype(int))
+    try:
+        images = open_images(source)
+    except InputError:
+        return True
+    return not any(_can_be_read(images, int(position)) for position in positions)
+
+
+def _can_be_read(images: Images, position: int) -> bool:
+    try:
+        images.read(position)
+    except UnreadableImage:
+        return False
+    return True

@@ -1,11 +1,15 @@
-"""Decode stored images with Pillow, and apply their EXIF orientation."""
+"""Decode stored images with Pillow, or faster with simplejpeg, and apply their EXIF orientation."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import chain
+from threading import Lock
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,6 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from regrade.core import Orientation, StoredImage, UnreadableImage
-from regrade.testsets.silence import MutedWarnings
 
 _DEEP_MODES = ("I", "I;16", "I;16L", "I;16B", "F")
 _GRAY_MODES = ("1", "L", "LA")
@@ -29,6 +32,40 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+_JPEG = b"\xff\xd8\xff"  # the first bytes of every JPEG
+
+
+class MutedWarnings:
+    """A context manager that mutes Pillow: the first thread to enter mutes it, the last one to exit unmutes it.
+
+    Warning filters are shared by all threads: one `warnings.catch_warnings` per thread would restore wrong filters.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._filters = warnings.catch_warnings()
+        self._own: object = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+            if not warnings.filters or warnings.filters[0] is not self._own:  # other code may have added a filter
+                warnings.filterwarnings("ignore", module=r"PIL\.")
+                self._own = warnings.filters[0]
+            self._inside += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._filters.__exit__(kind, error, trace)
+
+
 SILENCE = MutedWarnings()
 """Mutes warnings about large images, which have a limit anyway, and about invalid EXIF data."""
 
@@ -158,3 +195,42 @@ def _reason(error: Exception, data: bytes) -> str:
     if isinstance(error, EOFError) or "truncated" in str(error):
         return "the file is truncated: it ends before its last pixel"
     return "its image data is damaged"
+
+
+def decode_pixels(
+    image: StoredImage, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
+) -> NDArray[np.uint8]:
+    """The pixels of `decode_gray_or_rgb`, of shape (height, width, 3), or (height, width) for gray images.
+
+    The result is the same with and without simplejpeg.
+    """
+    plain = _plain_jpeg(image, orientation) if isinstance(image, bytes) and not border else None
+    return plain if plain is not None else _by_pillow(image, orientation, border)
+
+
+def _by_pillow(image: StoredImage, orientation: Orientation, border: int) -> NDArray[np.uint8]:
+    return pixels_of(decode_gray_or_rgb(image, orientation=orientation, border=border))
+
+
+def _plain_jpeg(data: bytes, orientation: Orientation) -> NDArray[np.uint8] | None:
+    """The pixels of an undamaged RGB JPEG that needs no rotation; None if Pillow has to decode it."""
+    decoder = _decoder()
+    if decoder is None or not data.startswith(_JPEG):
+        return None
+    try:
+        with SILENCE:
+            image = Image.open(io.BytesIO(data))
+            plain = image.format == "JPEG" and image.mode == "RGB"
+            turned = plain and orientation is Orientation.UPRIGHT and turn_of(image) is not None
+        return decoder(data) if plain and not turned else None
+    except Exception:  # damaged: Pillow decodes it or gives the reason why not
+        return None
+
+
+@cache
+def _decoder() -> Callable[[bytes], NDArray[np.uint8]] | None:
+    try:
+        from simplejpeg import decode_jpeg
+    except Exception:  # not installed, or incompatible with the installed NumPy
+        return None
+    return lambda data: decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=True)

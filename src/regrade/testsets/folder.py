@@ -11,17 +11,18 @@ import numpy as np
 
 from regrade.core import FileStamp, Images, ImageSource, InputError, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
-from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
-from regrade.testsets.levels import Level, level_values
 from regrade.testsets.reader import (
     Layout,
+    Level,
     Reader,
     ReaderOptions,
     ReaderResult,
     check_names,
     check_still_there,
+    classes_by_name,
     file_stamp,
+    level_values,
 )
 
 

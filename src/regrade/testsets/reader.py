@@ -1,7 +1,8 @@
-"""The interface of readers: they find the examples at a path, and open their images."""
+"""The interface of readers, and how the names of folders become classes and groups."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,44 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from regrade.core import ClassSpace, FileStamp, Images, ImageSource, ImageSourceError, InputError
+from regrade.core import (
+    ClassSpace,
+    FileStamp,
+    Images,
+    ImageSource,
+    ImageSourceError,
+    InputError,
+    MismatchError,
+    UnknownName,
+)
 from regrade.core.arrays import IntArray
 from regrade.tables import Columns, Reading
-from regrade.testsets.levels import Level
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of folders above the class folders: the name of its group column, and its possible values."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    """Empty if any value is possible."""
+
+
+def level_values(levels: Sequence[Level], folders: Sequence[str], root: Path) -> tuple[str, ...]:
+    """The value of each level, outermost first, from the folders between the root and a class folder.
+
+    A level with known values may also be the root or a folder above it.
+    """
+    missing = len(levels) - len(folders)
+    above = Path(os.path.abspath(root)).parts  # noqa: PTH100 - a link keeps its own name
+    values = [*[""] * len(levels), *above, *folders][-len(levels) :]
+    for number, (level, value) in enumerate(zip(levels, values, strict=True)):
+        if not level.values and number < missing:
+            layout = "/".join((*(expected.name for expected in levels), "class"))
+            raise MismatchError(f"{root}: expected folders by {layout}, but there is none for {level.name!r}")
+        if level.values and value not in level.values:
+            raise UnknownName(level.name, value, level.values, hint=f" (a folder's name in {root})")
+    return tuple(values)
 
 
 class Layout(Enum):
@@ -154,3 +189,47 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+_READINGS = (Layout.ID, Layout.INDEX, Layout.NAME)
+
+
+def classes_by_name(
+    names: Mapping[str, str], space: ClassSpace, layout: Layout, *, what: str, where: Path
+) -> dict[str, int]:
+    """The class index of each name; ``names`` maps the text shown in errors to the name.
+
+    With `Layout.PROVEN`, a reading is accepted if it fits all names and every other fitting reading gives the same
+    classes. Classes are never guessed from the order of names. ``what`` (folder, label) and ``where`` (the path) appear
+    in errors.
+    """
+    readings = {kind: _class_by_name(kind, space) for kind in _READINGS if layout in (kind, Layout.PROVEN)}
+    fitting = {kind: reading for kind, reading in readings.items() if all(name in reading for name in names.values())}
+    if not fitting:
+        raise _misfit(names, readings, space, what, where)
+    classes = {kind: {shown: reading[name] for shown, name in names.items()} for kind, reading in fitting.items()}
+    first, *alternatives = classes.values()
+    if any(alternative != first for alternative in alternatives):
+        kinds = " or ".join(kind.value for kind in classes)
+        raise InputError(f"the {what}s of {where} could be read as {kinds} of {space.name}: choose one with --layout")
+    return first
+
+
+def _class_by_name(kind: Layout, space: ClassSpace) -> Mapping[str, int]:
+    """The class index by name under a layout."""
+    if kind is Layout.ID:
+        return space.index_of
+    if kind is Layout.INDEX:
+        return {str(index): index for index in range(len(space))}
+    return {name: index for index, name in enumerate(space.names)}
+
+
+def _misfit(
+    names: Mapping[str, str], readings: Mapping[Layout, Mapping[str, int]], space: ClassSpace, what: str, where: Path
+) -> InputError:
+    """The error for a name that does not fit the best reading."""
+    best = max(readings.values(), key=lambda reading: sum(name in reading for name in names.values()))
+    unknown = next(shown for shown, name in names.items() if name not in best)
+    kinds = " or ".join(kind.value for kind in readings)
+    lead = f"{what} {unknown!r} of {where}" if unknown else f"an image in {where} itself has no {what} and so"
+    return MismatchError(f"{lead} is not a class {kinds} of {space.name}; for images without labels use --layout flat")

@@ -1,20 +1,34 @@
-"""The registry of readers: look them up by name, or by the path that they recognize."""
+"""The registry of readers: built-in ones, and those of third parties from entry points."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from regrade.core import Images, ImageSource, InputError, UnknownName
+import numpy as np
+
+from regrade.core import (
+    FileStamp,
+    Images,
+    ImageSource,
+    InputError,
+    RegradeError,
+    StoredImage,
+    UnknownName,
+    UnreadableImage,
+)
+from regrade.tables import first_line
 from regrade.testsets.arrays import ArrayReader
 from regrade.testsets.cifar import CifarReader
-from regrade.testsets.corrupted_reader import READER as CORRUPTED
-from regrade.testsets.corrupted_reader import CorruptedReader
+from regrade.testsets.corrupted_set import READER as CORRUPTED
+from regrade.testsets.corrupted_set import CorruptedReader
 from regrade.testsets.folder import FolderReader
-from regrade.testsets.reader import Reader
+from regrade.testsets.reader import Reader, ReaderOptions, ReaderResult
 from regrade.testsets.table import ManifestReader, ParquetReader
 from regrade.testsets.tar import TarReader
-from regrade.testsets.third_party import load_reader
 
 ENTRY_POINTS = "regrade.readers"
 """The entry-point group for readers of third parties."""
@@ -67,3 +81,81 @@ def reader_for(path: Path) -> Reader:
 def open_images(source: ImageSource) -> Images:
     """Open the images of a source with its reader."""
     return reader_named(source.reader).open(source)
+
+
+def load_reader(point: EntryPoint) -> Reader:
+    """Load the reader of an entry point; every failure raises an error that names the entry point."""
+    with _naming_entry_point(point.name):
+        reader = point.load()()
+        if not isinstance(reader, Reader) or not isinstance(getattr(reader, "name", None), str):
+            raise TypeError("it is not a regrade.testsets.Reader with a name")
+    return _Guarded(reader, point.name)
+
+
+class _Guarded(Reader):
+    """A reader of a third party; its failures raise errors of one line."""
+
+    def __init__(self, reader: Reader, point: str) -> None:
+        self.name = reader.name  # type: ignore[misc]
+        self._reader = reader
+        self._point = point
+
+    def recognizes(self, path: Path) -> bool:
+        with _naming_entry_point(self._point):
+            return bool(self._reader.recognizes(path))
+
+    def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
+        with _naming_entry_point(self._point):
+            return _validated(self._reader.find(path, options))
+
+    def open(self, source: ImageSource) -> Images:
+        with _naming_entry_point(self._point):
+            return _GuardedImages(self._reader.open(source), self._point)
+
+
+@dataclass(frozen=True)
+class _GuardedImages(Images):
+    """Images of a third-party reader; every failure to read one raises `UnreadableImage`."""
+
+    images: Images
+    point: str
+
+    def read(self, position: int) -> StoredImage:
+        try:
+            image = self.images.read(position)
+        except (UnreadableImage, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # SystemExit, for instance
+            raise UnreadableImage(f"reader {self.point}: {type(error).__name__}: {first_line(error)}") from None
+        if isinstance(image, bytes | np.ndarray):
+            return image
+        raise UnreadableImage(f"reader {self.point} returned {type(image).__name__}, expected bytes or an array")
+
+    def stamp(self, position: int) -> FileStamp | None:
+        try:
+            return self.images.stamp(position)
+        except Exception:  # an image without a stamp is compared by its content
+            return None
+
+
+def _validated(result: ReaderResult) -> ReaderResult:
+    """The result with tuples and an integer array; raise if its parts differ in length."""
+    labels = None if result.labels is None else np.asarray(result.labels, dtype=np.int32)
+    parts = [result.locations, *result.groups.values(), *([] if labels is None else [labels])]
+    if any(len(part) != len(result.ids) for part in parts):
+        lengths = ", ".join(str(len(part)) for part in parts)
+        raise ValueError(f"{len(result.ids)} ids, but locations, groups and labels of length {lengths}")
+    return replace(result, ids=tuple(result.ids), labels=labels, locations=tuple(result.locations))
+
+
+@contextmanager
+def _naming_entry_point(point: str) -> Iterator[None]:
+    try:
+        yield
+    except (RegradeError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # code of third parties may raise anything
+        raise InputError(
+            f"the reader of entry point {point!r} (regrade.readers) failed: {type(error).__name__}: "
+            f"{first_line(error)}; repair or uninstall it"
+        ) from None

@@ -14,7 +14,6 @@ from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError
 from regrade.core.arrays import IntArray
 from regrade.core.strict_json import parse_json
 from regrade.tables import why_unreadable
-from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.folder import image_places
 from regrade.testsets.image_files import image_suffixes, passed_over_images
 from regrade.testsets.reader import (
@@ -24,6 +23,7 @@ from regrade.testsets.reader import (
     ReaderResult,
     check_names,
     check_still_there,
+    classes_by_name,
     file_stamp,
 )
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
+from regrade.formats import LabelFormat
 from regrade.neighbors import no_progress as unwatched
-from regrade.store import LabelFormat, Store
+from regrade.store import Store
 from regrade.studies import PanelAgreement, StratifyBy
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.study import ProgressCallback

@@ -12,7 +12,8 @@ from regrade.core import InputError, LabelSet, LabelState, MismatchError, StoreE
 from regrade.core.amounts import amount
 from regrade.core.label_set import without_version
 from regrade.core.panel import Answer
-from regrade.store import PRIVATE, Authors, LabelAuthors, LabelFormat, Store, labels_as_file, write_new_file
+from regrade.formats import Authors, LabelAuthors, LabelFormat, labels_as_file
+from regrade.store import PRIVATE, Store, write_new_file
 from regrade.studies import label_diff
 from regrade.workspace.new_file import check_new_file
 from regrade.workspace.queue_result import PublishResult, items_by_state
@@ -78,7 +79,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     name = label_set_name(queue)
     newest = store.label_set(test_set, name)
     queues = tuple(dict.fromkeys([*newest.queues, queue.name]))
-    base = store.label_set(test_set, store.newest_without_decisions(test_set.name, name))
+    base = store.label_set(test_set, store.labels.newest_without_decisions(test_set.name, name))
     decisions = decisions_of(ledger, queues, test_set)
     decided = decided_pairs(decisions, test_set)
     labels = replace(
@@ -89,7 +90,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     )
     changed = labels.digest != newest.digest
     if changed and not dry_run:
-        store.add_label_set(labels, test_set)
+        store.labels.add(labels, test_set)
     return PublishResult(
         queue.name,
         f"labels {(labels if changed else newest).full_name}",
@@ -102,7 +103,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
 
 def _left_behind(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]:
     """Note on decisions of a review that do not carry over: they apply only to the version it was drawn under."""
-    frame = store.review(test_set, newest)
+    frame = store.reviews.read(test_set, newest)
     left_behind = 0 if frame is None else int(frame.judged.sum())
     return (
         (f"left behind with {newest.full_name}: {amount(left_behind, 'verdict')} of its review",) if left_behind else ()

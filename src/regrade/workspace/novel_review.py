@@ -34,7 +34,7 @@ def all_novel(
 
 def review_of_labels(store: Store, test_set: TestSet, labels: str) -> ReviewFrame | None:
     """The review of the novel predictions of a label set; None if there is none."""
-    return store.review(test_set, store.label_set(test_set, labels))
+    return store.reviews.read(test_set, store.label_set(test_set, labels))
 
 
 def draw_next(
@@ -51,10 +51,10 @@ def draw_next(
             frame = draw_review(novel, by=by or StratifyBy.VOTES, rng=np.random.default_rng(seed))
             if not 1 <= size <= len(frame):
                 raise InputError(f"{len(frame):,} novel predictions can be drawn, got a size of {size:,}")
-            store.add_review(frame, test_set)
+            store.reviews.add(frame, test_set)
         elif by is not None and by.value != frame.stratified_by:
             raise InputError(f"the review of {labels} is stratified by {frame.stratified_by} since its first draw")
-        drawn = store.draw_more(frame, size, queue=queue)
+        drawn = store.reviews.draw_more(frame, size, queue=queue)
     return DrawnReview(drawn, drawn.given_out(frame.drawn, drawn.drawn))
 
 

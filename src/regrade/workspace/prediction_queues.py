@@ -91,7 +91,7 @@ def _drawn_before(store: Store, filler: QueueFiller, labels: str) -> DrawnReview
     frame = review_of_labels(store, filler.test_set, labels)
     if frame is None:
         return None
-    rows = store.rows_drawn_for(frame, filler.name)
+    rows = store.reviews.rows_drawn_for(frame, filler.name)
     waiting = rows[~filler.is_among(frame.examples[rows], frame.classes[rows], filler.keys_in_queue())]
     return DrawnReview(frame, waiting) if len(waiting) else None
 
@@ -191,7 +191,7 @@ def _predictions_with_preference(
 ) -> tuple[IntArray, IntArray]:
     """Top-1 predictions (m, n) and their preference (m, n): 2 novel, 1 novel but in another queue, 0 judged."""
     target = filler.test_set
-    review = store.review(target, scoring.labels)
+    review = store.reviews.read(target, scoring.labels)
     (examples, classes), predicted_classes, preferred = asked_pairs, [], []
     for model in models:
         predictions = store.predictions(target, model)

@@ -51,8 +51,10 @@ def report_provenance(store: Store, test_sets: Sequence[str], references: Sequen
     tables = [_table("Test sets", set_rows)]
     tables += [_table("Label sets", label_rows)] if label_rows else []
     ensembles = [
-        store.checkpoint_manifest(test_set, name) for test_set in sets for name in store.ensemble_names(test_set.name)
-    ]  # fmt: skip
+        store.ensembles.manifest(test_set.name, name)
+        for test_set in sets
+        for name in store.ensemble_names(test_set.name)
+    ]
     tables += (
         [_table("Ensembles over epochs", [_ensemble_row(ensemble) for ensemble in ensembles])] if ensembles else []
     )

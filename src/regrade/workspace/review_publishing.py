@@ -79,9 +79,9 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
     changes = _mistake_changes(stored, review)
     if changes and not dry_run:
         if len(review):
-            store.add_mistake_review(review, test_set)
+            store.mistakes.add(review, test_set)
         else:
-            store.remove_mistake_review(test_set.name, queue.model)
+            store.mistakes.remove(test_set.name, queue.model)
     parts = items_by_state(ledger.progress(queue))
     written = bool(changes) and not dry_run
     return PublishResult(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from regrade.core import LabelState, ReviewFrame, TestSet
-from regrade.store import Store, Verdicts
+from regrade.core.review_frame import Verdicts
+from regrade.store import Store
 from regrade.studies import GradeRow, describe_change
 from regrade.studies.grade.analysis import grade
 from regrade.studies.loading import reviewed_labels, scored_predictions
@@ -26,7 +27,7 @@ MOST_MODELS = 8
 def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
     """The review that all items of a queue were drawn for; None if any was not."""
     label_set_name(queue)
-    frame = store.review(test_set, store.label_set(test_set, queue.labels))
+    frame = store.reviews.read(test_set, store.label_set(test_set, queue.labels))
     pairs = ledger.pairs(queue)
     if frame is None or not pairs or not all(example in test_set.position_of for example, _ in pairs):
         return None
@@ -41,7 +42,7 @@ def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     frame = sampled_review(store, ledger, queue, test_set)
     if frame is None:
         return None
-    return store.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
+    return store.reviews.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
 
 
 def publish_sample(
@@ -49,14 +50,14 @@ def publish_sample(
 ) -> PublishResult:
     """Store the decisions of a queue in the review, if they change anything."""
     verdicts = _current_decisions(ledger, queue, test_set)
-    after = store.with_decisions(frame, test_set, verdicts, queue=queue.name)
+    after = store.reviews.with_decisions(frame, test_set, verdicts, queue=queue.name)
     differs = np.flatnonzero(frame.states != after.states)
     moves = zip(frame.states[differs].tolist(), after.states[differs].tolist(), strict=True)
     changes = Counter(describe_change(LabelState(was), LabelState(now)) for was, now in sorted(moves))
     if frame.reasons != after.reasons and not changes:
         changes["reasons changed"] = len(set(frame.reasons.items()) ^ set(after.reasons.items()))
     if changes and not dry_run:
-        store.add_decisions(frame, after, test_set, queue=queue.name)
+        store.reviews.add_decisions(frame, after, test_set, queue=queue.name)
     target = f"the review of {frame.labels}"
     parts = items_by_state(ledger.progress(queue))
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)

@@ -20,6 +20,7 @@ from regrade.core import (
 )
 from regrade.core.arguments import member, refuse_text
 from regrade.executors import RayCluster
+from regrade.formats import LabelFormat, MistakeFormat, PeopleFormat, SliceFormat, predictions_from_scores
 from regrade.models import (
     LITE_PUBLISHED,
     Device,
@@ -41,33 +42,7 @@ from regrade.predict import (
     predict_all,
 )
 from regrade.predict import ProgressCallback as PredictProgress
-from regrade.store import (
-    AddedVerdicts,
-    CheckpointWriter,
-    ImportedCheckpoints,
-    ImportedLabels,
-    ImportedMistakes,
-    ImportedPeople,
-    ImportedPredictions,
-    ImportedSlices,
-    LabelFormat,
-    MistakeFormat,
-    PeopleFormat,
-    PredictionSource,
-    SliceFormat,
-    Store,
-    Stored,
-    create_labels,
-    import_checkpoints,
-    import_labels,
-    import_mistakes,
-    import_people,
-    import_predictions,
-    import_slices,
-    keep_slices,
-    predictions_from_scores,
-    store_predictions,
-)
+from regrade.store import AddedVerdicts, CheckpointWriter, PredictionSource, Store, Stored, keep_slices
 from regrade.studies import Confusion, Novel, StratifyBy, Studies, study_method
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
@@ -82,6 +57,23 @@ from regrade.testsets import (
     contact_sheet,
 )
 from regrade.testsets.check import ProgressCallback as ImageProgress
+from regrade.workspace.imports import (
+    ImportedCheckpoints,
+    ImportedLabels,
+    ImportedMistakes,
+    ImportedPeople,
+    ImportedPredictions,
+    ImportedSlices,
+    create_labels,
+    import_checkpoints,
+    import_labels,
+    import_mistakes,
+    import_people,
+    import_predictions,
+    import_slices,
+    import_verdicts,
+    store_predictions,
+)
 from regrade.workspace.judgments import Judgments
 from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 from regrade.workspace.plan_loader import Plans
@@ -272,7 +264,7 @@ class Workspace(Judgments, Plans):
     ) -> CheckpointWriter:
         """A writer for an ensemble's scores during training: ``add`` them by seed and epoch, then call ``finish``."""
         space = None if classes is None else resolve_class_space(self.store, classes)
-        return self.store.checkpoint_writer(self.store.test_set(test_set), ensemble, member(ScoreKind, kind), space)
+        return self.store.ensembles.writer(self.store.test_set(test_set), ensemble, member(ScoreKind, kind), space)
 
     def add_checkpoints(
         self,
@@ -285,9 +277,7 @@ class Workspace(Judgments, Plans):
     ) -> Stored:
         """Store the scores (seeds, epochs, n, c) of an ensemble, or (epochs, n, c) of one seed, numbered from 0."""
         checkpoints = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
-        with self.store.temporary_checkpoint_writer(
-            self.store.test_set(test_set), ensemble, checkpoints.kind
-        ) as writer:
+        with self.store.ensembles.temporary_writer(self.store.test_set(test_set), ensemble, checkpoints.kind) as writer:
             for seed, name in enumerate(checkpoints.members):
                 for index, epoch in enumerate(checkpoints.epochs):
                     writer.add(checkpoints.scores(seed, index), seed=name, epoch=epoch)
@@ -522,9 +512,9 @@ class Workspace(Judgments, Plans):
 
         A decision that differs from a stored one raises, unless ``correct`` gives the reason for the correction.
         """
-        target = self.store.test_set(test_set)
-        judged = self.store.label_set(target, labels)
-        return self.store.add_verdicts(Path(path), target, judged, columns or Columns(), correction=correct)
+        return import_verdicts(
+            self.store, Path(path), test_set=test_set, labels=labels, correction=correct, columns=columns
+        )
 
 
 def open(path: str | Path) -> Workspace:

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from regrade.testsets.corruptions.blur import defocus_blur, glass_blur, motion_blur, origins, zoom_blur
-from regrade.testsets.corruptions.motion import motion_blurred
-from regrade.testsets.corruptions.zoom import zoomed
+from regrade.testsets.corruptions.blur import (
+    defocus_blur,
+    glass_blur,
+    motion_blur,
+    motion_blurred,
+    origins,
+    zoom_blur,
+    zoomed,
+)
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)

@@ -3,9 +3,7 @@ import pytest
 from scipy import ndimage
 
 from regrade.testsets.corruptions import weather
-from regrade.testsets.corruptions.frost import frosted_pane
-from regrade.testsets.corruptions.plasma import plasma
-from regrade.testsets.corruptions.weather import brightness, fog, frost, snow
+from regrade.testsets.corruptions.weather import brightness, fog, frost, frosted_pane, plasma, snow
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)

@@ -7,15 +7,50 @@ from numpy.typing import NDArray
 from scipy import fft, ndimage
 
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.testsets.corruptions.motion import motion_blurred
 from regrade.testsets.corruptions.pixels import Pixels, as_bytes, as_unit
-from regrade.testsets.corruptions.zoom import zoomed
 
 _DISCS = ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5))  # radius of the disc, sigma of its edge
 _GLASS = ((0.7, 1, 2), (0.9, 2, 1), (1.0, 2, 3), (1.1, 3, 2), (1.5, 4, 2))  # sigma, maximum displacement, iterations
 _MOTIONS = ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15))  # radius, sigma
 _ZOOMS = ((12, 0.01), (16, 0.01), (11, 0.02), (13, 0.02), (11, 0.03))  # number of zoom factors, and their step
 _SMALL_DISC = 8
+
+
+def motion_blurred(values: NDArray[np.float32], *, radius: int, sigma: float, angle: float) -> NDArray[np.float32]:
+    """Replace each pixel of (h, w) or (h, w, 3) by a weighted mean along a ray at an angle in degrees.
+
+    The ray goes from pixel to pixel for 2 radius + 1 steps; weights are one half of a normal curve. Beyond the edges
+    the outermost pixels go on.
+    """
+    steps = np.arange(2 * radius + 1)
+    weights = np.exp(-(steps**2) / (2 * sigma**2))
+    weights /= weights.sum()
+    down = np.ceil(steps * np.sin(np.deg2rad(angle)) - 0.5).astype(int)
+    right = np.ceil(steps * np.cos(np.deg2rad(angle)) - 0.5).astype(int)
+    reach = len(steps)
+    padded = np.pad(values, [(reach, reach), (reach, reach), (0, 0)][: values.ndim], mode="edge")
+    height, width = values.shape[:2]
+    blurred = np.zeros_like(values)
+    for weight, y, x in zip(weights.astype(np.float32), down + reach, right + reach, strict=True):
+        blurred += weight * padded[y : y + height, x : x + width]
+    return blurred
+
+
+def zoomed(values: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
+    """Enlarge the center of (h, w) or (h, w, 3) by a factor of at least 1, with linear interpolation."""
+    return _stretched(_stretched(values, factor, axis=0), factor, axis=1)
+
+
+def _stretched(values: NDArray[np.float32], factor: float, *, axis: int) -> NDArray[np.float32]:
+    length = values.shape[axis]
+    kept = int(np.ceil(length / factor))
+    enlarged = round(kept * factor)
+    places = np.linspace(0, kept - 1, enlarged)[(enlarged - length) // 2 :][:length] + (length - kept) // 2
+    below = np.minimum(places.astype(int), length - 2) if length > 1 else np.zeros(length, dtype=int)
+    above = np.minimum(below + 1, length - 1)
+    share = (places - below).astype(np.float32).reshape([-1 if a == axis else 1 for a in range(values.ndim)])
+    first, second = np.take(values, below, axis=axis), np.take(values, above, axis=axis)
+    return first + share * (second - first)
 
 
 def defocus_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001

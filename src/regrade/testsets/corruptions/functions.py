@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from regrade.testsets.corruptions import blur, digital, elastic, noise, weather
+from regrade.testsets.corruptions import blur, digital, noise, weather
 from regrade.testsets.corruptions.pixels import Pixels
 
 Corruption = Callable[[Pixels, int, np.random.Generator], Pixels]
@@ -26,7 +26,7 @@ FUNCTIONS: Mapping[str, Corruption] = MappingProxyType({
     "fog": weather.fog,
     "brightness": weather.brightness,
     "contrast": digital.contrast,
-    "elastic_transform": elastic.elastic_transform,
+    "elastic_transform": digital.elastic_transform,
     "pixelate": digital.pixelate,
     "jpeg_compression": digital.jpeg_compression,
 })  # fmt: skip

@@ -1,0 +1,316 @@
+"""The predictions of models and answers of people as folders: manifest, top-k table, and optional arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from regrade.core import (
+    PERSON_PREFIX,
+    TIE_RULE,
+    Answerer,
+    AnswerTimes,
+    ClassSpace,
+    DamagedFile,
+    FormatError,
+    ModelSpec,
+    Predictions,
+    ScoreKind,
+    TestSet,
+    UnknownName,
+)
+from regrade.store.array_file import StoredArray, write_array
+from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.checksums import Checksums, read_checked
+from regrade.store.collection import Collection, check_test_set
+from regrade.store.file_errors import is_filled, lost
+from regrade.store.layout import place_of
+from regrade.store.transaction import Transaction
+from regrade.tables import number_array, text_array
+
+FIRST_MODEL = "regrade predict, or regrade import predictions"
+"""The commands that add the first predictions on a test set."""
+
+MANIFEST = "manifest.json"
+TOP_K = "topk.parquet"
+FULL_SCORES = "scores.npy"
+FEATURES = "features.npy"
+TIMES = "times.parquet"
+FINGERPRINTS = "fingerprints.npy"
+_DICTIONARY_COLUMNS = ["classes.list.element"]  # a dictionary for the scores would make the file larger
+_ROWS = 1 << 14  # per row group: limits the memory for writing
+
+
+@dataclass(frozen=True)
+class PredictionSource:
+    """Where predictions came from: the name and hash of a file, or nothing for a run or a ledger."""
+
+    file: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The content of manifest.json: the provenance of stored predictions, and the checksums of their files.
+
+    ``asked`` is the number of examples that a person was asked about, None if all. ``queues`` are the queues of the
+    ledger that the answers come from, empty for a file or a run. ``fingerprints`` says whether fingerprints of the
+    images are stored. ``retries`` are the times at which unreadable images were computed again.
+    """
+
+    model: ModelSpec
+    test_set: str
+    test_set_digest: str
+    class_space: str
+    class_space_digest: str
+    examples: int
+    k: int
+    digest: str
+    score_kind: str | None
+    full_scores: bool
+    source: PredictionSource
+    regrade: str
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    ties: str = TIE_RULE
+    precision: str = "top k taken before any rounding; full scores and features are stored in half precision"
+    runtime: str = ""
+    runtime_note: str = ""
+    features: bool = False
+    unreadable: dict[str, str] = field(default_factory=dict)
+    by: str = Answerer.MODEL.value
+    asked: int | None = None
+    times: bool = False
+    queues: tuple[str, ...] = ()
+    fingerprints: bool = False
+    retries: tuple[str, ...] = ()
+    files: Mapping[str, Checksums] = field(default_factory=dict)
+    format: int = 2
+
+
+def manifest_of(
+    predictions: Predictions,
+    test_set: TestSet,
+    space: ClassSpace,
+    source: PredictionSource,
+    *,
+    queues: tuple[str, ...] = (),
+) -> Manifest:
+    """The manifest of predictions that were imported from a file or published from a ledger."""
+    return Manifest(
+        model=ModelSpec(predictions.model, space.name),
+        test_set=test_set.name,
+        test_set_digest=test_set.digest,
+        class_space=space.name,
+        class_space_digest=space.digest,
+        examples=len(predictions),
+        k=predictions.k,
+        digest=predictions.digest,
+        score_kind=predictions.score_kind.value if predictions.score_kind else None,
+        full_scores=predictions.full_scores is not None,
+        features=predictions.features is not None,
+        source=source,
+        regrade=_own_version(),
+        by=predictions.by.value,
+        asked=None if predictions.covered is None else int(predictions.covered.sum()),
+        times=predictions.times is not None,
+        fingerprints=predictions.fingerprints is not None,
+        queues=queues,
+    )
+
+
+@cache
+def _own_version() -> str:
+    """The version of regrade, cached: there may be thousands of manifests."""
+    return version("regrade")
+
+
+class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
+    """The predictions of models and the answers of people on test sets, each with its manifest.
+
+    Answers from a ledger may replace earlier ones, which the ledger still has.
+    """
+
+    kind = "predictions"
+    main_file = MANIFEST
+
+    def names_of(self, entry: tuple[Predictions, Manifest], _test_set: TestSet) -> tuple[str, ...]:
+        """The names of the test set and of the model or person."""
+        return entry[1].test_set, entry[1].model.name
+
+    def refusal(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> str:
+        """The error for other predictions of the same model."""
+        _, model = names = self.names_of(entry, test_set)
+        return (
+            f"other predictions of {model!r} on {test_set.name} are stored: import under another name (--model or "
+            f"--name, --prefix for many), or remove {self.path(*names)} first"
+        )
+
+    def put(self, change: Transaction, entry: tuple[Predictions, Manifest], test_set: TestSet) -> None:
+        """Stage a folder; the manifest is written last and contains the checksums of the other files."""
+        predictions, manifest = entry
+        folder, names = change.new_folder(), self.names_of(entry, test_set)
+        writers = _writers(predictions, test_set)
+        files = {name: Checksums.of_file(change.write(folder / name, write)) for name, write in writers.items()}
+        content = {**asdict(manifest), "files": {name: stated.as_json() for name, stated in files.items()}}
+        text = stored_json(content, place=f"{place_of(self.kind, *names)}/{MANIFEST}")
+        change.write(folder / MANIFEST, lambda file: file.write(text))
+        change.replace(folder, self.path(*names))
+
+    def is_same(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> bool:
+        """Whether the stored predictions have the same digest."""
+        return self.manifest(*self.names_of(entry, test_set)).digest == entry[1].digest
+
+    def may_replace(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> bool:
+        """Whether both are answers from a ledger."""
+        return bool(entry[1].queues and self.manifest(*self.names_of(entry, test_set)).queues)
+
+    def model_names(self, test_set: str) -> tuple[str, ...]:
+        """The names of the models, without people."""
+        return tuple(name for name in self.names(test_set) if not name.startswith(PERSON_PREFIX))
+
+    def people_names(self, test_set: str) -> tuple[str, ...]:
+        """The names of the people."""
+        return tuple(name for name in self.names(test_set) if name.startswith(PERSON_PREFIX))
+
+    def check_manifests(self, test_set: str, names: Iterable[str]) -> None:
+        """Raise if one of these models or people has predictions without a manifest."""
+        for folder in (self.path(test_set, name) for name in names):
+            if not (folder / MANIFEST).is_file() and is_filled(folder):
+                raise lost(folder / MANIFEST)
+
+    def manifest(self, test_set: str, model: str) -> Manifest:
+        """The manifest of a model's predictions."""
+        return read_manifest(self.path(test_set, model))
+
+    def read(self, test_set: TestSet, model: str) -> Predictions:
+        """Read predictions, with full scores and features as memory maps that are checked as they are used.
+
+        Raises if they were made for another version of the test set.
+        """
+        folder = self.path(test_set.name, model)
+        self.check_manifests(test_set.name, [model])
+        if not (folder / MANIFEST).is_file():
+            names = self.model_names(test_set.name)
+            raise UnknownName(f"model on {test_set.name}", model, names, first=FIRST_MODEL)
+        manifest = read_manifest(folder)
+        check_test_set(folder, manifest.test_set_digest, test_set)
+        return _decoded(folder, manifest)
+
+
+def _decoded(folder: Path, manifest: Manifest) -> Predictions:
+    shape = (manifest.examples, manifest.k)
+    try:
+        table = _read_table(folder / TOP_K, manifest, _top_k_columns(manifest))
+        return Predictions(
+            manifest.model.name,
+            manifest.test_set,
+            manifest.class_space,
+            _flat(table["classes"]).reshape(shape),
+            _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
+            _stored_array(folder / FULL_SCORES, manifest) if manifest.full_scores else None,
+            ScoreKind(manifest.score_kind) if manifest.score_kind else None,
+            _stored_array(folder / FEATURES, manifest) if manifest.features else None,
+            Answerer(manifest.by),
+            number_array(table["asked"]) if "asked" in table.column_names else None,
+            _read_times(folder / TIMES, manifest) if manifest.times else None,
+            _stored_array(folder / FINGERPRINTS, manifest) if manifest.fingerprints else None,
+        )
+    except DamagedFile:
+        raise
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise FormatError(f"{folder} cannot be read: {error}") from None
+
+
+def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[[BinaryIO], object]]:
+    """A function that writes each file of the folder, by file name."""
+    writers: dict[str, Callable[[BinaryIO], object]] = {
+        TOP_K: partial(_write_top_k, table=_top_k_table(predictions, test_set))
+    }
+    for name, values in ((FULL_SCORES, predictions.full_scores), (FEATURES, predictions.features)):
+        if values is not None:
+            writers[name] = partial(write_array, values=np.asarray(values).astype(np.float16, copy=False))
+    if predictions.fingerprints is not None:
+        writers[FINGERPRINTS] = partial(write_array, values=np.asarray(predictions.fingerprints))
+    if predictions.times is not None:
+        writers[TIMES] = partial(_write_times, table=_times_table(predictions.times, test_set))
+    return writers
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check manifest.json."""
+    path = folder / MANIFEST
+    raw = read_stored_json(path)
+    try:
+        parts = {
+            "model": ModelSpec(**raw["model"]),
+            "source": PredictionSource(**raw["source"]),
+            **{name: tuple(raw.get(name, ())) for name in ("queues", "retries")},
+            "files": {name: Checksums.from_json(stated) for name, stated in raw["files"].items()},
+        }
+        return Manifest(**{**raw, **parts})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None
+
+
+def _stored_array(path: Path, manifest: Manifest) -> Any:
+    """An array of the folder, which can be used like a numpy array."""
+    return StoredArray(path, manifest.files[path.name])
+
+
+def _read_table(path: Path, manifest: Manifest, columns: list[str]) -> pa.Table:
+    with pq.ParquetFile(pa.BufferReader(read_checked(path, manifest.files[path.name]))) as file:
+        return file.read(columns=columns, use_threads=False)
+
+
+def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
+    small = predictions.classes.max(initial=0) <= np.iinfo(np.int16).max
+    columns = {
+        "example": text_array(test_set.ids),
+        "classes": _lists(predictions.classes.astype(np.int16 if small else np.int32)),
+    }
+    if predictions.scores is not None:
+        columns["scores"] = _lists(predictions.scores.astype(np.float32, copy=False))
+    if predictions.covered is not None:
+        columns["asked"] = pa.array(predictions.covered)
+    return pa.table(columns)
+
+
+def _write_top_k(file: BinaryIO, table: pa.Table) -> None:
+    pq.write_table(table, file, compression="zstd", use_dictionary=_DICTIONARY_COLUMNS, row_group_size=_ROWS)
+
+
+def _top_k_columns(manifest: Manifest) -> list[str]:
+    optional = {"scores": manifest.score_kind is not None, "asked": manifest.asked is not None}
+    return ["classes", *(name for name, is_stored in optional.items() if is_stored)]
+
+
+def _times_table(times: AnswerTimes, test_set: TestSet) -> pa.Table:
+    """Start and end of each answer in seconds, empty if unknown."""
+    columns = {name: pa.array(getattr(times, name), from_pandas=True) for name in ("start", "end")}
+    return pa.table({"example": text_array(test_set.ids), **columns})
+
+
+def _write_times(file: BinaryIO, table: pa.Table) -> None:
+    pq.write_table(table, file, compression="zstd")
+
+
+def _read_times(path: Path, manifest: Manifest) -> AnswerTimes:
+    table = _read_table(path, manifest, ["start", "end"])
+    return AnswerTimes(*(table[name].to_numpy().astype(np.float64) for name in ("start", "end")))
+
+
+def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+
+def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    return number_array(column.combine_chunks().flatten())

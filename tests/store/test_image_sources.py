@@ -1,0 +1,104 @@
+"""The locations of images, written and read."""
+
+import io
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from regrade.classes import class_space
+from regrade.core import AlreadyStored, ImageSource, InputError, MismatchError, Orientation, TestSet
+from regrade.store import Store
+from regrade.store.image_sources import ImageSourceCollection
+
+CIFAR = class_space("cifar-10")
+PETS = TestSet("pets", CIFAR, ("a", "b", "c"), np.array([3, 5, 3]))
+SOURCE = ImageSource("folder", "/data/ça va", ("cat/a.png", "dog/b ü.png", "cat/c.png"), Orientation.AS_STORED, 2)
+
+
+def written(tmp_path, source: ImageSource = SOURCE):
+    file = io.BytesIO()
+    ImageSourceCollection(tmp_path).write(source, PETS, file)
+    path = tmp_path / "images" / "pets.parquet"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(file.getvalue())
+    return path
+
+
+@pytest.mark.parametrize("source", [SOURCE, ImageSource("tar", "/x.tar", ("x:0:1", "x:512:1", "x:1024:1"))])
+def test_images_round_trip(tmp_path, source):
+    written(tmp_path, source)
+    assert ImageSourceCollection(tmp_path).read(PETS) == source
+
+
+def test_write_images_is_deterministic(tmp_path):
+    assert written(tmp_path).read_bytes() == written(tmp_path).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "changed_set",
+    [
+        TestSet("pets", CIFAR, ("a", "c", "b"), PETS.labels),
+        TestSet("pets", CIFAR, PETS.ids, np.array([3, 5, 4])),
+        TestSet("pets", class_space("digits"), PETS.ids, PETS.labels),
+    ],
+)
+def test_reader_rejects_another_version_of_the_test_set(tmp_path, changed_set):
+    written(tmp_path)
+    with pytest.raises(MismatchError, match="another version of test set 'pets'"):
+        ImageSourceCollection(tmp_path).read(changed_set)
+
+
+class TestStore:
+    @pytest.fixture
+    def store(self, tmp_path):
+        return Store.create(tmp_path / "W")
+
+    def test_add_images_stores_the_test_set(self, store):
+        assert store.add_images(PETS, SOURCE).new == ("pets",)
+        assert store.images(store.test_set("pets")) == SOURCE
+
+    def test_many_images_need_little_memory(self, store):
+        size = 20_000
+        ids = tuple(f"{number:08d}.jpg" for number in range(size))
+        regions = tuple(("Africa", "Asia")[number % 2] for number in range(size))
+        many = TestSet("many", CIFAR, ids, np.zeros(size), {"region": regions})
+        store.add_images(many, ImageSource("folder", "/data", ids))
+        store.images(store.test_set("many"))  # what is imported on the way is no part of it
+        tracemalloc.start()
+        test_set = store.test_set("many")
+        source = store.images(test_set)
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert (test_set.ids, source.locations, test_set.groups["region"]) == (ids, ids, regions)
+        assert kept < 60 * size  # twice a name of 12 bytes and where it ends, a label and a shared region: 52
+
+    def test_storing_again_is_idempotent(self, store):
+        store.add_images(PETS, SOURCE)
+        assert store.add_images(PETS, SOURCE).new == ()
+
+    def test_add_images_refuses_another_place_while_the_first_exists(self, store, tmp_path):
+        (tmp_path / "first").mkdir()
+        first = ImageSource("folder", str(tmp_path / "first"), SOURCE.locations)
+        store.add_images(PETS, first)
+        with pytest.raises(AlreadyStored, match=r"registered at .*first, which exists: remove .*pets\.parquet to read"):
+            store.add_images(PETS, ImageSource("folder", "/elsewhere", SOURCE.locations))
+        assert store.images(PETS) == first
+
+    def test_add_images_takes_another_place_when_the_first_is_gone(self, store):
+        store.add_images(PETS, SOURCE)
+        moved = ImageSource("folder", "/elsewhere", SOURCE.locations)
+        assert store.add_images(PETS, moved).new == ("pets",)
+        assert store.images(PETS) == moved
+
+    def test_images_inside_the_workspace_move_with_it(self, store, tmp_path):
+        (store.root / "images").mkdir()
+        store.add_images(PETS, ImageSource("folder", str(store.root / "images"), SOURCE.locations))
+        store.root.rename(tmp_path / "moved")
+        source = Store.open(tmp_path / "moved").images(PETS)
+        assert (source.root, source.path) == ("images", tmp_path / "moved" / "images")
+
+    def test_images_of_a_set_without_images_names_the_command(self, store):
+        store.add_test_set(PETS)
+        with pytest.raises(InputError, match="has no images: regrade testsets add pets PATH"):
+            store.images(PETS)
