@@ -158,12 +158,12 @@ def test_empty_workspace_page_says_what_to_do(tmp_path):
     import regrade
     from regrade.app import create_app
     from regrade.app.sessions import Sessions
-    from regrade.ledger import Accounts, Role
+    from regrade.ledger import Role
 
     workspace = regrade.init(tmp_path / "W")
-    owner = workspace.ledger.add_person("Olga", Role.OWNER)
+    owner = workspace.ledger.people.add("Olga", Role.OWNER)
     client = TestClient(create_app(workspace, local=True))
-    sessions = Sessions(Accounts(workspace.ledger.engine))
+    sessions = Sessions(workspace.ledger.accounts)
     client.cookies.set(sessions.cookie_name, sessions.cookie_for(owner))
     assert "regrade testsets add" in parse_page(client.get("/explore")).text
     assert client.get("/explore/images").status_code == 404

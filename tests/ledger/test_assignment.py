@@ -8,12 +8,14 @@ from regrade.ledger import Question, Role, may_answer
 
 @pytest.fixture
 def team(ledger):
-    return {role: ledger.add_person(role.value.title(), role) for role in Role}
+    return {role: ledger.people.add(role.value.title(), role) for role in Role}
 
 
 @pytest.fixture
 def queues(ledger):
-    return {question: ledger.open_queue(question.value, question, test_set="val", overlap=2) for question in Question}
+    return {
+        question: ledger.queues.create(question.value, question, test_set="val", overlap=2) for question in Question
+    }
 
 
 def names(records):
@@ -22,9 +24,9 @@ def names(records):
 
 @pytest.mark.usefixtures("queues")
 def test_queues_of_includes_unassigned_queues_that_the_role_allows(ledger, team):
-    assert names(ledger.queues_of(team[Role.LABELER])) == ["label"]
+    assert names(ledger.queues.open_to(team[Role.LABELER])) == ["label"]
     for role in (Role.OWNER, Role.REVIEWER):
-        assert names(ledger.queues_of(team[role])) == ["judge", "label", "mistake"]
+        assert names(ledger.queues.open_to(team[role])) == ["judge", "label", "mistake"]
 
 
 @pytest.mark.parametrize("role", Role)
@@ -34,32 +36,32 @@ def test_may_answer_limits_labelers_to_labels(role, question):
 
 
 def test_assign_hides_the_queue_from_everyone_else(ledger, team, queues):
-    ledger.assign(queues[Question.JUDGE], [team[Role.REVIEWER]])
-    assert names(ledger.assigned(queues[Question.JUDGE])) == ["Reviewer"]
-    assert names(ledger.queues_of(team[Role.REVIEWER])) == ["judge", "label", "mistake"]
-    assert names(ledger.queues_of(team[Role.OWNER])) == ["label", "mistake"]
+    ledger.queues.assign(queues[Question.JUDGE], [team[Role.REVIEWER]])
+    assert names(ledger.queues.assigned(queues[Question.JUDGE])) == ["Reviewer"]
+    assert names(ledger.queues.open_to(team[Role.REVIEWER])) == ["judge", "label", "mistake"]
+    assert names(ledger.queues.open_to(team[Role.OWNER])) == ["label", "mistake"]
 
 
 def test_assign_replaces_earlier_assignments(ledger, team, queues):
     label = queues[Question.LABEL]
-    ledger.assign(label, [team[Role.LABELER], team[Role.LABELER]])
-    ledger.assign(label, [team[Role.OWNER], team[Role.REVIEWER]])
-    assert names(ledger.assigned(label)) == ["Owner", "Reviewer"]
-    assert names(ledger.queues_of(team[Role.LABELER])) == []
-    ledger.assign(label, [])
-    assert ledger.assigned(label) == ()
-    assert names(ledger.queues_of(team[Role.LABELER])) == ["label"]
+    ledger.queues.assign(label, [team[Role.LABELER], team[Role.LABELER]])
+    ledger.queues.assign(label, [team[Role.OWNER], team[Role.REVIEWER]])
+    assert names(ledger.queues.assigned(label)) == ["Owner", "Reviewer"]
+    assert names(ledger.queues.open_to(team[Role.LABELER])) == []
+    ledger.queues.assign(label, [])
+    assert ledger.queues.assigned(label) == ()
+    assert names(ledger.queues.open_to(team[Role.LABELER])) == ["label"]
 
 
 def test_assign_rejects_labelers_for_judge_queues(ledger, team, queues):
     with pytest.raises(InputError, match="Labeler is a labeler"):
-        ledger.assign(queues[Question.MISTAKE], [team[Role.REVIEWER], team[Role.LABELER]])
-    assert ledger.assigned(queues[Question.MISTAKE]) == ()
+        ledger.queues.assign(queues[Question.MISTAKE], [team[Role.REVIEWER], team[Role.LABELER]])
+    assert ledger.queues.assigned(queues[Question.MISTAKE]) == ()
 
 
 def test_queues_of_follows_the_current_role(ledger, team, queues):
     """The role counts, whatever was assigned before."""
-    ledger.assign(queues[Question.JUDGE], [team[Role.REVIEWER]])
+    ledger.queues.assign(queues[Question.JUDGE], [team[Role.REVIEWER]])
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE person SET role = 'labeler' WHERE name = 'Reviewer'")
-    assert names(ledger.queues_of(ledger.person("Reviewer"))) == ["label"]
+    assert names(ledger.queues.open_to(ledger.people.named("Reviewer"))) == ["label"]

@@ -43,8 +43,8 @@ def test_earlier_ledger_passes_its_integrity_check(ledger):
 
 
 def test_earlier_ledger_accepts_new_votes(ledger):
-    queue, ben = ledger.queue("novel"), ledger.person("Ben")
-    item = ledger.next_item(queue, ben)
+    queue, ben = ledger.queues.named("novel"), ledger.people.named("Ben")
+    item = ledger.items.next(queue, ben)
     assert item is not None and item.example == "img-2"
-    ledger.vote(item.id, ben, VoteContent("a key of its own", "correct"))
+    ledger.votes.cast(item.id, ben, VoteContent("a key of its own", "correct"))
     assert ledger.problems() == ()

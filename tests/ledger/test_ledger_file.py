@@ -28,12 +28,12 @@ def test_open_accepts_any_characters_in_the_path(tmp_path, folder):
     place = tmp_path / folder / f"{folder}.sqlite"
     place.parent.mkdir()
     ledger = Ledger.open(place)
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     ledger.engine.dispose()
     assert sorted(path.name for path in place.parent.iterdir()) == [place.name]
     assert [path.name for path in tmp_path.iterdir()] == [folder]
     again = Ledger.open(place)
-    assert [person.name for person in again.people()] == ["Ada"]
+    assert [person.name for person in again.people.all()] == ["Ada"]
     again.engine.dispose()
 
 
@@ -51,7 +51,7 @@ def test_open_rejects_an_empty_file(ledger, tmp_path):
 
 
 def test_open_rejects_a_leftover_wal_file(ledger, tmp_path):
-    ledger.add_person("Ada", Role.OWNER)  # the connection stays open, and so does the -wal
+    ledger.people.add("Ada", Role.OWNER)  # the connection stays open, and so does the -wal
     (tmp_path / "ledger.sqlite").rename(tmp_path / "away")
     with pytest.raises(StoreError, match=r"is missing, only ledger\.sqlite-wal is left"):
         Ledger.open(tmp_path / "ledger.sqlite")
@@ -61,7 +61,7 @@ def test_open_rejects_a_leftover_wal_file(ledger, tmp_path):
 @pytest.mark.parametrize("loss", ["removed", "replaced", "emptied"])
 def test_write_to_a_lost_file_raises(ledger, tmp_path, loss):
     path = tmp_path / "ledger.sqlite"
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     kept = path.read_bytes()
     if loss == "emptied":
         os.truncate(path, 0)
@@ -70,16 +70,16 @@ def test_write_to_a_lost_file_raises(ledger, tmp_path, loss):
     if loss == "replaced":
         path.write_bytes(kept)
     with pytest.raises(StoreError, match="removed or replaced while it was in use"):
-        ledger.add_person("Bob", Role.OWNER)
+        ledger.people.add("Bob", Role.OWNER)
 
 
 def test_reading_a_missing_ledger_does_not_create_it(ledger, tmp_path):
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     ledger.engine.dispose()
     for file in tmp_path.glob("ledger.sqlite*"):
         file.unlink()
     with pytest.raises(LedgerUnavailable, match="its file or folder is missing"):
-        ledger.queues()
+        ledger.queues.all()
     assert not list(tmp_path.iterdir())
 
 
@@ -92,17 +92,17 @@ def test_ledger_replaced_while_in_use_is_rejected(ledger, tmp_path):
     (tmp_path / "replacement.sqlite").rename(tmp_path / "ledger.sqlite")
     for _ in range(2):
         with pytest.raises(LedgerUnavailable, match="replaced by another one"):
-            ledger.queues()
+            ledger.queues.all()
 
 
 @pytest.mark.parametrize("assignment", ["mode = 'dxamination'", "question = 'lable'"])
 def test_invalid_enum_value_raises_ledger_damaged(ledger, assignment):
-    ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.queues.create("q", Question.JUDGE, test_set="val", labels="own@1")
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA ignore_check_constraints = ON")
         connection.exec_driver_sql(f"UPDATE queue SET {assignment}")
     with pytest.raises(LedgerDamaged, match="instead of"):
-        ledger.queues()
+        ledger.queues.all()
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_invalid_enum_value_raises_ledger_damaged(ledger, assignment):
 )
 def test_value_of_a_wrong_type_raises_ledger_damaged(tmp_path, change, column):
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    ada = ledger.add_person("Ada", Role.REVIEWER)
-    queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
-    ledger.add_items(queue, [NewItem("a.jpg", "cat")])
-    ledger.vote(ledger.next_item(queue, ada).id, ada, VoteContent("key", "correct", seconds=1.0))
+    ada = ledger.people.add("Ada", Role.REVIEWER)
+    queue = ledger.queues.create("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.items.add(queue, [NewItem("a.jpg", "cat")])
+    ledger.votes.cast(ledger.items.next(queue, ada).id, ada, VoteContent("key", "correct", seconds=1.0))
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("DROP TRIGGER vote_no_update")
         connection.exec_driver_sql(f"UPDATE vote SET {change}")
@@ -135,15 +135,15 @@ def test_value_of_a_wrong_type_raises_ledger_damaged(tmp_path, change, column):
 
 def test_ledger_that_was_put_back_works_again(ledger, tmp_path):
     path = tmp_path / "ledger.sqlite"
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     ledger.back_up(tmp_path / "copy.sqlite")
     for beside in tmp_path.glob("ledger.sqlite*"):
         beside.unlink()
     with pytest.raises(StoreError):
-        ledger.add_person("Bob", Role.OWNER)
+        ledger.people.add("Bob", Role.OWNER)
     (tmp_path / "copy.sqlite").rename(path)
-    ledger.add_person("Cleo", Role.OWNER)
-    assert [person.name for person in ledger.people()] == ["Ada", "Cleo"]
+    ledger.people.add("Cleo", Role.OWNER)
+    assert [person.name for person in ledger.people.all()] == ["Ada", "Cleo"]
 
 
 def test_open_concurrently_creates_one_ledger(tmp_path):
@@ -152,7 +152,7 @@ def test_open_concurrently_creates_one_ledger(tmp_path):
     def create(number: int) -> str:
         barrier.wait()
         ledger = Ledger.open(tmp_path / "ledger.sqlite")
-        ledger.add_person(f"P{number}", Role.REVIEWER)
+        ledger.people.add(f"P{number}", Role.REVIEWER)
         identity = ledger.identity()
         ledger.engine.dispose()
         return identity
@@ -161,21 +161,21 @@ def test_open_concurrently_creates_one_ledger(tmp_path):
         identities = set(pool.map(create, range(6)))
     assert len(identities) == 1
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    assert len(ledger.people()) == 6
+    assert len(ledger.people.all()) == 6
     ledger.engine.dispose()
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
 
 
 def test_backup_during_votes_is_a_valid_ledger(ledger, tmp_path):
-    person = ledger.add_person("Ada", Role.OWNER)
-    queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
-    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(200)])
+    person = ledger.people.add("Ada", Role.OWNER)
+    queue = ledger.queues.create("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.items.add(queue, [NewItem(f"{number}.jpg", "cat") for number in range(200)])
     stop = threading.Event()
 
     def vote() -> int:
         for number in range(200):
-            item = ledger.next_item(queue, person)
-            ledger.vote(item.id, person, VoteContent(f"vote {number}", "correct"))
+            item = ledger.items.next(queue, person)
+            ledger.votes.cast(item.id, person, VoteContent(f"vote {number}", "correct"))
             if stop.is_set():
                 return number + 1
         return 200

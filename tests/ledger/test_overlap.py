@@ -13,13 +13,13 @@ _keys = itertools.count()
 
 
 def vote(ledger, item, person, answer, **options):
-    return ledger.vote(item, person, VoteContent(f"key {next(_keys)}", answer, **options))
+    return ledger.votes.cast(item, person, VoteContent(f"key {next(_keys)}", answer, **options)).vote
 
 
 @pytest.fixture
 def items(ledger, queue):
     """Four items that need three votes each."""
-    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(4)])
+    ledger.items.add(queue, [NewItem(f"{number}.jpg", "cat") for number in range(4)])
     return [1, 2, 3, 4]
 
 
@@ -31,68 +31,68 @@ def test_lower_overlap_completes_and_decides_items(ledger, queue, panel, items):
         vote(ledger, items[1], person, answer)
     for person, answer in ((ada, "correct"), (bob, "wrong")):
         vote(ledger, items[2], person, answer)
-    change = ledger.change_overlap(queue, 2)
+    change = ledger.queues.change_overlap(queue, 2)
     assert (change.before, change.after, change.open_items, change.completed) == (3, 2, 3, 2)
     assert (change.decided, change.unchanged) == (1, 1)
-    assert [ledger.item(item).missing for item in items] == [0, 0, 0, 2]
-    assert ledger.decision(items[1]).answer == "correct"
-    assert [item.id for item in disputed_items(ledger, ledger.queue("novel"))] == [items[2]]
-    assert ledger.queue("novel").overlap == 2
-    assert ledger.next_item(queue, cleo).id == items[3]
+    assert [ledger.items.with_id(item).missing for item in items] == [0, 0, 0, 2]
+    assert ledger.decisions.current(items[1]).answer == "correct"
+    assert [item.id for item in disputed_items(ledger, ledger.queues.named("novel"))] == [items[2]]
+    assert ledger.queues.named("novel").overlap == 2
+    assert ledger.items.next(queue, cleo).id == items[3]
 
 
 def test_higher_overlap_changes_open_items_only(ledger, queue, panel, items):
     for person in panel[:2]:
         vote(ledger, items[0], person, "correct")
         vote(ledger, items[1], person, "correct" if person is panel[0] else "wrong")
-    ledger.change_overlap(queue, 2)
-    change = ledger.change_overlap(ledger.queue("novel"), 3)
+    ledger.queues.change_overlap(queue, 2)
+    change = ledger.queues.change_overlap(ledger.queues.named("novel"), 3)
     assert (change.open_items, change.completed, change.unchanged) == (2, 0, 2)
-    assert [ledger.item(item).missing for item in items] == [0, 0, 3, 3]
-    assert {ledger.next_item(queue, panel[2]).id for _ in range(3)} <= {items[2], items[3]}
+    assert [ledger.items.with_id(item).missing for item in items] == [0, 0, 3, 3]
+    assert {ledger.items.next(queue, panel[2]).id for _ in range(3)} <= {items[2], items[3]}
 
 
 def test_overlap_applies_to_items_added_later(ledger, queue):
-    ledger.change_overlap(queue, 1)
-    ledger.add_items(queue, [NewItem("new.jpg", "cat")])
-    assert ledger.item(1).missing == 1
+    ledger.queues.change_overlap(queue, 1)
+    ledger.items.add(queue, [NewItem("new.jpg", "cat")])
+    assert ledger.items.with_id(1).missing == 1
 
 
 def test_lower_overlap_keeps_votes_independent(ledger, queue, panel, items):
     for person in panel[:2]:
         vote(ledger, items[0], person, "correct")
-    ledger.change_overlap(queue, 1)
-    assert len(ledger.independent_votes(ledger.queue("novel"))) == 2
-    assert ledger.item(items[0]).needed == 2
+    ledger.queues.change_overlap(queue, 1)
+    assert len(ledger.votes.independent(ledger.queues.named("novel"))) == 2
+    assert ledger.items.with_id(items[0]).needed == 2
 
 
 def test_vote_after_the_reveal_is_not_independent(ledger, queue, panel, items):
     ada, bob, cleo = panel
     for person, answer in ((ada, "correct"), (bob, "wrong")):
         vote(ledger, items[0], person, answer)
-    ledger.change_overlap(queue, 2)
-    ledger.change_overlap(ledger.queue("novel"), 3)
+    ledger.queues.change_overlap(queue, 2)
+    ledger.queues.change_overlap(ledger.queues.named("novel"), 3)
     vote(ledger, items[0], cleo, "wrong")  # who could see the other votes
-    assert [vote.person for vote in ledger.independent_votes(queue)] == ["Ada", "Bob"]
-    assert ledger.is_revealed(items[0], cleo)
+    assert [vote.person for vote in ledger.votes.independent(queue)] == ["Ada", "Bob"]
+    assert ledger.votes.is_revealed(items[0], cleo)
 
 
 def test_dry_run_changes_nothing(ledger, queue, panel, items):
     vote(ledger, items[0], panel[0], "correct")
-    change = ledger.change_overlap(queue, 1, dry_run=True)
+    change = ledger.queues.change_overlap(queue, 1, dry_run=True)
     assert (change.completed, change.decided) == (1, 1)
-    assert ledger.queue("novel") == queue
-    assert ledger.item(items[0]).missing == 2 and ledger.decision(items[0]) is None
+    assert ledger.queues.named("novel") == queue
+    assert ledger.items.with_id(items[0]).missing == 2 and ledger.decisions.current(items[0]) is None
     assert ledger.problems() == ()
 
 
 def test_lower_overlap_never_decides_labels(ledger, panel):
-    queue = ledger.open_queue("exam", Question.LABEL, test_set="val", overlap=2)
-    ledger.add_items(queue, [NewItem("a.jpg")])
+    queue = ledger.queues.create("exam", Question.LABEL, test_set="val", overlap=2)
+    ledger.items.add(queue, [NewItem("a.jpg")])
     vote(ledger, 1, panel[0], "cat")
-    change = ledger.change_overlap(queue, 1)
+    change = ledger.queues.change_overlap(queue, 1)
     assert (change.completed, change.decided) == (1, 0)
-    assert ledger.decision(1) is None
+    assert ledger.decisions.current(1) is None
 
 
 def test_overlap_change_updates_pending_items(ledger, queue, panel, items):
@@ -100,20 +100,20 @@ def test_overlap_change_updates_pending_items(ledger, queue, panel, items):
     pending = PendingItems(ledger.engine)
     bob = panel[1]
     assert pending.of(bob, {queue.id: PendingUntil.SETTLED})[queue.id].tolist() == [True] * 4
-    ledger.change_overlap(queue, 1)
+    ledger.queues.change_overlap(queue, 1)
     assert pending.of(bob, {queue.id: PendingUntil.SETTLED})[queue.id].tolist() == [False, True, True, True]
 
 
 def test_import_includes_needed_votes(ledger, queue, panel, items, tmp_path):
     vote(ledger, items[0], panel[0], "correct")
-    ledger.change_overlap(queue, 1)
+    ledger.queues.change_overlap(queue, 1)
     copy = Ledger.open(tmp_path / "copy.sqlite")
     copy.import_rows(ledger.rows())
-    assert [copy.item(item).missing for item in items] == [0, 1, 1, 1]
+    assert [copy.items.with_id(item).missing for item in items] == [0, 1, 1, 1]
     older = [{key: value for key, value in row.items() if key != "needed"} for row in ledger.rows()]
     again = Ledger.open(tmp_path / "older.sqlite")
     again.import_rows(older)
-    assert [again.item(item).missing for item in items] == [0, 1, 1, 1]
+    assert [again.items.with_id(item).missing for item in items] == [0, 1, 1, 1]
     for opened in (copy, again):
         opened.engine.dispose()
 
@@ -121,4 +121,4 @@ def test_import_includes_needed_votes(ledger, queue, panel, items, tmp_path):
 @pytest.mark.parametrize("votes", [0, -1, MOST_VOTES + 1])
 def test_change_overlap_rejects_numbers_out_of_range(ledger, queue, votes):
     with pytest.raises(InputError, match="between 1 and"):
-        ledger.change_overlap(queue, votes)
+        ledger.queues.change_overlap(queue, votes)

@@ -26,7 +26,7 @@ def modes(folder):
 @pytest.mark.usefixtures("wide_umask")
 def test_open_creates_private_files(tmp_path):
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     assert modes(tmp_path) == dict.fromkeys(("ledger.sqlite", "ledger.sqlite-shm", "ledger.sqlite-wal"), "0o600")
     ledger.engine.dispose()
 
@@ -42,17 +42,17 @@ def test_open_through_a_dangling_link_creates_a_private_file(tmp_path):
 def test_open_restricts_an_existing_ledger_and_logs_it_once(tmp_path, caplog):
     path = tmp_path / "ledger.sqlite"
     first = Ledger.open(path)
-    first.add_person("Ada", Role.OWNER)
+    first.people.add("Ada", Role.OWNER)
     for file in tmp_path.iterdir():
         file.chmod(0o644)
     Ledger.open(path).engine.dispose()
     assert set(modes(tmp_path).values()) == {"0o600"}
-    lines = [record.getMessage() for record in caplog.records if record.name == "regrade.ledger.private_file"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "regrade.ledger.ledger_file"]
     assert len(lines) == 1
     assert str(path) in lines[0] and "644" in lines[0] and "only its owner" in lines[0]
     Ledger.open(path).engine.dispose()
     first.engine.dispose()
-    assert len([record for record in caplog.records if record.name == "regrade.ledger.private_file"]) == 1
+    assert len([record for record in caplog.records if record.name == "regrade.ledger.ledger_file"]) == 1
 
 
 def test_open_warns_if_it_cannot_restrict_the_file(tmp_path, caplog, monkeypatch):
@@ -65,7 +65,7 @@ def test_open_warns_if_it_cannot_restrict_the_file(tmp_path, caplog, monkeypatch
 
     monkeypatch.setattr(Path, "chmod", refuse)
     Ledger.open(path).engine.dispose()
-    (record,) = [record for record in caplog.records if record.name == "regrade.ledger.private_file"]
+    (record,) = [record for record in caplog.records if record.name == "regrade.ledger.ledger_file"]
     assert record.levelno == logging.WARNING
     assert "is readable by other users (mode 640)" in record.getMessage()
     assert "permission is denied" in record.getMessage()

@@ -100,11 +100,11 @@ def test_export_labels_writes_authors_and_times(decided, tmp_path):
 
 def test_export_labels_omits_the_author_of_a_changed_decision(decided, tmp_path):
     ledger = decided.ledger
-    queue, panel = ledger.queue("novel"), people(ledger, "Ada", "Bob; the second")
-    ledger.reopen(item_of(ledger, queue, "p1", "cat"), panel[0], why="hm")
+    queue, panel = ledger.queues.named("novel"), people(ledger, "Ada", "Bob; the second")
+    ledger.decisions.reopen(item_of(ledger, queue, "p1", "cat"), panel[0], why="hm")
     for person in panel:
         vote(ledger, queue, person, ("p1", "cat"), "wrong", why="hm")
-    assert ledger.decision(item_of(ledger, queue, "p1", "cat")).answer == "wrong"
+    assert ledger.decisions.current(item_of(ledger, queue, "p1", "cat")).answer == "wrong"
     assert decided.export_labels("own@2", tmp_path / "a.csv", test_set="pets").with_authors == 3
 
 

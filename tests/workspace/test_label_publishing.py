@@ -96,7 +96,7 @@ def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue
         {"p3": "drawing", "p0": "edited"},
     )
     for chosen, pair in ((queue, JUDGED[0]), (queue, JUDGED[2]), (again, ("p0", "cat")), (again, ("p3", "cat"))):
-        ledger.reopen(item_of(ledger, chosen, *pair), ada, why="look again")
+        ledger.decisions.reopen(item_of(ledger, chosen, *pair), ada, why="look again")
     vote(ledger, queue, ada, JUDGED[0], "unclear", why="seen twice")
     done = workspace.publish("novel")
     assert dict(done.changes) == {
@@ -110,7 +110,7 @@ def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue
 def test_publish_labels_reports_a_changed_reason(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="edited")
     workspace.publish("novel")
-    workspace.ledger.reopen(item_of(workspace.ledger, queue, *JUDGED[2]), ada, why="look again")
+    workspace.ledger.decisions.reopen(item_of(workspace.ledger, queue, *JUDGED[2]), ada, why="look again")
     vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="drawing", why="it is drawn")
     done = workspace.publish("novel")
     assert (dict(done.changes), done.written) == ({"image problematic for another reason": 1}, True)
@@ -174,7 +174,7 @@ def test_publish_labels_waits_for_discussions(workspace):
         vote(workspace.ledger, queue, person, JUDGED[0], answer)
     done = workspace.publish("panel")
     assert done.in_words() == ("nothing new for labels own@1 (of 2 items: 0 decided, 1 to discuss, 1 not answered)")
-    workspace.ledger.lock(item_of(workspace.ledger, queue, *JUDGED[0]), panel[0])
+    workspace.ledger.decisions.lock(item_of(workspace.ledger, queue, *JUDGED[0]), panel[0])
     assert dict(workspace.publish("panel").changes) == {"unclear added": 1}
 
 

@@ -74,7 +74,7 @@ class TestPublishReview:
         workspace.publish("sample")
         assert self.judged(workspace)[0] == dict.fromkeys(drawn[:3], 3)
         for pair in drawn[:3]:
-            ledger.reopen(item_of(ledger, queue, *pair), ada, why="once more")
+            ledger.decisions.reopen(item_of(ledger, queue, *pair), ada, why="once more")
         vote(ledger, queue, ada, drawn[2], "problematic", reason="edited", why="looked")
         assert dict(workspace.publish("sample").changes) == {
             "wrong taken back": 1,
@@ -82,7 +82,7 @@ class TestPublishReview:
             "wrong now problematic": 1,
         }
         assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["edited"])
-        ledger.reopen(item_of(ledger, queue, *drawn[2]), ada, why="another reason")
+        ledger.decisions.reopen(item_of(ledger, queue, *drawn[2]), ada, why="another reason")
         vote(ledger, queue, ada, drawn[2], "problematic", reason="painting", why="looked")
         assert workspace.publish("sample", dry_run=True).written is False
         assert workspace.publish("sample").written
@@ -145,14 +145,14 @@ class TestPublishMistakes:
         assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
         assert workspace.publish("grave").changes == {}
         vote(ledger, queue, ada, ("p5", "deer"), SPURIOUS, severity="minor")
-        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="not so grave")
+        ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="not so grave")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="borderline", why="not so grave")
         assert dict(workspace.publish("grave").changes) == {"added": 1, "changed": 1}
         assert self.annotations(workspace) == {(2, 3): (FINE, "borderline"), (5, 4): (SPURIOUS, "minor")}
-        ledger.reopen(item_of(ledger, queue, "p5", "deer"), ada, why="hm")
+        ledger.decisions.reopen(item_of(ledger, queue, "p5", "deer"), ada, why="hm")
         assert dict(workspace.publish("grave").changes) == {"taken back": 1}
         assert self.annotations(workspace) == {(2, 3): (FINE, "borderline")}
-        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
+        ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
         workspace.publish("grave")
         assert workspace.store.mistake_review_names("pets") == ()
         assert workspace.publish("grave").changes == {}
@@ -168,7 +168,7 @@ class TestPublishMistakes:
             ("found to be no mistakes, and left out: 1 (have them judged again)",),
         )
         assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
-        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
+        ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
         vote(ledger, queue, ada, ("p2", "cat"), NO_MISTAKE, why="right after all")
         assert dict(workspace.publish("grave").changes) == {"taken back": 1}
 

@@ -62,7 +62,7 @@ def workspace(tmp_path):
 
 
 def queued_pairs(workspace, queue):
-    return set(workspace.ledger.pairs(workspace.ledger.queue(queue)))
+    return set(workspace.ledger.items.pairs(workspace.ledger.queues.named(queue)))
 
 
 def novel(workspace, **more):
@@ -74,7 +74,7 @@ class TestQueueNovel:
         done = novel(workspace)
         assert (done.queue, done.question, done.added, done.items, done.overlap) == ("novel s own", "judge", 4, 4, 1)
         assert queued_pairs(workspace, "novel s own") == NOVEL
-        queue = workspace.ledger.queue("novel s own")
+        queue = workspace.ledger.queues.named("novel s own")
         assert (queue.test_set, queue.labels, queue.model) == ("s", "own@1", "")
 
     def test_queue_novel_adds_only_new_predictions_of_a_new_model(self, workspace, tmp_path):
@@ -92,7 +92,7 @@ class TestQueueNovel:
         assert "asked in another queue: 3" in str(done)
         with pytest.raises(InputError, match=r"no novel prediction is left .* 4 are asked in another queue"):
             novel(workspace, name="third")
-        assert [queue.name for queue in workspace.ledger.queues()] == ["first", "novel s own"]
+        assert [queue.name for queue in workspace.ledger.queues.all()] == ["first", "novel s own"]
 
     def test_queue_novel_ignores_queues_of_other_labels_questions_and_sets(self, workspace):
         ledger = workspace.ledger
@@ -101,8 +101,8 @@ class TestQueueNovel:
             ("mistakes", Question.MISTAKE, "s", "own@1"),
             ("other set", Question.JUDGE, "t", "own@1"),
         ):
-            queue = ledger.open_queue(name, question, test_set=test_set, labels=labels)
-            ledger.add_items(queue, [NewItem(*pair) for pair in NOVEL])
+            queue = ledger.queues.create(name, question, test_set=test_set, labels=labels)
+            ledger.items.add(queue, [NewItem(*pair) for pair in NOVEL])
         assert novel(workspace).added == 4
 
     def test_queue_novel_skips_pairs_judged_in_a_new_version(self, workspace, tmp_path):
@@ -126,7 +126,7 @@ class TestQueueNovel:
 
     @pytest.mark.parametrize(("reviewers", "overlap"), [(0, 1), (1, 1), (2, 2), (3, 3), (4, 3)])
     def test_default_overlap_is_the_number_of_reviewers_up_to_three(self, workspace, reviewers, overlap):
-        workspace.ledger.add_person("Lea", Role.LABELER)
+        workspace.ledger.people.add("Lea", Role.LABELER)
         add_people(workspace.ledger, *"ABCD"[:reviewers])
         assert novel(workspace).overlap == overlap
 
@@ -150,7 +150,7 @@ class TestQueueNovel:
     def test_queue_novel_rejects_bad_input(self, workspace, options, words):
         with pytest.raises(InputError, match=words):
             novel(workspace, **options)
-        assert workspace.ledger.queues() == ()
+        assert workspace.ledger.queues.all() == ()
 
     def test_queue_novel_rejects_a_queue_with_another_question(self, workspace):
         workspace.queue_labels("s", size=2, name="mine")
@@ -189,7 +189,7 @@ class TestQueueSample:
             through = run_killed(lambda root=root: novel(regrade.open(root), size=2), at=at, below=root)
             copy = regrade.open(root)
             target = copy.store.test_set("s")
-            queues = [queue.name for queue in copy.ledger.queues()]
+            queues = [queue.name for queue in copy.ledger.queues.all()]
             in_queue = queued_pairs(copy, queues[0]) if queues else set()
             frame, rows = (drawn := copy.draw_review("s", labels="own", size=2)).frame, drawn.rows
             pairs = {(target.ids[frame.examples[r]], target.class_space.ids[frame.classes[r]]) for r in rows.tolist()}
@@ -213,7 +213,7 @@ class TestQueueSample:
     def test_published_sample_updates_the_estimate(self, workspace):
         (ada,) = add_people(workspace.ledger, "Ada")
         done = novel(workspace, size=4)
-        queue = workspace.ledger.queue(done.queue)
+        queue = workspace.ledger.queues.named(done.queue)
         for pair in NOVEL:
             vote(workspace.ledger, queue, ada, pair, "correct")
         workspace.publish(done.queue)
@@ -303,7 +303,7 @@ class TestQueuePeople:
         add_model(peopled, tmp_path, "three", ("cat", "dog", "deer", "cat", "ship", "frog", "deer", "horse"))
         for seed in range(8):
             with pytest.MonkeyPatch.context() as patch:
-                first = [queue for queue in peopled.ledger.queues() if queue.name == "novel s own"]
+                first = [queue for queue in peopled.ledger.queues.all() if queue.name == "novel s own"]
                 patch.setattr("regrade.workspace.queue_filling.QueueFiller.same_question", tuple(first))
                 peopled.queue_people("s", labels="own", seed=seed, name=f"{seed}")
             assert {own for image, own in queued_pairs(peopled, f"{seed}") if image == "i2"} == {"ship", "deer"}
@@ -316,7 +316,7 @@ class TestQueuePeople:
             workspace.queue_people("s", labels="own")
         with pytest.raises(UnknownName, match="person:eve"):
             workspace.queue_people("s", labels="own", people=["ever"])
-        assert workspace.ledger.queues() == ()
+        assert workspace.ledger.queues.all() == ()
 
 
 class TestQueueMistakes:
@@ -324,7 +324,7 @@ class TestQueueMistakes:
         done = workspace.queue_mistakes("s", labels="own", model="one")
         assert queued_pairs(workspace, "mistakes s one") == {("i3", "dog")}
         assert "novel, to be judged first (regrade review queue): 3" in str(done)
-        queue = workspace.ledger.queue("mistakes s one")
+        queue = workspace.ledger.queues.named("mistakes s one")
         assert (queue.question, queue.model, queue.labels) == (Question.MISTAKE, "one", "own@1")
 
     def test_queue_mistakes_uses_decisions_of_the_review(self, workspace, tmp_path):
@@ -375,11 +375,11 @@ class TestQueueLabels:
         done = workspace.queue_labels("s")
         assert self.images(workspace, "label s") == set(IMAGES)
         assert done.overlap == 1
-        queue = workspace.ledger.queue("label s")
+        queue = workspace.ledger.queues.named("label s")
         assert (queue.question, queue.mode, queue.labels) == (Question.LABEL, Mode.EXAMINATION, "")
 
     def test_queue_labels_default_overlap_is_the_number_of_people(self, workspace):
-        workspace.ledger.add_person("Lea", Role.LABELER)
+        workspace.ledger.people.add("Lea", Role.LABELER)
         add_people(workspace.ledger, *"ABCD")
         assert workspace.queue_labels("s").overlap == 5
 
@@ -430,7 +430,7 @@ class TestQueueLabels:
     def test_queue_labels_rejects_bad_input(self, workspace, options, words):
         with pytest.raises(InputError, match=words):
             workspace.queue_labels("s", **options)
-        assert workspace.ledger.queues() == ()
+        assert workspace.ledger.queues.all() == ()
 
     def test_queue_labels_training_requires_labels(self, workspace):
         space = class_space("cifar-10")
@@ -443,7 +443,7 @@ class TestQueueLabels:
 class TestAgreement:
     def test_agreement_uses_votes_before_discussion(self, workspace):
         panel = add_people(workspace.ledger, "Ada", "Bob", "Cleo")
-        queue = workspace.ledger.queue(novel(workspace).queue)
+        queue = workspace.ledger.queues.named(novel(workspace).queue)
         letters = {"i1": "ccw", "i2": "ccc", "i4": "www", "i5": "cww"}
         words = {"c": "correct", "w": "wrong"}
         for image, own in NOVEL:

@@ -28,14 +28,14 @@ def mistakes_queue(ledger):
 def overturned(ledger, mistakes_queue):
     """A mistake that was decided to be "no mistake"."""
     vote(ledger, mistakes_queue, people(ledger, "Ada")[0], PAIR, NO_MISTAKE)
-    return ledger.item(item_of(ledger, mistakes_queue, *PAIR))
+    return ledger.items.with_id(item_of(ledger, mistakes_queue, *PAIR))
 
 
 def test_judge_again_ignores_queues_of_other_labels(ledger, mistakes_queue, overturned):
     queue_of(ledger, "real", [PAIR], test_set="val", labels="real@1")
     again = judge_again(ledger, mistakes_queue, overturned)
-    queue = ledger.queue("second look grave")
-    assert (again.queue_id, queue.labels, ledger.pairs(queue)) == (queue.id, "own@2", (PAIR,))
+    queue = ledger.queues.named("second look grave")
+    assert (again.queue_id, queue.labels, ledger.items.pairs(queue)) == (queue.id, "own@2", (PAIR,))
 
 
 def test_judge_again_reuses_queues_of_an_older_version(ledger, mistakes_queue, overturned):
@@ -45,4 +45,4 @@ def test_judge_again_reuses_queues_of_an_older_version(ledger, mistakes_queue, o
 
 def test_judge_again_requires_a_no_mistake_decision(ledger, mistakes_queue):
     with pytest.raises(InputError, match="no mistake"):
-        judge_again(ledger, mistakes_queue, ledger.item(item_of(ledger, mistakes_queue, *PAIR)))
+        judge_again(ledger, mistakes_queue, ledger.items.with_id(item_of(ledger, mistakes_queue, *PAIR)))

@@ -65,7 +65,7 @@ def example_images(
     named = [(test_set, example) for test_set, example in examples if test_set not in excluded]
     if not named:
         return []
-    hidden = site.hidden_from(person) | site.hiding.examined(site.ledger.examinations())
+    hidden = site.hidden_from(person) | site.hiding.examined(site.ledger.queues.examinations())
     addresses = []
     for test_set, example in named:
         position = _position(site, test_set, example)
@@ -102,7 +102,7 @@ def with_examples(text: GuideText, before: GuideText, hidden: frozenset[tuple[st
 
 def other_images(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
     """Addresses of more images of a class, from test sets without an examination."""
-    examinations, hidden = site.ledger.examinations(), site.hidden_from(person)
+    examinations, hidden = site.ledger.queues.examinations(), site.hidden_from(person)
     return reference_addresses(site, hidden, space, index, examinations=examinations, count=_IMAGES)
 
 

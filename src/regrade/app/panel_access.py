@@ -25,7 +25,7 @@ class PanelQueue:
     @property
     def discussions(self) -> Discussions:
         """The discussions of the ledger."""
-        return Discussions(self.site.ledger.engine)
+        return self.site.ledger.discussions
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def _panel_queue(queue_id: PathId, site: SiteDep, session: Reviewer) -> PanelQue
 
 
 def _panel_item(item_id: PathId, panel: Annotated[PanelQueue, Depends(_panel_queue)]) -> PanelItem:
-    item = panel.site.ledger.item(item_id)
+    item = panel.site.ledger.items.with_id(item_id)
     if item.queue_id != panel.queue.id:
         raise UnknownName("item", str(item_id), None)
     _check_labeled(panel, item)

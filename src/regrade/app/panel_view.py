@@ -11,19 +11,20 @@ from regrade.app.site import Site
 from regrade.app.views import score_text
 from regrade.core import UndefinedError
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Decision, Discussion, Discussions, Item, Person, Question, Queue, Vote, panel_decision
+from regrade.ledger import Decision, Discussion, Item, Person, Question, Queue, Vote, panel_decision
 
 
 def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[str, Any]:
     """Everything that may change during a discussion; ``version`` changes with any of it."""
-    seen = Discussions(site.ledger.engine).seen_by(item.id, viewer)
-    names = {person.id: person.name for person in site.ledger.people()}
+    seen = site.ledger.discussions.seen_by(item.id, viewer)
+    names = {person.id: person.name for person in site.ledger.people.all()}
     mine = next((vote for vote in seen.standing if vote.person_id == viewer.id), None)
     state = {
         "open": seen.open,
         "missing": max(0, seen.item.missing),
         "mine": None if mine is None else _vote(mine, names),
-        "reason_needed": mine is not None or (_has_voted(seen, viewer) and site.ledger.is_revealed(item.id, viewer)),
+        "reason_needed": mine is not None
+        or (_has_voted(seen, viewer) and site.ledger.votes.is_revealed(item.id, viewer)),
         "votes": [_vote(vote, names) for vote in seen.standing] if seen.open else [],
         "newest": max((vote.id for vote in seen.standing), default=None) if seen.open else None,
         "changes": _changes(seen, names),

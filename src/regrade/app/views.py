@@ -58,7 +58,7 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
     test_set = site.test_set(queue.test_set)
     space = test_set.class_space
     class_index = space.index(item.class_id)
-    examinations, hidden = site.ledger.examinations(), site.hidden_from(person)
+    examinations, hidden = site.ledger.queues.examinations(), site.hidden_from(person)
     if queue.question is Question.MISTAKE:
         shown["score"] = score_text(site, queue, item, all_voted=False)
     return shown | {

@@ -46,7 +46,7 @@ def agreement(
         )
     if show is AgreementTable.reviewers:
         raise InputError("--show reviewers needs the name of a queue")
-    names = [queue.name for queue in opened_workspace.readable_ledger.queues() if queue.mode.value != "training"]
+    names = [queue.name for queue in opened_workspace.readable_ledger.queues.all() if queue.mode.value != "training"]
     if not names:
         raise InputError("there is no queue yet whose answers count: create one with regrade review queue")
     results = [opened_workspace.agreement(name) for name in names]

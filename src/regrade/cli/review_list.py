@@ -24,7 +24,7 @@ def list_(
     from regrade.core import Column, Table
 
     ledger = opened(workspace).readable_ledger
-    queues = [_as_dict(ledger, queue) for queue in ledger.queues()]
+    queues = [_as_dict(ledger, queue) for queue in ledger.queues.all()]
     headings = {"overlap": "votes per item", "disputed": "to discuss", "reported": "unreadable",
                 "by_person": "votes by", "assigned": "for"}  # fmt: skip
     keys = ("queue", "question", "test_set", "items", "overlap", "answered", "decided", "disputed", "reported",
@@ -61,9 +61,9 @@ def assign(
     if bool(names) == everyone:
         raise InputError("give either names of people, or --everyone")
     ledger = opened(workspace).ledger
-    assigned_queue = ledger.queue(queue)
-    ledger.assign(assigned_queue, [ledger.person(name) for name in dict.fromkeys(names)])
-    assignees = ledger.assigned(assigned_queue)
+    assigned_queue = ledger.queues.named(queue)
+    ledger.queues.assign(assigned_queue, [ledger.people.named(name) for name in dict.fromkeys(names)])
+    assignees = ledger.queues.assigned(assigned_queue)
     say(f"{queue} is for {', '.join(person.name for person in assignees) or 'everyone whose role allows it'}")
     if assignees and len(assignees) < assigned_queue.overlap:
         say(
@@ -84,12 +84,12 @@ def overlap(
     number makes an item complete, it is decided if all votes agree, and is to be discussed otherwise.
     """
     ledger = opened(workspace).ledger
-    change = ledger.change_overlap(ledger.queue(queue), votes, dry_run=dry_run)
+    change = ledger.queues.change_overlap(ledger.queues.named(queue), votes, dry_run=dry_run)
     say(("would be: " if dry_run else "") + change.in_words())
 
 
 def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
-    progress = ledger.progress(queue)
+    progress = ledger.queues.progress(queue)
     return {
         "queue": queue.name,
         "question": queue.question.value,
@@ -104,5 +104,5 @@ def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
         "disputed": progress.disputed,
         "reported": progress.reported,
         "by_person": progress.by_person,
-        "assigned": [person.name for person in ledger.assigned(queue)],
+        "assigned": [person.name for person in ledger.queues.assigned(queue)],
     }

@@ -35,10 +35,9 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """List everyone with their role, the state of their account, and when they were last seen."""
     from regrade.core import Column, Table
     from regrade.core.amounts import ago
-    from regrade.ledger import Accounts
     from regrade.ledger.schema import now_in_utc
 
-    members, now = Accounts(opened(workspace).readable_ledger.engine).members(), now_in_utc()
+    members, now = opened(workspace).readable_ledger.accounts.members(), now_in_utc()
     rows = tuple(
         (
             member.person.name, member.person.role.value, member.in_words(now),
@@ -61,33 +60,29 @@ def add(
     from regrade.ledger import Role
 
     ledger = opened(workspace).ledger
-    _print_invitation(ledger, ledger.add_person(name, Role(role.value)), address)
+    _print_invitation(ledger, ledger.people.add(name, Role(role.value)), address)
 
 
 @app.command()
 def invite(name: Name, address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
     """Print a new invitation link: for a lost link, a lost password, or a closed account."""
     ledger = opened(workspace).ledger
-    _print_invitation(ledger, ledger.person(name), address)
+    _print_invitation(ledger, ledger.people.named(name), address)
 
 
 @app.command()
 def close(name: Name, workspace: WorkspaceOption = Path()) -> None:
     """Close an account: its sessions and invitations end; the person's votes and comments are kept."""
-    from regrade.ledger import Accounts
-
     ledger = opened(workspace).ledger
-    Accounts(ledger.engine).close(ledger.person(name))
+    ledger.accounts.close(ledger.people.named(name))
     say(f"{name} can no longer sign in; `regrade team invite` reopens the account")
 
 
 @app.command("sign-out")
 def sign_out(name: Name, workspace: WorkspaceOption = Path()) -> None:
     """Sign a person out of every browser; the password is kept."""
-    from regrade.ledger import Accounts
-
     ledger = opened(workspace).ledger
-    Accounts(ledger.engine).end_sessions(ledger.person(name))
+    ledger.accounts.end_sessions(ledger.people.named(name))
     say(f"{name} is signed out of every browser")
 
 
@@ -97,9 +92,7 @@ def link(address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
 
     The server does not need a restart. A server that requires accounts does not accept such links.
     """
-    from regrade.ledger import OneTimeLinks
-
-    typer.echo(f"{address.rstrip('/')}/enter/{OneTimeLinks(opened(workspace).ledger.engine).new()}")
+    typer.echo(f"{address.rstrip('/')}/enter/{opened(workspace).ledger.links.new()}")
 
 
 def _as_dict(member: Member) -> dict[str, Any]:
@@ -116,8 +109,7 @@ def _as_dict(member: Member) -> dict[str, Any]:
 
 
 def _print_invitation(ledger: Ledger, person: Person, address: str) -> None:
-    from regrade.ledger import Accounts
 
-    token = Accounts(ledger.engine).invite(person)
+    token = ledger.accounts.invite(person)
     say(f"invitation for {person.name}; it works once, within a week:")
     typer.echo(f"{address.rstrip('/')}/join/{token}")

@@ -1,20 +1,15 @@
 """The ledger: an append-only database of people's votes on images, with discussions and decisions."""
 
-from regrade.ledger.accounts import Accounts, OpenAccount
-from regrade.ledger.answers import ANSWERS
-from regrade.ledger.assignment import may_answer
-from regrade.ledger.browser_sessions import BrowserSessions
+from regrade.ledger.accounts import Accounts, AccountState, Member, OpenAccount
 from regrade.ledger.chain import ChainLink
-from regrade.ledger.decisions import panel_decision
+from regrade.ledger.decisions import Decisions, PublishedDecision
 from regrade.ledger.discussion import Discussion, Discussions, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
-from regrade.ledger.independent_votes import IndependentVote
+from regrade.ledger.items import ItemImage, Items, QueuedImage
 from regrade.ledger.ledger import Ledger
-from regrade.ledger.members import AccountState, Member
-from regrade.ledger.one_time_links import OneTimeLinks
-from regrade.ledger.overlap import MOST_VOTES, OverlapChange
-from regrade.ledger.queue_progress import Pace, QueueProgress
-from regrade.ledger.queue_results import PersonsAnswer, PublishedDecision
+from regrade.ledger.people import LedgerPeople
+from regrade.ledger.questions import ANSWERS, may_answer, panel_decision
+from regrade.ledger.queues import MOST_VOTES, OverlapChange, Pace, QueueProgress, Queues
 from regrade.ledger.records import (
     Comment,
     CountedVote,
@@ -31,7 +26,8 @@ from regrade.ledger.records import (
 )
 from regrade.ledger.reports import UnreadableReport, UnreadableReports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
-from regrade.ledger.sign_in_attempts import SignInAttempts
+from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
+from regrade.ledger.votes import IndependentVote, PersonsAnswer, Votes
 
 __all__ = [
     "ANSWERS",
@@ -43,6 +39,7 @@ __all__ = [
     "Comment",
     "CountedVote",
     "Decision",
+    "Decisions",
     "Discussion",
     "Discussions",
     "Guide",
@@ -50,7 +47,10 @@ __all__ = [
     "GuideText",
     "IndependentVote",
     "Item",
+    "ItemImage",
+    "Items",
     "Ledger",
+    "LedgerPeople",
     "Member",
     "Mode",
     "NewItem",
@@ -64,6 +64,8 @@ __all__ = [
     "Question",
     "Queue",
     "QueueProgress",
+    "QueuedImage",
+    "Queues",
     "Role",
     "SignInAttempts",
     "Stage",
@@ -73,6 +75,7 @@ __all__ = [
     "UnreadableReports",
     "Vote",
     "VoteContent",
+    "Votes",
     "may_answer",
     "panel_decision",
     "rows_as_file",

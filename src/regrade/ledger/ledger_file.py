@@ -1,9 +1,11 @@
-"""The file of a ledger in SQLite: created atomically, checked for replacement, copied while in use."""
+"""The file of a ledger in SQLite: created atomically, private, checked for replacement, copied while in use."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
+import stat
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -13,7 +15,6 @@ from urllib.parse import quote
 from sqlalchemy import URL, Connection, Engine
 
 from regrade.core import AlreadyStored, InputError, LedgerRefused, LedgerUnavailable, StoreError, refusal
-from regrade.ledger.private_file import PRIVATE
 
 RESTORE = "restore it from a backup (`regrade review restore FILE`)"
 """Advice for errors about a lost ledger."""
@@ -21,6 +22,12 @@ RESTORE = "restore it from a backup (`regrade review restore FILE`)"
 _OPENED = "regrade file"  # key in a connection's info: which file it has open
 _NORMAL = 1  # PRAGMA synchronous=NORMAL: sync at checkpoints, not at every commit
 SIBLING_SUFFIXES = ("-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps next to a database
+
+PRIVATE = stat.S_IRUSR | stat.S_IWUSR
+"""File mode 600: only the owner may read and write."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_LOG = logging.getLogger(__name__)
 
 
 def sqlite_url(path: Path) -> URL:
@@ -193,3 +200,29 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if status.st_size else None
+
+
+def keep_private(path: Path) -> None:
+    """Make a SQLite file and its -wal and -shm files accessible to their owner only.
+
+    SQLite creates -wal and -shm files with the mode of the main file, so call this before opening it.
+    """
+    _restrict([sibling(path.resolve(), suffix) for suffix in ("", "-wal", "-shm")])
+
+
+def _restrict(files: list[Path]) -> None:
+    """Make files accessible to their owner only, and log one line if that changed anything."""
+    wide = [file for file in files if file.is_file() and file.stat().st_mode & _OTHERS]
+    if not wide:
+        return
+    mode = stat.S_IMODE(wide[0].stat().st_mode)
+    try:
+        for file in wide:
+            file.chmod(PRIVATE)
+    except OSError as error:
+        _LOG.warning(
+            "warning: %s is readable by other users (mode %03o), and its mode cannot be changed: %s; set it to 600",
+            wide[0], mode, refusal(error),
+        )  # fmt: skip
+    else:
+        _LOG.warning("%s was readable by other users (mode %03o): now only its owner can read it", wide[0], mode)

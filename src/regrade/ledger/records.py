@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import Enum
 from typing import Any, TypeVar
 
 from sqlalchemy import RowMapping
+
+from regrade.core import UnknownName
 
 
 class Role(Enum):
@@ -173,6 +175,14 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {"role": Role, "question": Question,
 def record_of(kind: type[Record], row: RowMapping | Mapping[str, Any]) -> Record:
     """Convert a database row to a record; columns that the record does not have are ignored."""
     return kind(**{name: parse(row[column]) for name, column, parse in _FIELDS[kind]})
+
+
+def record_named(records: Sequence[Record], name: str, what: str, *, first: str) -> Record:
+    """The record with a name; raises if there is none, with the command that creates the ``first`` one."""
+    by_name = {getattr(record, "name", ""): record for record in records}
+    if name not in by_name:
+        raise UnknownName(what, name, list(by_name), first=first)
+    return by_name[name]
 
 
 def _unchanged(value: Any) -> Any:

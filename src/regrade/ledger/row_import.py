@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, insert, select, update
 
 from regrade.core import FormatError, InputError, MismatchError
-from regrade.ledger.answers import check_vote
 from regrade.ledger.chain import link_rows_after
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.names import check_name, check_not_similar
+from regrade.ledger.people import check_name, check_not_similar
+from regrade.ledger.questions import check_vote
 from regrade.ledger.queue_order import append_items
 from regrade.ledger.records import NewItem, Question, VoteContent
-from regrade.ledger.row_validation import Row, validated_rows
+from regrade.ledger.row_format import Row, validated_rows
 from regrade.ledger.schema import (
     APPEND_ONLY,
     IS_CURRENT,

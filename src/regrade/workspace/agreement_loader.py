@@ -15,7 +15,7 @@ def study_agreement(ledger: Ledger, queue: Queue, *, confidence: float, revealed
         raise InputError(f"{queue.name} is for training: agreement is not computed for training queues")
     votes = [
         PanelVote(vote.item_id, vote.person, vote.answer, vote.severity, vote.seconds)
-        for vote in ledger.independent_votes(queue, revealed_only=revealed_only)
+        for vote in ledger.votes.independent(queue, revealed_only=revealed_only)
     ]
     subject = _SUBJECTS[queue.question]
     return panel_agreement(votes, queue=queue.name, of=subject, overlap=queue.overlap, confidence=confidence)

@@ -39,14 +39,14 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
             store.add_mistake_review(review, test_set)
         else:
             store.remove_mistake_review(test_set.name, queue.model)
-    parts = items_by_state(ledger.progress(queue))
+    parts = items_by_state(ledger.queues.progress(queue))
     written = bool(changes) and not dry_run
     return PublishResult(queue.name, f"mistakes of {queue.model}", changes, written, parts, _notes(ledger, queue))
 
 
 def _notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
     """Note on decisions "no mistake": they are left out, and judging their class again would change the labels."""
-    none = sum(decision.answer == NO_MISTAKE for decision in ledger.current_decisions(queue))
+    none = sum(decision.answer == NO_MISTAKE for decision in ledger.decisions.of_queue(queue))
     return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
 
 

@@ -36,7 +36,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     if queue.mode is Mode.TRAINING:
         raise InputError(f"queue {queue.name!r} is for training: its answers are not published")
     stored = _stored(store, test_set)
-    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.last_answers(queue))
+    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.votes.last_answers(queue))
     people |= dict.fromkeys(name for name, manifest in stored.items() if queue.name in manifest.queues)
     rows, silent = [], []
     for name in people:
@@ -62,7 +62,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
             store.remove_answers(test_set.name, name)
     sizes = {row.model: int(row.counted.sum()) for row, _ in rows} | dict.fromkeys(silent, 0)
     changes = {f"{'image' if size == 1 else 'images'} of {name}": size for name, size in sizes.items()}
-    progress = ledger.progress(queue)
+    progress = ledger.queues.progress(queue)
     parts = {"items": progress.items, "with every answer": progress.answered}
     return PublishResult(queue.name, f"people on {test_set.name}", changes, bool(changes) and not dry_run, parts)
 
@@ -74,7 +74,7 @@ def _stored(store: Store, test_set: TestSet) -> dict[str, Manifest]:
 def _answers(ledger: Ledger, queues: Iterable[str], name: str, test_set: TestSet) -> dict[int, PersonsAnswer]:
     """The last answers of one person, by position in the test set."""
     all_answers = [
-        answer for queue in queues for answer in ledger.last_answers(published_queue(ledger, queue, test_set))
+        answer for queue in queues for answer in ledger.votes.last_answers(published_queue(ledger, queue, test_set))
     ]
     own = sorted(
         (answer for answer in all_answers if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at

@@ -60,7 +60,7 @@ class QueueFiller:
     @cached_property
     def queue(self) -> Queue | None:
         """The existing queue, if any."""
-        return next((queue for queue in self.ledger.queues() if queue.name == self.name), None)
+        return next((queue for queue in self.ledger.queues.all() if queue.name == self.name), None)
 
     @property
     def same_question(self) -> tuple[Queue, ...]:
@@ -68,7 +68,7 @@ class QueueFiller:
         same = (self.question, self.test_set.name)
         return tuple(
             queue
-            for queue in self.ledger.queues()
+            for queue in self.ledger.queues.all()
             if queue.name != self.name and (queue.question, queue.test_set) == same
         )
 
@@ -86,7 +86,7 @@ class QueueFiller:
         """The pairs of queues as integer keys; pairs that are not in the test set are left out."""
         examples, classes = self.test_set.position_of, self.test_set.class_space.index_of
         base = len(classes)
-        pairs = (pair for queue in queues for pair in self.ledger.pairs(queue))
+        pairs = (pair for queue in queues for pair in self.ledger.items.pairs(queue))
         keys = [
             examples[example] * base + classes[class_id]
             for example, class_id in pairs
@@ -115,7 +115,7 @@ class QueueFiller:
 
     def add(self, items: Iterable[NewItem], *, notes: Iterable[str] = ()) -> QueueResult:
         """Add items to the queue, which is created if needed."""
-        queue = self.queue or self.ledger.open_queue(
+        queue = self.queue or self.ledger.queues.create(
             self.name,
             self.question,
             test_set=self.test_set.name,
@@ -124,10 +124,10 @@ class QueueFiller:
             model=self.model,
             mode=self.mode,
         )
-        added = self.ledger.add_items(queue, items)
-        total = self.ledger.progress(queue).items
+        added = self.ledger.items.add(queue, items)
+        total = self.ledger.queues.progress(queue).items
         return QueueResult(queue.name, queue.question.value, queue.overlap, added, total, tuple(notes))
 
     def _default_overlap(self) -> int:
-        reviewers = sum(may_answer(person.role, self.question) for person in self.ledger.people())
+        reviewers = sum(may_answer(person.role, self.question) for person in self.ledger.people.all())
         return max(1, reviewers if self.question is Question.LABEL else min(reviewers, DEFAULT_PANEL_SIZE))

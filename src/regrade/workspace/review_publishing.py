@@ -21,7 +21,7 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
     """Write a queue's decisions as labels, decisions of a review, a review of mistakes, or answers of people."""
     from regrade.ledger import Question
 
-    queue = ledger.queue(name)
+    queue = ledger.queues.named(name)
     with store.transaction():  # reads and writes are atomic
         test_set = store.test_set(queue.test_set)
         match queue.question:

@@ -21,7 +21,7 @@ def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     """The review that all items of a queue were drawn for; None if any was not."""
     label_set_name(queue)
     frame = store.review(test_set, store.label_set(test_set, queue.labels))
-    pairs = ledger.pairs(queue)
+    pairs = ledger.items.pairs(queue)
     if frame is None or not pairs or not all(example in test_set.position_of for example, _ in pairs):
         return None
     examples = np.array([test_set.position_of[example] for example, _ in pairs])
@@ -52,12 +52,12 @@ def publish_sample(
     if changes and not dry_run:
         store.add_decisions(frame, after, test_set, queue=queue.name)
     target = f"the review of {frame.labels}"
-    parts = items_by_state(ledger.progress(queue))
+    parts = items_by_state(ledger.queues.progress(queue))
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
 
 
 def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
-    return _verdicts(decided_pairs(ledger.current_decisions(queue), test_set))
+    return _verdicts(decided_pairs(ledger.decisions.of_queue(queue), test_set))
 
 
 def _verdicts(decided: PairDecisions) -> Verdicts:

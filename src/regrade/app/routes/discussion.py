@@ -58,21 +58,21 @@ def comment(panel_item: PanelItemDep, form: CommentForm) -> PanelState:
     """Add a comment; a comment that is sent twice in a row is stored once."""
     if panel_item.item.missing > 0:
         raise InputError("comments open once all have voted")
-    panel_item.site.ledger.comment(panel_item.item.id, panel_item.person, form.text)
+    panel_item.site.ledger.discussions.comment(panel_item.item.id, panel_item.person, form.text)
     return PanelState(state=_state(panel_item))
 
 
 @router.post("/lock")
 def lock(panel_item: PanelItemDep, form: LockForm) -> PanelState:
     """Lock the decision of the majority."""
-    panel_item.site.ledger.lock(panel_item.item.id, panel_item.person, why=form.why, seen=form.seen)
+    panel_item.site.ledger.decisions.lock(panel_item.item.id, panel_item.person, why=form.why, seen=form.seen)
     return PanelState(state=_state(panel_item))
 
 
 @router.post("/reopen")
 def reopen(panel_item: PanelItemDep, form: ReopenForm) -> PanelState:
     """Take a decision back, with a reason."""
-    panel_item.site.ledger.reopen(panel_item.item.id, panel_item.person, why=form.why)
+    panel_item.site.ledger.decisions.reopen(panel_item.item.id, panel_item.person, why=form.why)
     return PanelState(state=_state(panel_item))
 
 

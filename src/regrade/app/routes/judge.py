@@ -22,6 +22,6 @@ def judge(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer) 
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.JUDGE:
         raise UnknownName("queue of predictions to judge", queue.name, None)
-    progress = site.ledger.progress(queue)
+    progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     return page(request, "judge.html", queue=queue, reasons=REASONS, done=done, items=progress.items)

@@ -19,7 +19,7 @@ def label(queue_id: PathId, request: Request, site: SiteDep, session: Labeler) -
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.LABEL:
         raise UnknownName("queue of images to label", queue.name, None)
-    progress = site.ledger.progress(queue)
+    progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     space = site.test_set(queue.test_set).class_space.name
     return page(request, "label.html", queue=queue, space=space, done=done, items=progress.items)

@@ -31,7 +31,7 @@ def mistake(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.MISTAKE:
         raise UnknownName("queue of mistakes", queue.name, None)
-    progress = site.ledger.progress(queue)
+    progress = site.ledger.queues.progress(queue)
     return page(
         request,
         "mistake.html",

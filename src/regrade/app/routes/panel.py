@@ -49,7 +49,7 @@ def panel_list(
         stages={stage: (counts[stage], address(queue, TopicFilter(stage))) for stage in Stage},
         classes=_class_names(panel, discussions.classes(queue, topic_filter.stage)),
         answers=ANSWERS[queue.question],
-        people={person.id: person.name for person in panel.site.ledger.people()},
+        people={person.id: person.name for person in panel.site.ledger.people.all()},
         tiles=[_tile(panel, topic_filter, topic) for topic in _discussable(panel, topics)],
         matching=matching,
         page_number=page_number,
