@@ -114,7 +114,7 @@ def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None
     pairs = [(test_set.ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
     lines = ["image,class,verdict", *(f"{image},{name},wrong" for image, name in pairs)]
     (folder / "judged.csv").write_text("\n".join(lines) + "\n")
-    workspace.import_verdicts(folder / "judged.csv", test_set="shelf", labels="own")
+    workspace.import_decisions(folder / "judged.csv", test_set="shelf", labels="own")
 
 
 def read_every_file(store: Store) -> dict[str, object]:

@@ -123,7 +123,7 @@ def test_new_reviews_appear_without_a_restart(workspace, visitor, tmp_path):
     pairs = zip(drawn.frame.examples[drawn.rows], drawn.frame.classes[drawn.rows], strict=True)
     lines = [f"{target.ids[image]},{target.class_space.ids[label]},correct\n" for image, label in pairs]
     (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + "".join(lines))
-    workspace.import_verdicts(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
+    workspace.import_decisions(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
     after = workspace.grade("digits", labels="multi").rows
     assert sum(row.novel for row in after) < sum(row.novel for row in before)
     assert novel_counts(rita) == {row.model: row.novel for row in after}

@@ -116,7 +116,7 @@ class TestQueueNovel:
         assert len(drawn.rows) == 4
         rows = [("i1", "cat", "wrong", ""), ("i5", "deer", "problematic", "edited")]
         file = csv(tmp_path / "v.csv", ("image", "class", "verdict", "reason"), rows)
-        workspace.import_verdicts(file, test_set="s", labels="own")
+        workspace.import_decisions(file, test_set="s", labels="own")
         novel(workspace)
         assert queued_pairs(workspace, "novel s own") == {("i2", "cat"), ("i4", "truck")}
 
@@ -331,7 +331,7 @@ class TestQueueMistakes:
         workspace.draw_review("s", labels="own", size=4)
         rows = [("i1", "cat", "wrong"), ("i2", "cat", "unclear"), ("i4", "truck", "correct")]
         file = csv(tmp_path / "v.csv", ("image", "class", "verdict"), rows)
-        workspace.import_verdicts(file, test_set="s", labels="own")
+        workspace.import_decisions(file, test_set="s", labels="own")
         workspace.queue_mistakes("s", labels="own", model="one")
         assert queued_pairs(workspace, "mistakes s one") == {("i3", "dog"), ("i1", "cat")}
         workspace.queue_mistakes("s", labels="own", model="two")

@@ -34,13 +34,19 @@ from regrade.core.hierarchy import Hierarchy
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
 from regrade.core.images import FileStamp, Images, ImageSource, Orientation, StoredImage
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
-from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity, category_named, severity_named
+from regrade.core.mistake_annotations import (
+    MistakeAnnotations,
+    MistakeCategory,
+    Severity,
+    category_named,
+    severity_named,
+)
 from regrade.core.model_spec import ModelSpec
 from regrade.core.near_pairs import Distance, NearPairs
+from regrade.core.novel_sample import NovelSample
 from regrade.core.packed_texts import PackedTexts
 from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
 from regrade.core.preprocessing import IMAGENET, CropMode, Interpolation, Preprocessing
-from regrade.core.review_frame import ReviewFrame
 from regrade.core.signatures import Signatures, joined_signatures
 from regrade.core.slice_set import SliceSet
 from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
@@ -88,11 +94,12 @@ __all__ = [
     "MappedRows",
     "MismatchError",
     "MissingExtra",
+    "MistakeAnnotations",
     "MistakeCategory",
-    "MistakeReview",
     "ModelError",
     "ModelSpec",
     "NearPairs",
+    "NovelSample",
     "Orientation",
     "PackedTexts",
     "Paths",
@@ -100,7 +107,6 @@ __all__ = [
     "Preprocessing",
     "ReasonNeeded",
     "RegradeError",
-    "ReviewFrame",
     "ScoreKind",
     "Severity",
     "Signatures",

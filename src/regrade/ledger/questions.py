@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regrade.core import InputError, MistakeCategory, Severity, UnknownName
-from regrade.core.panel import NO_MISTAKE, Answer, Reached, Verdict, verdict
+from regrade.core.panel import NO_MISTAKE, Answer, Majority, Reached, majority
 from regrade.ledger.records import Mode, Question, Role, VoteContent
 
 ANSWERS = {
@@ -42,7 +42,7 @@ def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
     return mode is not Mode.TRAINING and (question is not Question.LABEL or role is not Role.LABELER)
 
 
-def panel_decision(question: Question, votes: Sequence[tuple[str, str | None]]) -> tuple[Verdict, str | None]:
+def panel_decision(question: Question, votes: Sequence[tuple[str, str | None]]) -> tuple[Majority, str | None]:
     """The decision and severity that follow from votes, given as pairs of answer and severity.
 
     A tie between answers is decided as unclear, a tie between severities as borderline; a tie between mistake
@@ -50,11 +50,11 @@ def panel_decision(question: Question, votes: Sequence[tuple[str, str | None]]) 
     """
     answers = [answer for answer, _ in votes]
     if question is Question.JUDGE:
-        return verdict(answers, tied=Answer.UNCLEAR.value), None
-    kind = verdict(answers, tied=None)
+        return majority(answers, tied=Answer.UNCLEAR.value), None
+    kind = majority(answers, tied=None)
     if kind.answer == NO_MISTAKE:
         return kind, None
     severities = [severity or "" for answer, severity in votes if answer != NO_MISTAKE]
-    severity = verdict(severities, tied=Severity.BORDERLINE.value)
+    severity = majority(severities, tied=Severity.BORDERLINE.value)
     unanimous = kind.reached is severity.reached is Reached.UNANIMOUSLY
-    return Verdict(kind.answer, Reached.UNANIMOUSLY if unanimous else Reached.BY_MAJORITY), severity.answer or None
+    return Majority(kind.answer, Reached.UNANIMOUSLY if unanimous else Reached.BY_MAJORITY), severity.answer or None

@@ -36,7 +36,7 @@ from regrade.store.prediction_files import (
 )
 from regrade.store.prediction_folder import Manifest, PredictionSource
 from regrade.store.published_files import first_published_file
-from regrade.store.review_files import AddedVerdicts, Verdicts
+from regrade.store.review_files import AddedDecisions, ReviewDecisions
 from regrade.store.signature_folder import SignatureKey
 from regrade.store.slice_files import SliceFile, SliceFormat, read_slice_file
 from regrade.store.upgrade import upgrade_workspace
@@ -46,7 +46,7 @@ __all__ = [
     "FIRST_LABELS",
     "FIRST_MODEL",
     "PRIVATE",
-    "AddedVerdicts",
+    "AddedDecisions",
     "Authors",
     "CheckedFile",
     "CheckpointArray",
@@ -73,12 +73,12 @@ __all__ = [
     "PeopleFormat",
     "PredictionFile",
     "PredictionSource",
+    "ReviewDecisions",
     "SignatureKey",
     "SliceFile",
     "SliceFormat",
     "Store",
     "Stored",
-    "Verdicts",
     "broken_links",
     "check_folder",
     "check_stored_file",

@@ -21,9 +21,9 @@ from regrade.core import (
     InputError,
     LabelSet,
     MismatchError,
-    MistakeReview,
+    MistakeAnnotations,
+    NovelSample,
     Predictions,
-    ReviewFrame,
     ScoreKind,
     Signatures,
     SliceSet,
@@ -74,8 +74,8 @@ from regrade.store.prediction_folder import (
     stage_predictions,
 )
 from regrade.store.review_files import (
-    AddedVerdicts,
-    Verdicts,
+    AddedDecisions,
+    ReviewDecisions,
     add_decisions,
     add_verdicts,
     begin_review,
@@ -595,7 +595,7 @@ class Store:
 
     # Reviews of novel predictions
 
-    def add_review(self, frame: ReviewFrame, test_set: TestSet) -> Stored:
+    def add_review(self, frame: NovelSample, test_set: TestSet) -> Stored:
         """Store the frame of a review; storing it again is allowed, another one for the same labels raises."""
         folder = self._review_folder(test_set.name, frame.labels)
         with self.transaction() as change:
@@ -609,23 +609,23 @@ class Store:
             begin_review(change, folder, frame, test_set)
         return Stored((frame.labels,), ())
 
-    def review(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
+    def review(self, test_set: TestSet, labels: LabelSet) -> NovelSample | None:
         """The review of the novel predictions under a label set, with its verdicts; None if there is none."""
         folder = self._review_folder(test_set.name, labels.full_name)
         return read_frame(folder, test_set) if has_review(folder) else None
 
-    def draw_more(self, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
+    def draw_more(self, frame: NovelSample, size: int, *, queue: str = "") -> NovelSample:
         """Draw the next predictions of a review, optionally for a queue."""
         with self.transaction() as change:
             return draw_more(change, self._review_folder(frame.test_set, frame.labels), frame, size, queue=queue)
 
-    def rows_drawn_for(self, frame: ReviewFrame, queue: str) -> IntArray:
+    def rows_drawn_for(self, frame: NovelSample, queue: str) -> IntArray:
         """The rows of a review that were drawn for a queue, in the order of drawing."""
         return rows_drawn_for(self._review_folder(frame.test_set, frame.labels), frame, queue)
 
-    def add_verdicts(
+    def import_decisions(
         self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns, *, correction: str = ""
-    ) -> AddedVerdicts:
+    ) -> AddedDecisions:
         """Add the verdicts of a file to a review; with ``correction``, the reason, they may replace others."""
         with self.transaction() as change:
             frame = self.review(test_set, labels)
@@ -635,12 +635,14 @@ class Store:
             folder = self._review_folder(test_set.name, frame.labels)
             return add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
 
-    def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
+    def with_decisions(
+        self, frame: NovelSample, test_set: TestSet, verdicts: ReviewDecisions, *, queue: str
+    ) -> NovelSample:
         """A review with the present decisions of a queue in place of its earlier ones."""
         folder = self._review_folder(test_set.name, frame.labels)
         return with_decisions(folder, frame, test_set, verdicts, queue=queue)
 
-    def add_decisions(self, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str) -> None:
+    def add_decisions(self, before: NovelSample, after: NovelSample, test_set: TestSet, *, queue: str) -> None:
         """Store the changes of a review that the decisions of a queue made."""
         folder = self._review_folder(test_set.name, before.labels)
         with self.transaction() as change:
@@ -656,7 +658,7 @@ class Store:
         self._lost_files.warn(self.root / place_of_mistakes(test_set, model) for model in self._lost_reviews(test_set))
         return _stems(self._mistake_folder(test_set), ".parquet")
 
-    def mistake_review(self, test_set: TestSet, model: str) -> MistakeReview:
+    def mistake_review(self, test_set: TestSet, model: str) -> MistakeAnnotations:
         """Read the review of a model's mistakes."""
         path = self.root / place_of_mistakes(test_set.name, model)
         if not path.is_file():
@@ -666,7 +668,7 @@ class Store:
             raise UnknownName(f"review of mistakes on {test_set.name}", model, names, first="regrade review mistakes")
         return read_mistake_review(path, test_set)
 
-    def add_mistake_review(self, review: MistakeReview, test_set: TestSet) -> Stored:
+    def add_mistake_review(self, review: MistakeAnnotations, test_set: TestSet) -> Stored:
         """Store a review of mistakes; storing it again is allowed, another one for the same model raises.
 
         Decisions from a ledger may replace earlier ones, which the ledger still has.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from regrade.core import InputError, MistakeReview
+from regrade.core import InputError, MistakeAnnotations
 from regrade.store.folder import Store
 from regrade.store.mistake_files import MistakeFormat, read_mistake_file
 from regrade.tables import Columns
@@ -15,7 +15,7 @@ from regrade.tables import Columns
 class ImportedMistakes:
     """The result of an import: the review, whether it is new, and notes for the user."""
 
-    review: MistakeReview
+    review: MistakeAnnotations
     new: bool
     notes: tuple[str, ...] = ()
 

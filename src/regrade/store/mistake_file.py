@@ -8,14 +8,14 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import MismatchError, MistakeCategory, MistakeReview, Severity, TestSet
+from regrade.core import MismatchError, MistakeAnnotations, MistakeCategory, Severity, TestSet
 from regrade.store.layout import place_of_mistakes
 from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.tables import Reading, number_array, one_class_per_row, text_array
 
 
-def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryIO) -> None:
+def write_mistake_review(review: MistakeAnnotations, test_set: TestSet, file: BinaryIO) -> None:
     """Write one row per mistake; ``spelling`` is the category as it was written in the imported file."""
     text = pa.string()
     columns = {
@@ -37,12 +37,12 @@ def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryI
     write_parquet(pa.table(columns), meta, file)
 
 
-def read_mistake_review(path: Path, test_set: TestSet) -> MistakeReview:
+def read_mistake_review(path: Path, test_set: TestSet) -> MistakeAnnotations:
     """Read a review; raise if it was made for another version of the test set."""
     table, meta = read_parquet(path)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
-    return MistakeReview(
+    return MistakeAnnotations(
         meta["model"],
         test_set.name,
         len(test_set),

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import AlreadyStored, FormatError, InputError, LabelState, MismatchError, ReviewFrame, TestSet
+from regrade.core import AlreadyStored, FormatError, InputError, LabelState, MismatchError, NovelSample, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.store.checked_json import read_stored_json, stored_json
@@ -45,8 +45,8 @@ _PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
 
 
 @dataclass(frozen=True, eq=False)
-class Verdicts:
-    """Verdicts on pairs of example and class: examples, classes and states (v,).
+class ReviewDecisions:
+    """ReviewDecisions on pairs of example and class: examples, classes and states (v,).
 
     ``reasons`` maps an index into these arrays to why the image is problematic. ``notes`` say what was not used.
     """
@@ -59,7 +59,7 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
-class AddedVerdicts:
+class AddedDecisions:
     """The result of adding verdicts: how many are new, how many stored ones got a reason, and notes for the user."""
 
     new: int
@@ -76,13 +76,13 @@ def has_review(folder: Path) -> bool:
     return False
 
 
-def begin_review(change: Transaction, folder: Path, frame: ReviewFrame, test_set: TestSet) -> None:
+def begin_review(change: Transaction, folder: Path, frame: NovelSample, test_set: TestSet) -> None:
     """Write the frame of a new review, from which nothing is drawn yet."""
     change.write_at(folder / FRAME, lambda file: _write_frame(frame, test_set, file))
     _write_drawn(change, folder, frame, verdict_files=0, draws=0, queues={})
 
 
-def _write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
+def _write_frame(frame: NovelSample, test_set: TestSet, file: BinaryIO) -> None:
     """Write all novel pairs with their strata, turns and proxies; verdicts are in other files."""
     table = pa.table(
         {
@@ -109,13 +109,13 @@ def stored_frame_digest(folder: Path) -> str:
     return str(read_meta(folder / FRAME)["digest"])
 
 
-def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
+def read_frame(folder: Path, test_set: TestSet) -> NovelSample:
     """Read a review with all its verdicts."""
     table, meta = read_parquet(folder / FRAME)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
     examples, classes = _pairs(table, test_set)
-    frame = ReviewFrame(
+    frame = NovelSample(
         test_set.name,
         meta["labels"],
         len(test_set.class_space),
@@ -130,7 +130,7 @@ def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
     return _with_stored_verdicts(folder, _with_drawn(folder, frame), test_set)
 
 
-def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
+def _with_drawn(folder: Path, frame: NovelSample) -> NovelSample:
     """The frame with the number of pairs that were drawn from it."""
     stated = _read_drawn(folder)
     if stated["frame"] != frame.digest:
@@ -144,8 +144,8 @@ def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
 
 
 def _with_stored_verdicts(
-    folder: Path, frame: ReviewFrame, test_set: TestSet, *, from_queue: Callable[[str], bool] = lambda _: True
-) -> ReviewFrame:
+    folder: Path, frame: NovelSample, test_set: TestSet, *, from_queue: Callable[[str], bool] = lambda _: True
+) -> NovelSample:
     """The frame with the last verdict on each pair, from all files or those whose queue ``from_queue`` accepts."""
     states, reasons = np.full(len(frame), LabelState.UNJUDGED, dtype=np.int8), dict[int, str]()
     for path in _verdict_paths(folder):
@@ -164,7 +164,7 @@ def _with_stored_verdicts(
     return replace(frame, states=states, reasons=kept)
 
 
-def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
+def draw_more(change: Transaction, folder: Path, frame: NovelSample, size: int, *, queue: str = "") -> NovelSample:
     """Draw the next ``size`` pairs of a review, and record the queue they are for, if any."""
     left = len(frame) - frame.drawn
     if not 1 <= size <= left:
@@ -180,7 +180,7 @@ def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, 
     return more
 
 
-def _write_draw(change: Transaction, folder: Path, frame: ReviewFrame, *, number: int, start: int) -> None:
+def _write_draw(change: Transaction, folder: Path, frame: NovelSample, *, number: int, start: int) -> None:
     """Write a permanent file with the turns of a draw, so that an outdated drawn.json is detected."""
     name = _draw_file(number)
     stated = {"start": start, "stop": frame.drawn, "frame": frame.digest}
@@ -193,7 +193,7 @@ def _draws(folder: Path) -> int:
     return int(_read_drawn(folder).get("draws", 0)) if (folder / DRAWN).is_file() else 0
 
 
-def rows_drawn_for(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
+def rows_drawn_for(folder: Path, frame: NovelSample, queue: str) -> IntArray:
     """The rows that were drawn for a queue, in the order of drawing."""
     rows = [frame.given_out(start, stop) for start, stop in _turns_by_queue(folder).get(queue, [])]
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
@@ -207,7 +207,7 @@ def _turns_by_queue(folder: Path) -> dict[str, list[list[int]]]:
 def _write_drawn(
     change: Transaction,
     folder: Path,
-    frame: ReviewFrame,
+    frame: NovelSample,
     *,
     verdict_files: int,
     draws: int,
@@ -265,18 +265,18 @@ def verdict_file(number: int) -> str:
     return f"verdicts-{number:04d}.parquet"
 
 
-def _place(frame: ReviewFrame, name: str) -> str:
+def _place(frame: NovelSample, name: str) -> str:
     return f"{folder_of_review(frame.test_set, frame.labels)}/{name}"
 
 
-def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
+def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> ReviewDecisions:
     """Read verdicts, and reasons if there is a column; rows without a verdict are skipped."""
     table = read_table(path)
     with errors_with_path(path):
         return _verdicts(table, path, test_set, columns)
 
 
-def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
+def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) -> ReviewDecisions:
     class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
     verdict_column, reason_column = column_named(table, "verdict"), column_named(table, "reason")
     if verdict_column is None or class_column is None or class_column not in table.column_names:
@@ -302,7 +302,7 @@ def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) 
         notes += (f"{amount(bare, 'problematic verdict')} without a reason",)
     notes += _mixed_notes(images, states)
     examples = np.array([test_set.position_of[image] for image in images])
-    return Verdicts(examples, classes, np.array(states, dtype=np.int8), reasons, notes)
+    return ReviewDecisions(examples, classes, np.array(states, dtype=np.int8), reasons, notes)
 
 
 def _mixed_notes(images: Sequence[str], states: Sequence[LabelState]) -> tuple[str, ...]:
@@ -334,12 +334,12 @@ def _text_cells(table: pa.Table, column: str, path: Path) -> list[str | None]:
 def add_verdicts(
     change: Transaction,
     folder: Path,
-    frame: ReviewFrame,
+    frame: NovelSample,
     test_set: TestSet,
-    verdicts: Verdicts,
+    verdicts: ReviewDecisions,
     *,
     correction: str = "",
-) -> AddedVerdicts:
+) -> AddedDecisions:
     """Add verdicts to a review and return how many are new; a verdict on a pair that was not drawn raises.
 
     Nothing is overwritten: a verdict or reason that contradicts a stored one raises unless ``correction`` gives the
@@ -373,10 +373,10 @@ def add_verdicts(
     if changed := [row for row in judged if row in new | explained]:
         fresh = {row: (_word(judged[row]), reasons.get(row, "")) for row in changed}
         _write_verdicts(change, folder, frame, test_set, fresh, reason=correction)
-    return AddedVerdicts(len(new), len(explained), verdicts.notes)
+    return AddedDecisions(len(new), len(explained), verdicts.notes)
 
 
-def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test_set: TestSet) -> dict[int, str]:
+def _reasons_by_row(rows: IntArray, verdicts: ReviewDecisions, frame: NovelSample, test_set: TestSet) -> dict[int, str]:
     """Why an image is problematic, by row of the review; two reasons in one file raise."""
     reasons: dict[int, str] = {}
     for index, reason in verdicts.reasons.items():
@@ -388,7 +388,7 @@ def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test
 
 
 def _refuse_other_reasons(
-    rows: Iterable[int], reasons: Mapping[int, str], frame: ReviewFrame, test_set: TestSet
+    rows: Iterable[int], reasons: Mapping[int, str], frame: NovelSample, test_set: TestSet
 ) -> None:
     """Raise if a reason would replace a stored one."""
     for row in sorted(rows):
@@ -399,8 +399,8 @@ def _refuse_other_reasons(
 
 
 def with_decisions(
-    folder: Path, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str
-) -> ReviewFrame:
+    folder: Path, frame: NovelSample, test_set: TestSet, verdicts: ReviewDecisions, *, queue: str
+) -> NovelSample:
     """The review with the present decisions of a queue in place of its earlier ones.
 
     A pair whose decision was withdrawn gets its verdict from other sources, if any; a decision that was corrected
@@ -417,7 +417,7 @@ def with_decisions(
     return replace(frame, states=states, reasons={row: reason for row, reason in reasons.items() if reason})
 
 
-def changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
+def changed_rows(before: NovelSample, after: NovelSample) -> IntArray:
     """The rows of a review whose verdict or reason differs."""
     with_reason = {*before.reasons, *after.reasons}
     reason_changed = {row for row in with_reason if before.reasons.get(row) != after.reasons.get(row)}
@@ -426,7 +426,7 @@ def changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
 
 
 def add_decisions(
-    change: Transaction, folder: Path, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str
+    change: Transaction, folder: Path, before: NovelSample, after: NovelSample, test_set: TestSet, *, queue: str
 ) -> None:
     """Store the changes of a review that a queue's decisions made, as new rows."""
     rows = changed_rows(before, after)
@@ -435,7 +435,7 @@ def add_decisions(
         _write_verdicts(change, folder, before, test_set, decisions, reason=f"decided in queue {queue}", queue=queue)
 
 
-def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:
+def _refuse_contradictions(rows: IntArray, states: IntArray, frame: NovelSample, test_set: TestSet) -> None:
     """Raise if a file contains two different verdicts on a pair."""
     seen: dict[int, int] = {}
     for row, state in zip(rows.tolist(), states.tolist(), strict=True):
@@ -465,7 +465,7 @@ def _word(state: int) -> str:
 def _write_verdicts(
     change: Transaction,
     folder: Path,
-    frame: ReviewFrame,
+    frame: NovelSample,
     test_set: TestSet,
     verdicts: dict[int, tuple[str, str]],
     *,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regrade.core import AlreadyStored, InputError, MistakeCategory, MistakeReview, Severity, TestSet
+from regrade.core import AlreadyStored, InputError, MistakeAnnotations, MistakeCategory, Severity, TestSet
 from regrade.core.panel import NO_MISTAKE
 from regrade.store import Store
 from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of
@@ -50,13 +50,13 @@ def _notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
     return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
 
 
-def _review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeReview:
+def _review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeAnnotations:
     decisions = decisions_of(ledger, queues, test_set)
     pairs = decided_pairs(decisions, test_set).decisions
     last = {example: (class_index, decision) for (example, class_index), decision in pairs.items()}
     last = {example: annotation for example, annotation in last.items() if annotation[1].answer != NO_MISTAKE}
     categories = tuple(MistakeCategory(decision.answer) for _, decision in last.values())
-    return MistakeReview(
+    return MistakeAnnotations(
         model,
         test_set.name,
         len(test_set),
@@ -71,7 +71,7 @@ def _review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestS
     )
 
 
-def _changes(stored: MistakeReview | None, review: MistakeReview) -> dict[str, int]:
+def _changes(stored: MistakeAnnotations | None, review: MistakeAnnotations) -> dict[str, int]:
     before, after = ({} if version is None else _annotations(version) for version in (stored, review))
     counts = {
         "added": len(after.keys() - before.keys()),
@@ -81,6 +81,6 @@ def _changes(stored: MistakeReview | None, review: MistakeReview) -> dict[str, i
     return {what: number for what, number in counts.items() if number}
 
 
-def _annotations(review: MistakeReview) -> dict[int, tuple[object, ...]]:
+def _annotations(review: MistakeAnnotations) -> dict[int, tuple[object, ...]]:
     columns = (review.classes.tolist(), review.categories, review.severities)
     return {example: tuple(annotation) for example, *annotation in zip(review.examples.tolist(), *columns, strict=True)}

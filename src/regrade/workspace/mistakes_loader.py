@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from regrade.classes import superclasses
-from regrade.core import InputError, LabelSet, MistakeReview, Predictions, TestSet, UnknownName
+from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.arguments import refuse_text
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies import MistakeReviews, Mistakes, TriageSources, mistakes
@@ -94,7 +94,7 @@ def _chosen(
     return models or with_predictions or reviewed
 
 
-def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeReview]:
+def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeAnnotations]:
     """The reviews of other test sets; a test set without reviews raises."""
     reviews = []
     for name in names:
@@ -106,7 +106,7 @@ def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeReview]:
     return reviews
 
 
-def _source(store: Store, test_set: TestSet, name: str) -> Predictions | MistakeReview:
+def _source(store: Store, test_set: TestSet, name: str) -> Predictions | MistakeAnnotations:
     """A model's predictions, or the review of its mistakes if it has none."""
     with_predictions, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
     if name in with_predictions:

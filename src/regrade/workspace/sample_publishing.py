@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regrade.core import LabelState, ReviewFrame, TestSet
-from regrade.store import Store, Verdicts
+from regrade.core import LabelState, NovelSample, TestSet
+from regrade.store import ReviewDecisions, Store
 from regrade.studies import describe_change
 from regrade.workspace.label_publishing import PairDecisions, decided_pairs, label_set_name
 from regrade.workspace.publish_result import PublishResult, items_by_state
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
 
 
-def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
+def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
     """The review that all items of a queue were drawn for; None if any was not."""
     label_set_name(queue)
     frame = store.review(test_set, store.label_set(test_set, queue.labels))
@@ -30,7 +30,7 @@ def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     return frame if ((rows >= 0) & (frame.turns[rows] < frame.drawn)).all() else None
 
 
-def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
+def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
     """The review with all current decisions of a queue; None if any item was not drawn for it."""
     frame = sampled_review(store, ledger, queue, test_set)
     if frame is None:
@@ -39,11 +39,11 @@ def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
 
 
 def publish_sample(
-    store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: ReviewFrame, *, dry_run: bool
+    store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: NovelSample, *, dry_run: bool
 ) -> PublishResult:
     """Store the decisions of a queue in the review, if they change anything."""
-    verdicts = _current_decisions(ledger, queue, test_set)
-    after = store.with_decisions(frame, test_set, verdicts, queue=queue.name)
+    decisions = _current_decisions(ledger, queue, test_set)
+    after = store.with_decisions(frame, test_set, decisions, queue=queue.name)
     differs = np.flatnonzero(frame.states != after.states)
     moves = zip(frame.states[differs].tolist(), after.states[differs].tolist(), strict=True)
     changes = Counter(describe_change(LabelState(was), LabelState(now)) for was, now in sorted(moves))
@@ -56,13 +56,13 @@ def publish_sample(
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
 
 
-def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
-    return _verdicts(decided_pairs(ledger.decisions.of_queue(queue), test_set))
+def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewDecisions:
+    return _review_decisions(decided_pairs(ledger.decisions.of_queue(queue), test_set))
 
 
-def _verdicts(decided: PairDecisions) -> Verdicts:
+def _review_decisions(decided: PairDecisions) -> ReviewDecisions:
     states = {**dict.fromkeys(decided.decisions, LabelState.PROBLEMATIC), **decided.judgments}
     pairs = np.array(list(states), dtype=np.int64).reshape(-1, 2)
     problems = decided.problems
     places = {place: problems[pair[0]] for place, pair in enumerate(states) if states[pair] is LabelState.PROBLEMATIC}
-    return Verdicts(pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8), places)
+    return ReviewDecisions(pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8), places)

@@ -45,7 +45,7 @@ from regrade.predict import (
 )
 from regrade.predict import ProgressCallback as PredictProgress
 from regrade.store import (
-    AddedVerdicts,
+    AddedDecisions,
     CheckpointWriter,
     ImportedCheckpoints,
     ImportedLabels,
@@ -637,16 +637,16 @@ class Workspace(Studies, Judgments, Plans):
         """The predictions that were drawn for review and are not judged yet, in random order."""
         return drawn_unjudged(self.store, self.store.test_set(test_set), labels)
 
-    def import_verdicts(
+    def import_decisions(
         self, path: str | Path, *, test_set: str, labels: str, correct: str = "", columns: Columns | None = None
-    ) -> AddedVerdicts:
+    ) -> AddedDecisions:
         """Import people's decisions on drawn predictions, and count the new ones.
 
         A decision that differs from a stored one raises, unless ``correct`` gives the reason for the correction.
         """
         target = self.store.test_set(test_set)
         judged = self.store.label_set(target, labels)
-        return self.store.add_verdicts(Path(path), target, judged, columns or Columns(), correction=correct)
+        return self.store.import_decisions(Path(path), target, judged, columns or Columns(), correction=correct)
 
     def _scored(
         self,
