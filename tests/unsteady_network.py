@@ -130,7 +130,7 @@ class Station:
     def open(self, unsteady: Unsteady, queue: Queue, *, context: BrowserContext | None = None) -> Page:
         """Open the page of a queue."""
         page = (context or unsteady.context(self.person)).new_page()
-        page.goto(f"/{self.question.value}/{queue.id}")
+        page.goto(f"/{self.question.name}/{queue.id}")
         return page
 
     def answer(self, page: Page, which: int) -> None:

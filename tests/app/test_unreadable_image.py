@@ -59,7 +59,7 @@ def test_unreadable_image_accepts_no_vote_and_is_reported(unsteady, station):
     queue = unsteady.queue(station.question, mode=station.mode)
     page = unsteady.context(station.person).new_page()
     unsteady.network.failures = [Failure("^/images/", 404)]
-    page.goto(f"/{station.question.value}/{queue.id}")
+    page.goto(f"/{station.question.name}/{queue.id}")
     is_unreadable(page, "The image file is missing or damaged.")
     if station.question is Question.LABEL:
         station.answer(page, 0)

@@ -3,7 +3,7 @@
 import pytest
 
 from regrade.core import InputError
-from regrade.ledger import Question, Role, may_answer
+from regrade.ledger import QUESTIONS, Question, Role, may_answer
 
 
 @pytest.fixture
@@ -14,7 +14,8 @@ def team(ledger):
 @pytest.fixture
 def queues(ledger):
     return {
-        question: ledger.queues.create(question.value, question, test_set="val", overlap=2) for question in Question
+        question: ledger.queues.create(question.name, question, test_set="val", overlap=2)
+        for question in QUESTIONS.values()
     }
 
 
@@ -30,7 +31,7 @@ def test_queues_of_includes_unassigned_queues_that_the_role_allows(ledger, team)
 
 
 @pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("question", Question)
+@pytest.mark.parametrize("question", QUESTIONS.values())
 def test_may_answer_limits_labelers_to_labels(role, question):
     assert may_answer(role, question) == (question is Question.LABEL or role is not Role.LABELER)
 

@@ -129,8 +129,8 @@ def test_comment_ignores_a_repeated_comment(ledger, panel, items):
     ],
 )
 def test_panel_decision_ignores_no_mistake_votes_for_the_severity(votes, expected):
-    decision, severity = panel_decision(Question.MISTAKE, votes)
-    assert (decision.answer, severity, decision.reached.value) == expected
+    decision = panel_decision(Question.MISTAKE, votes)
+    assert (decision.answer, decision.severity, decision.reached.value) == expected
 
 
 def test_panel_decision_rejects_a_tie_with_no_mistake():

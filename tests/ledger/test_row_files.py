@@ -72,7 +72,7 @@ def fill(ledger, votes):
                     "judge": chance.choice(["correct", "wrong"]),
                     "label": chance.choice(["", "n01", "=x"]),
                     "mistake": chance.choice(["spurious correlation", "fine-grained"]),
-                }[queue.question.value]
+                }[queue.question.name]
                 severity = "major" if queue is kinds else None
                 seconds = chance.choice([None, 0.1 + 0.2, chance.random() * 100])
                 content = VoteContent(f"{cast}", answer, severity, chance.choice(HARD), seconds=seconds)
@@ -162,7 +162,7 @@ def many_rows(votes):
     at = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
     rows = [{"kind": "person", "person": f"person {n}", "role": "reviewer", "at": at} for n in range(10)]
     rows.append({"kind": "queue", "queue": "q", "question": "judge", "test_set": "val", "labels": "real@1"})
-    rows[-1] |= {"overlap": 10, "model": "", "mode": "examination", "at": at}
+    rows[-1] |= {"overlap": 10, "model": "", "mode": "examination", "purpose": "census", "at": at}
     items = [{"queue": "q", "example": f"{n:05}.jpg", "class": "n01"} for n in range(votes // 10)]
     rows += [{"kind": "item", **item, "stratum": 0, "needed": 10} for item in items]
     answer = {"answer": "correct", "severity": None, "why": "", "at": at}

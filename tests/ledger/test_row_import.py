@@ -6,7 +6,7 @@ import pytest
 from judging import disputed_items
 
 from regrade.core import FormatError, MismatchError
-from regrade.ledger import Ledger, NewItem, Question, VoteContent
+from regrade.ledger import Ledger, NewItem, Purpose, Question, VoteContent
 from regrade.ledger.database import open_database
 
 
@@ -72,6 +72,22 @@ def test_import_rejects_a_queue_with_another_question(lively, copy):
     with pytest.raises(MismatchError, match="with another question"):
         copy.import_rows(lively.rows())
     assert copy.people.all() == ()
+
+
+def test_import_rejects_a_queue_with_another_purpose(lively, copy):
+    queue = lively.queues.all()[0]
+    options = {"test_set": queue.test_set, "labels": queue.labels, "model": queue.model, "mode": queue.mode}
+    copy.queues.create(queue.name, queue.question, **options, purpose=Purpose.RANDOM_SAMPLE)
+    with pytest.raises(MismatchError, match="with another purpose"):
+        copy.import_rows(lively.rows())
+
+
+def test_import_reads_files_without_purposes(lively, copy):
+    """An earlier version wrote no purposes."""
+    rows = [{name: value for name, value in row.items() if name != "purpose"} for row in lively.rows()]
+    copy.import_rows(rows)
+    assert {queue.purpose for queue in copy.queues.all()} == {None}
+    copy.import_rows(lively.rows())
 
 
 def test_import_rejects_an_unknown_kind(copy):

@@ -12,7 +12,7 @@ from sqlalchemy import event
 
 import regrade
 from regrade.core import StoreError
-from regrade.ledger import Ledger, Question, Role
+from regrade.ledger import Ledger, Role, question_named
 
 
 @pytest.fixture
@@ -185,7 +185,9 @@ def test_ledger_problems_report_a_missing_note_for_every_question(pets, tmp_path
     workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
     pair = ("p2", "" if question == "label" else "cat")
     more = {"model": "m"} if question == "mistake" else {}
-    queue = queue_of(workspace.ledger, "q", [pair], question=Question(question), test_set="pets", **labels, **more)
+    queue = queue_of(
+        workspace.ledger, "q", [pair], question=question_named(question), test_set="pets", **labels, **more
+    )
     answer = {"judge": "correct", "label": "cat", "mistake": "fine-grained"}[question]
     vote(workspace.ledger, queue, ada, pair, answer, **({"severity": "major"} if question == "mistake" else {}))
     assert workspace.publish("q").written

@@ -14,7 +14,7 @@ import regrade
 from benchmarks.kills import run_killed
 from regrade.classes import class_space
 from regrade.core import UNLABELED, InputError, MismatchError, TestSet, UnknownName
-from regrade.ledger import Mode, NewItem, Question, Role
+from regrade.ledger import Mode, NewItem, Purpose, Question, Role
 from regrade.ledger.schema import block
 
 IMAGES = tuple(f"i{n}" for n in range(8))
@@ -159,6 +159,12 @@ class TestQueueNovel:
         novel(workspace, overlap=2)
         with pytest.raises(InputError, match="need 2 votes each"):
             novel(workspace, overlap=3)
+
+    def test_queue_novel_rejects_a_queue_with_another_purpose(self, workspace):
+        sample = novel(workspace, size=2)
+        assert workspace.ledger.queues.named(sample.queue).purpose is Purpose.RANDOM_SAMPLE
+        with pytest.raises(MismatchError, match="is a random sample, to which a census cannot be added"):
+            novel(workspace, name=sample.queue)
 
 
 class TestQueueSample:

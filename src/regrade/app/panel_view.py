@@ -90,9 +90,7 @@ def _provisional_decision(queue: Queue, seen: Discussion) -> dict[str, Any] | No
     if not seen.open or seen.decision is not None or not seen.standing:
         return None
     try:
-        result, severity = panel_decision(
-            queue.question, [(vote.answer or "", vote.severity) for vote in seen.standing]
-        )
+        decided = panel_decision(queue.question, [(vote.answer or "", vote.severity) for vote in seen.standing])
     except UndefinedError as tie:
         return {"answer": None, "severity": None, "reached": None, "tie": str(tie)}
-    return {"answer": result.answer, "severity": severity, "reached": result.reached.value, "tie": ""}
+    return {"answer": decided.answer, "severity": decided.severity, "reached": decided.reached.value, "tie": ""}

@@ -92,7 +92,7 @@ def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
     progress = ledger.queues.progress(queue)
     return {
         "queue": queue.name,
-        "question": queue.question.value,
+        "question": queue.question.name,
         "test_set": queue.test_set,
         "labels": queue.labels,
         "model": queue.model,

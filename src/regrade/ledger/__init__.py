@@ -8,7 +8,7 @@ from regrade.ledger.guide import Guide, GuideEntry, GuideText
 from regrade.ledger.items import ItemImage, Items, QueuedImage
 from regrade.ledger.ledger import Ledger
 from regrade.ledger.people import LedgerPeople
-from regrade.ledger.questions import ANSWERS, may_answer, panel_decision
+from regrade.ledger.questions import QUESTIONS, NewDecision, Question, panel_decision, question_named, register
 from regrade.ledger.queues import MOST_VOTES, OverlapChange, Pace, QueueProgress, Queues
 from regrade.ledger.records import (
     Comment,
@@ -18,11 +18,12 @@ from regrade.ledger.records import (
     Mode,
     NewItem,
     Person,
-    Question,
+    Purpose,
     Queue,
     Role,
     Vote,
     VoteContent,
+    may_answer,
 )
 from regrade.ledger.reports import UnreadableReport, UnreadableReports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
@@ -30,8 +31,8 @@ from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
 from regrade.ledger.votes import IndependentVote, PersonsAnswer, Votes
 
 __all__ = [
-    "ANSWERS",
     "MOST_VOTES",
+    "QUESTIONS",
     "AccountState",
     "Accounts",
     "BrowserSessions",
@@ -53,6 +54,7 @@ __all__ = [
     "LedgerPeople",
     "Member",
     "Mode",
+    "NewDecision",
     "NewItem",
     "OneTimeLinks",
     "OpenAccount",
@@ -61,6 +63,7 @@ __all__ = [
     "Person",
     "PersonsAnswer",
     "PublishedDecision",
+    "Purpose",
     "Question",
     "Queue",
     "QueueProgress",
@@ -78,6 +81,8 @@ __all__ = [
     "Votes",
     "may_answer",
     "panel_decision",
+    "question_named",
+    "register",
     "rows_as_file",
     "rows_from_file",
 ]

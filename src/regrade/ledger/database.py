@@ -50,6 +50,7 @@ from regrade.ledger.ledger_file import (
     note_file,
     sqlite_url,
     unsynced,
+    without_foreign_keys,
 )
 from regrade.ledger.schema import secret
 
@@ -181,6 +182,18 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """
     with _write_lock(engine), _connected_to_write(engine) as connection, _transaction(connection):
         yield connection
+
+
+@contextmanager
+def migrating(engine: Engine) -> Iterator[Connection]:
+    """A write transaction in which tables can be written anew: SQLite checks foreign keys again after it."""
+    with _write_lock(engine), _connected_to_write(engine) as connection:
+        if engine.dialect.name == "sqlite":
+            with without_foreign_keys(connection), _transaction(connection):
+                yield connection
+        else:
+            with _transaction(connection):
+                yield connection
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, bindparam,
 from regrade.core import AlreadyStored, InputError
 from regrade.ledger.chain import extend_chain
 from regrade.ledger.database import snapshot, writing
-from regrade.ledger.questions import panel_decision
+from regrade.ledger.questions import panel_decision, question_named
 from regrade.ledger.queue_order import release_all
-from regrade.ledger.records import Decision, Person, Question, Queue, record_of
+from regrade.ledger.records import Decision, Person, Queue, record_of
 from regrade.ledger.schema import IS_CURRENT, decision, item, now_in_utc, person
 from regrade.ledger.voting import current_votes_on, locked_item, votes_in
 
@@ -79,11 +79,11 @@ def current_decision(connection: Connection, item_id: int) -> RowMapping | None:
 
 
 def decide_if_unanimous(connection: Connection, item_row: RowMapping, *, now: datetime) -> RowMapping | None:
-    """Decide an item after a vote was cast, if all needed votes are there and agree; labels are never decided.
+    """Decide an item after a vote was cast, if its question is for a panel and all needed votes agree.
 
     ``item_row`` is the item as it was before the vote.
     """
-    if item_row["missing"] > 1 or Question(item_row["question"]) is Question.LABEL:
+    if item_row["missing"] > 1 or not question_named(item_row["question"]).decided:
         return None
     votes = current_votes_on(connection, item_row["id"])
     if not _is_unanimous(votes):
@@ -155,10 +155,11 @@ def _decide(
     now: datetime,
 ) -> RowMapping:
     answers = [(vote["answer"], vote["severity"]) for vote in votes]
-    outcome, severity = panel_decision(Question(item_row["question"]), answers)
+    decided = panel_decision(question_named(item_row["question"]), answers)
     release_all(connection, item_row["id"])
     return _add(
-        connection, item_row["id"], answer=outcome.answer, severity=severity, reached=outcome.reached.value,
+        connection, item_row["id"], answer=decided.answer, severity=decided.severity,
+        reached=decided.reached.value,
         person_id=person_id, why=why, last_vote=max(vote["id"] for vote in votes), at=now,
     )  # fmt: skip
 

@@ -12,9 +12,8 @@ from sqlalchemy import Engine, Select, bindparam, select, update
 from regrade.core import UnknownName
 from regrade.ledger import queue_order
 from regrade.ledger.database import writing, writing_unsynced
-from regrade.ledger.questions import may_answer
 from regrade.ledger.queues import OPEN_QUEUE
-from regrade.ledger.records import Item, NewItem, Person, Queue, record_of
+from regrade.ledger.records import Item, NewItem, Person, Queue, may_answer, record_of
 from regrade.ledger.schema import item, now_in_utc, queue
 from regrade.ledger.voting import locked_item
 

@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -96,15 +96,27 @@ def unsynced(connection: Connection) -> Iterator[None]:
 
     The next transaction that waits also syncs the ones before it, since all are in the same log.
     """
+    with _setting(connection, "synchronous", lambda level: min(level, _NORMAL)):
+        yield
+
+
+def without_foreign_keys(connection: Connection) -> AbstractContextManager[None]:
+    """Do not check foreign keys; has no effect within a transaction."""
+    return _setting(connection, "foreign_keys", lambda _: 0)
+
+
+@contextmanager
+def _setting(connection: Connection, name: str, change: Callable[[int], int]) -> Iterator[None]:
+    """Change a PRAGMA of a connection for a while."""
     driver = connection.connection.driver_connection
     if driver is None:
         raise StoreError("the ledger is closed")
-    (level,) = driver.execute("PRAGMA synchronous").fetchone()
-    driver.execute(f"PRAGMA synchronous={min(level, _NORMAL)}")
+    (value,) = driver.execute(f"PRAGMA {name}").fetchone()
+    driver.execute(f"PRAGMA {name}={change(value)}")
     try:
         yield
     finally:
-        driver.execute(f"PRAGMA synchronous={level}")
+        driver.execute(f"PRAGMA {name}={value}")
 
 
 def note_file(path: Path, info: dict[str, object]) -> None:

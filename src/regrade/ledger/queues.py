@@ -29,9 +29,9 @@ from regrade.core.similar_names import check_distinct_names
 from regrade.ledger.database import added_row, filling, snapshot, writing
 from regrade.ledger.decisions import decide_complete, is_decided
 from regrade.ledger.people import check_name
-from regrade.ledger.questions import may_answer
+from regrade.ledger.questions import Question, question_named
 from regrade.ledger.queue_order import ANSWERED, REPORTED, lock_queue
-from regrade.ledger.records import Mode, Person, Question, Queue, record_named, record_of
+from regrade.ledger.records import Mode, Person, Purpose, Queue, may_answer, record_named, record_of
 from regrade.ledger.schema import (
     IS_CURRENT,
     assignment,
@@ -52,7 +52,7 @@ _RECENT_VOTES = 50  # the number of newest votes that the pace is computed from
 _IS_REPORTED = exists(select(report.c.id).where(report.c.item_id == item.c.id, report.c.cleared.is_(None)))
 _EXAMINATIONS = (
     select(queue)
-    .where(queue.c.question == Question.LABEL.value, queue.c.mode == Mode.EXAMINATION.value)
+    .where(queue.c.question == Question.LABEL.name, queue.c.mode == Mode.EXAMINATION.value)
     .order_by(queue.c.id)
 )
 _ASSIGNED = select(assignment.c.queue_id).where(assignment.c.queue_id == queue.c.id)
@@ -134,6 +134,7 @@ class Queues:
         overlap: int = 1,
         model: str = "",
         mode: Mode = Mode.EXAMINATION,
+        purpose: Purpose = Purpose.CENSUS,
     ) -> Queue:
         """Create an empty queue; raises if the name is taken or too similar to another queue's name.
 
@@ -144,12 +145,20 @@ class Queues:
         if overlap < 1:
             raise InputError(f"an item needs at least one vote, got an overlap of {overlap}")
         row = insert(queue).values(
-            name=name, question=question.value, test_set=test_set, labels=labels, overlap=overlap, opened=self._now(),
-            model=model, mode=mode.value,
+            name=name, question=question.name, test_set=test_set, labels=labels, overlap=overlap, opened=self._now(),
+            model=model, mode=mode.value, purpose=purpose.value,
         )  # fmt: skip
         with writing(self.engine) as connection:
             check_distinct_names("queue", [name], connection.execute(select(queue.c.name)).scalars())
             return record_of(Queue, added_row(connection, row, queue, f"there is a queue {name!r} already"))
+
+    def record_purpose(self, of: Queue, purpose: Purpose) -> Queue:
+        """Record the purpose of a queue that an earlier version created; a recorded purpose is not changed."""
+        changed = update(queue).where(queue.c.id == of.id, queue.c.purpose.is_(None)).values(purpose=purpose.value)
+        with writing(self.engine) as connection:
+            connection.execute(changed)
+            row = connection.execute(select(queue).where(queue.c.id == of.id)).mappings().one()
+        return record_of(Queue, row)
 
     def change_overlap(
         self, of: Queue, overlap: int, *, by: Person | None = None, dry_run: bool = False
@@ -210,7 +219,7 @@ class Queues:
         """A queue by its id; raises if the person may not work on it."""
         with self.engine.connect() as connection:
             row = connection.execute(OPEN_QUEUE, {"queue_id": queue_id, "person_id": by.id}).mappings().first()
-        if row is None or not may_answer(by.role, Question(row["question"])):
+        if row is None or not may_answer(by.role, question_named(row["question"])):
             raise UnknownName("queue", str(queue_id), None)
         return record_of(Queue, row)
 
@@ -255,7 +264,7 @@ def queue_sizes(connection: Connection, queue_ids: Sequence[int]) -> dict[int, i
 
 
 def _progress(connection: Connection, of: Queue) -> QueueProgress:
-    """The progress of a queue; label queues have no disputed items."""
+    """The progress of a queue; queues without decisions have no disputed items."""
     in_queue = item.c.queue_id == of.id
 
     def count(*where: ColumnElement[bool]) -> int:
@@ -275,7 +284,7 @@ def _progress(connection: Connection, of: Queue) -> QueueProgress:
         count(),
         count(complete),
         count(is_decided()),
-        0 if of.question is Question.LABEL else count(complete, ~is_decided()),
+        count(complete, ~is_decided()) if of.question.decided else 0,
         {name: votes_cast for name, votes_cast, _ in rows},
         count(_IS_REPORTED),
         max((newest for *_, newest in rows), default=0),
@@ -311,7 +320,7 @@ def _change_overlap(
     needed = case((votes > overlap, votes), else_=overlap)
     connection.execute(update(item).where(in_queue, is_open).values(needed=needed, missing=needed - votes))
     completed = open_items - _count(connection, in_queue, is_open)
-    decided = _decide_unanimous(connection, of, now=now) if completed and of.question is not Question.LABEL else 0
+    decided = _decide_unanimous(connection, of, now=now) if completed and of.question.decided else 0
     row = {"queue_id": of.id, "person_id": person_id, "before": before, "after": overlap, "at": now}
     connection.execute(insert(overlap_change).values(**row))
     return OverlapChange(of.name, before, overlap, open_items, completed, decided, total - open_items)

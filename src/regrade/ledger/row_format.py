@@ -13,11 +13,13 @@ from sqlalchemy import Column, Connection, FromClause, Select, Table, select
 from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Reached
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.records import Mode, Question, Role
+from regrade.ledger.questions import QUESTIONS, question_named
+from regrade.ledger.records import Mode, Purpose, Role
 from regrade.ledger.schema import (
     EnumColumn,
     FloatColumn,
     IntegerColumn,
+    QuestionColumn,
     TextColumn,
     TimestampColumn,
     assignment,
@@ -48,7 +50,8 @@ def _own(table: Any, *names: str) -> dict[str, Column[Any]]:
 COLUMNS: dict[str, dict[str, Column[Any]]] = {
     "person": {**_PERSON, **_own(person, "role"), "at": person.c.joined},
     "queue": {
-        **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode"), "at": queue.c.opened
+        **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode", "purpose"),
+        "at": queue.c.opened,
     },
     "assignment": {**_QUEUE, **_PERSON},
     "item": {**_ITEM, **_own(item, "stratum", "needed")},
@@ -113,12 +116,12 @@ _MISSING = {
     ("report", "cleared_by"),  # missing for open reports
     ("item", "needed"),
 }
-_ADDED_LATER = {("item", "needed")}  # missing in files of an older regrade: the overlap of the queue is used
+_ADDED_LATER = {("item", "needed"), ("queue", "purpose")}  # missing in files of an older regrade
 _MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
 _VALID_VALUES: dict[str, list[str]] = {
     "role": [role.value for role in Role],
-    "question": [question.value for question in Question],
     "mode": [mode.value for mode in Mode],
+    "purpose": [purpose.value for purpose in Purpose],
     "reached": [*(reached.value for reached in Reached), REOPENED],
 }
 _LARGEST = 2**31 - 1  # the largest integer in PostgreSQL
@@ -204,6 +207,13 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
+def _question(name: str, value: Any) -> str:
+    try:
+        return question_named(_text(name, value)).name
+    except UnknownName:
+        raise ValueError(f"{name} must be one of {', '.join(QUESTIONS)}, not {value!r}") from None
+
+
 def _integer(name: str, value: Any) -> int:
     try:
         number = int(value) if isinstance(value, str) else value
@@ -241,6 +251,7 @@ _READERS: dict[type[Any], Callable[[str, Any], Any]] = {
     IntegerColumn: _integer,
     FloatColumn: _seconds,
     EnumColumn: _text,
+    QuestionColumn: _question,
     TextColumn: _text,
 }
 

@@ -27,7 +27,8 @@ from sqlalchemy import (
     text,
 )
 
-from regrade.core import LedgerDamaged
+from regrade.core import LedgerDamaged, UnknownName
+from regrade.ledger.questions import QUESTIONS, question_named
 
 
 def _damage(value: Any, expected: str) -> LedgerDamaged:
@@ -126,6 +127,21 @@ class EnumColumn(TypeDecorator[str]):
         return value
 
 
+class QuestionColumn(TypeDecorator[str]):
+    """The name of a question; reading one that is neither registered nor installed raises `LedgerDamaged`."""
+
+    impl = String(40)
+    cache_ok = True
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """The name."""
+        try:
+            return None if value is None else question_named(value).name
+        except UnknownName:
+            names = list(QUESTIONS)
+            raise _damage(value, f"{', '.join(names[:-1])} or {names[-1]}") from None
+
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -151,14 +167,14 @@ queue = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", TextColumn(80), nullable=False, unique=True),
-    Column("question", EnumColumn(10, "judge", "label", "mistake"), nullable=False),
+    Column("question", QuestionColumn, nullable=False),
     Column("test_set", TextColumn(200), nullable=False),
     Column("labels", TextColumn(200), nullable=False),
     Column("overlap", IntegerColumn, nullable=False),
     Column("opened", TimestampColumn, nullable=False),
     Column("model", TextColumn(200), nullable=False, server_default=""),
     Column("mode", EnumColumn(12, "training", "examination"), nullable=False, server_default="examination"),
-    CheckConstraint("question IN ('judge', 'label', 'mistake')", name="question"),
+    Column("purpose", EnumColumn(20, "census", "random sample")),
     CheckConstraint("overlap >= 1", name="overlap"),
 )
 

@@ -12,8 +12,8 @@ from regrade.core import AlreadyStored
 from regrade.ledger import queue_order, voting
 from regrade.ledger.database import snapshot, writing
 from regrade.ledger.decisions import current_decision, decide_if_unanimous, undo_unanimous
-from regrade.ledger.questions import check_vote
-from regrade.ledger.records import CountedVote, Person, Question, Queue, Vote, VoteContent, record_of
+from regrade.ledger.questions import check_vote, question_named
+from regrade.ledger.records import CountedVote, Person, Queue, Vote, VoteContent, record_of
 from regrade.ledger.schema import IS_CURRENT, item, now_in_utc, person, vote
 
 
@@ -56,7 +56,7 @@ class Votes:
         now = self._now()
         with writing(self.engine) as connection:
             item_row = voting.locked_for_vote(connection, item_id, by.id)
-            check_vote(Question(item_row["question"]), content)
+            check_vote(question_named(item_row["question"]), content)
             votes = voting.votes_so_far(connection, item_id, content.key)
             cast = voting.stored_vote(votes, item_row, by.id, content)
             if cast is None:

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
 from regrade.ledger.chain import SUBJECT, extend_chain_by
-from regrade.ledger.questions import shows_votes
+from regrade.ledger.questions import question_named
 from regrade.ledger.queue_order import release
-from regrade.ledger.records import Mode, Person, Question, VoteContent
+from regrade.ledger.records import Mode, Person, VoteContent, shows_votes
 from regrade.ledger.schema import IS_CURRENT, item, person, queue, vote
 
 _WITH_KEY = select(vote).where(vote.c.key == bindparam("vote_key"))
@@ -137,14 +137,14 @@ def _existing(row: RowMapping | None, item_id: int) -> RowMapping:
 def is_revealed(connection: Connection, item_id: int, person: Person) -> bool:
     """Whether a person may have seen another person's vote on an item, at any time until now."""
     rows = connection.execute(_WITH_RULES, {"item_id": item_id}).all()
-    if not rows or not shows_votes(Question(rows[0].question), Mode(rows[0].mode), person.role):
+    if not rows or not shows_votes(question_named(rows[0].question), Mode(rows[0].mode), person.role):
         return False
     return was_complete([(row.person_id, row.answer) for row in rows], needed=rows[0].needed, person_id=person.id)
 
 
 def reveals(item_row: RowMapping, votes: Iterable[RowMapping], person: Person) -> bool:
     """Whether a person may have seen another vote on an item; ``votes`` are all votes ever cast on it, oldest first."""
-    if not shows_votes(Question(item_row["queue question"]), Mode(item_row["queue mode"]), person.role):
+    if not shows_votes(question_named(item_row["queue question"]), Mode(item_row["queue mode"]), person.role):
         return False
     cast = [(vote["person_id"], vote["answer"]) for vote in votes]
     return was_complete(cast, needed=item_row["needed"], person_id=person.id)

@@ -46,7 +46,7 @@ _PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
 
 @dataclass(frozen=True, eq=False)
 class ReviewDecisions:
-    """ReviewDecisions on pairs of example and class: examples, classes and states (v,).
+    """Decisions on pairs of example and class: examples, classes and states (v,).
 
     ``reasons`` maps an index into these arrays to why the image is problematic. ``notes`` say what was not used.
     """

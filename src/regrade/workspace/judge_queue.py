@@ -9,7 +9,7 @@ import numpy as np
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.label_set import without_version
-from regrade.ledger import Ledger, Question
+from regrade.ledger import Ledger, Purpose, Question
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies import StratifyBy
 from regrade.workspace.loading import ProgressCallback, chosen_models
@@ -66,7 +66,8 @@ def queue_sample(
     Predictions that are in another queue are included: the sample would not be random without them.
     """
     full = store.label_set(test_set, labels).full_name
-    filler = QueueFiller(ledger, name or f"sample {test_set.name} {full}", Question.JUDGE, test_set, full, overlap)
+    title = name or f"sample {test_set.name} {full}"
+    filler = QueueFiller(ledger, title, Question.JUDGE, test_set, full, overlap, purpose=Purpose.RANDOM_SAMPLE)
     if filler.queue is not None and filler.queue.labels != full:
         raise MismatchError(f"queue {filler.name!r} is for {filler.queue.labels}: choose another --name for {full}")
     waiting = _drawn_before(store, filler, labels)

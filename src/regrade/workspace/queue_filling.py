@@ -11,7 +11,7 @@ import numpy as np
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.label_set import without_version
-from regrade.ledger import MOST_VOTES, Ledger, Mode, NewItem, Question, Queue, may_answer
+from regrade.ledger import MOST_VOTES, Ledger, Mode, NewItem, Purpose, Question, Queue, may_answer
 from regrade.workspace.queue_result import QueueResult
 
 DEFAULT_PANEL_SIZE = 3
@@ -37,6 +37,7 @@ class QueueFiller:
     overlap: int | None = None
     model: str = ""
     mode: Mode = Mode.EXAMINATION
+    purpose: Purpose = Purpose.CENSUS
 
     def __post_init__(self) -> None:
         if not self.name.strip() or len(self.name) > MAX_NAME_LENGTH:
@@ -51,6 +52,11 @@ class QueueFiller:
         if existing != (self.question, self.test_set.name, without_version(self.labels), self.model, self.mode):
             raise MismatchError(
                 f"queue {self.name!r} exists with another question, test set or labels: choose another --name"
+            )
+        if queue.purpose not in (None, self.purpose):
+            raise MismatchError(
+                f"queue {self.name!r} is a {queue.purpose.value}, to which a {self.purpose.value} cannot be added: "
+                "choose another --name"
             )
         if self.overlap not in (None, queue.overlap):
             raise InputError(
@@ -123,11 +129,12 @@ class QueueFiller:
             overlap=self.overlap or self._default_overlap(),
             model=self.model,
             mode=self.mode,
+            purpose=self.purpose,
         )
         added = self.ledger.items.add(queue, items)
         total = self.ledger.queues.progress(queue).items
-        return QueueResult(queue.name, queue.question.value, queue.overlap, added, total, tuple(notes))
+        return QueueResult(queue.name, queue.question.name, queue.overlap, added, total, tuple(notes))
 
     def _default_overlap(self) -> int:
         reviewers = sum(may_answer(person.role, self.question) for person in self.ledger.people.all())
-        return max(1, reviewers if self.question is Question.LABEL else min(reviewers, DEFAULT_PANEL_SIZE))
+        return max(1, min(reviewers, DEFAULT_PANEL_SIZE) if self.question.decided else reviewers)

@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regrade.core import TestSet
+from regrade.core import InputError
 from regrade.store import Store
 from regrade.workspace.label_publishing import publish_labels
 from regrade.workspace.ledger_note import note_last_link, noted_ledger
 from regrade.workspace.mistake_publishing import publish_mistakes
 from regrade.workspace.people_publishing import publish_people
 from regrade.workspace.publish_result import PublishResult
-from regrade.workspace.sample_publishing import publish_sample, sampled_review
+from regrade.workspace.sample_publishing import publish_sample, purpose_of
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, Queue
+    from regrade.ledger import Ledger
+
+_PUBLISHERS = {
+    ("judge", "census"): publish_labels,
+    ("judge", "random sample"): publish_sample,
+    ("mistake", "census"): publish_mistakes,
+    ("label", "census"): publish_people,
+}
+"""What a queue becomes, by its question and its purpose."""
 
 
 def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> PublishResult:
-    """Write a queue's decisions as labels, decisions of a review, a review of mistakes, or answers of people."""
-    from regrade.ledger import Question
-
+    """Write a queue's decisions as labels, decisions on a sample, annotations of mistakes, or people's answers."""
     queue = ledger.queues.named(name)
     with store.transaction():  # reads and writes are atomic
         test_set = store.test_set(queue.test_set)
-        match queue.question:
-            case Question.JUDGE:
-                published = _publish_judged(store, ledger, queue, test_set, dry_run=dry_run)
-            case Question.MISTAKE:
-                published = publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
-            case Question.LABEL:
-                published = publish_people(store, ledger, queue, test_set, dry_run=dry_run)
+        purpose = purpose_of(store, ledger, queue, test_set)
+        publish = _PUBLISHERS.get((queue.question.name, purpose.value))
+        if publish is None:
+            raise InputError(
+                f"answers to the question {queue.question.name!r} are not published: read them with "
+                "regrade review export, or in Python with ledger.decisions.of_queue"
+            )
+        published = publish(store, ledger, queue, test_set, dry_run=dry_run)
+        if queue.purpose is None and not dry_run:
+            ledger.queues.record_purpose(queue, purpose)
         if published.written or (not dry_run and noted_ledger(store) is None):
             note_last_link(store, ledger)
     return published
-
-
-def _publish_judged(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """Publish to the review if all items were drawn for it at random, otherwise as a new version of the labels."""
-    frame = sampled_review(store, ledger, queue, test_set)
-    if frame is None:
-        return publish_labels(store, ledger, queue, test_set, dry_run=dry_run)
-    return publish_sample(store, ledger, queue, test_set, frame, dry_run=dry_run)

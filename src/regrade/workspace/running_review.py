@@ -9,7 +9,7 @@ from regrade.core import TestSet
 from regrade.store import Store
 from regrade.studies import GradeRow, grade
 from regrade.workspace.loading import reviewed_labels, scored_predictions
-from regrade.workspace.sample_publishing import decided_review
+from regrade.workspace.sample_publishing import decided_sample
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
@@ -28,7 +28,7 @@ class RunningReview:
 
 def running_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> RunningReview | None:
     """Accuracies from all current decisions of a queue, published or not; None unless the queue is a random sample."""
-    frame = decided_review(store, ledger, queue, test_set)
+    frame = decided_sample(store, ledger, queue, test_set)
     if frame is None:
         return None
     names = store.model_names(test_set.name)

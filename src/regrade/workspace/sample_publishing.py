@@ -7,18 +7,48 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regrade.core import LabelState, NovelSample, TestSet
+from regrade.core import LabelState, MismatchError, NovelSample, TestSet
 from regrade.store import ReviewDecisions, Store
 from regrade.studies import describe_change
 from regrade.workspace.label_publishing import PairDecisions, decided_pairs, label_set_name
 from regrade.workspace.publish_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, Queue
+    from regrade.ledger import Ledger, Purpose, Queue
 
 
-def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
-    """The review that all items of a queue were drawn for; None if any was not."""
+def purpose_of(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> Purpose:
+    """The purpose of a queue; for one that an earlier version created, a random sample if all its items were drawn."""
+    from regrade.ledger import Purpose, Question
+
+    if queue.purpose is not None:
+        return queue.purpose
+    is_sample = queue.question is Question.JUDGE and _sample_of_items(store, ledger, queue, test_set) is not None
+    return Purpose.RANDOM_SAMPLE if is_sample else Purpose.CENSUS
+
+
+def decided_sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
+    """The random sample with all current decisions of a queue; None if the queue is not a random sample."""
+    from regrade.ledger import Purpose
+
+    if purpose_of(store, ledger, queue, test_set) is not Purpose.RANDOM_SAMPLE:
+        return None
+    frame = _sample(store, ledger, queue, test_set)
+    return store.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
+
+
+def _sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample:
+    """The random sample that all items of a queue were drawn for; raises if any was not."""
+    frame = _sample_of_items(store, ledger, queue, test_set)
+    if frame is None:
+        raise MismatchError(
+            f"queue {queue.name!r} is a random sample, but not all of its items were drawn for the review of "
+            f"{queue.labels} in this workspace: publish it in the workspace that it was drawn in"
+        )
+    return frame
+
+
+def _sample_of_items(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
     label_set_name(queue)
     frame = store.review(test_set, store.label_set(test_set, queue.labels))
     pairs = ledger.items.pairs(queue)
@@ -30,18 +60,9 @@ def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     return frame if ((rows >= 0) & (frame.turns[rows] < frame.drawn)).all() else None
 
 
-def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
-    """The review with all current decisions of a queue; None if any item was not drawn for it."""
-    frame = sampled_review(store, ledger, queue, test_set)
-    if frame is None:
-        return None
-    return store.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
-
-
-def publish_sample(
-    store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: NovelSample, *, dry_run: bool
-) -> PublishResult:
-    """Store the decisions of a queue in the review, if they change anything."""
+def publish_sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
+    """Store the decisions of a queue in the review that it was drawn for, if they change anything."""
+    frame = _sample(store, ledger, queue, test_set)
     decisions = _current_decisions(ledger, queue, test_set)
     after = store.with_decisions(frame, test_set, decisions, queue=queue.name)
     differs = np.flatnonzero(frame.states != after.states)

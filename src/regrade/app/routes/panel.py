@@ -16,7 +16,7 @@ from regrade.app.routes.mistake import CATEGORIES, OVERTURNED
 from regrade.app.views import item_view, score_text
 from regrade.core import InputError, Severity
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import ANSWERS, Question, Queue, Role, Stage, Topic, TopicFilter
+from regrade.ledger import Question, Queue, Role, Stage, Topic, TopicFilter
 from regrade.workspace import RunningReview
 
 router = APIRouter(include_in_schema=False)
@@ -48,7 +48,7 @@ def panel_list(
         filtered=filtered,
         stages={stage: (counts[stage], address(queue, TopicFilter(stage))) for stage in Stage},
         classes=_class_names(panel, discussions.classes(queue, topic_filter.stage)),
-        answers=ANSWERS[queue.question],
+        answers=queue.question.answers,
         people={person.id: person.name for person in panel.site.ledger.people.all()},
         tiles=[_tile(panel, topic_filter, topic) for topic in _discussable(panel, topics)],
         matching=matching,
