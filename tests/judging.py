@@ -43,6 +43,17 @@ def disputed_items(ledger: Ledger, queue: Queue):
     return [topic.item for topic in ledger.discussions.topics(queue, TopicFilter(), count=1000)]
 
 
+def comments_on(ledger: Ledger, item_id: int):
+    """All comments on an item, oldest first."""
+    from sqlalchemy import select
+
+    from regrade.ledger.schema import comment
+
+    comments = select(comment).where(comment.c.item_id == item_id).order_by(comment.c.id)
+    with ledger.engine.connect() as connection:
+        return connection.execute(comments).all()
+
+
 def visible_votes(ledger: Ledger, item_id: int, viewer):
     """The current votes on an item that a person may see."""
     return ledger.discussions.seen_by(item_id, viewer).standing

@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+from judging import comments_on
 from panel_votes import cast_votes, open_mistake_queue
 from playwright.sync_api import Page, expect
 from work_page import answered, faint_texts, item_numbers, ready, saved
@@ -149,7 +150,7 @@ def test_lost_connection_keeps_votes_and_comments(workspace, gammas, server, con
     expect(page.locator("#text")).to_have_value("said in a tunnel")
     page.get_by_role("button", name="Send").click()
     expect(page.locator("#comments li")).to_have_count(1)
-    assert [comment.text for comment in workspace.ledger.discussions.comments(first)] == ["said in a tunnel"]
+    assert [comment.text for comment in comments_on(workspace.ledger, first)] == ["said in a tunnel"]
     assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote" and row["person"] == "Olga"]) == 1
 
 

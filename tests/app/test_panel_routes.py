@@ -4,6 +4,7 @@ import re
 from functools import partial
 
 import pytest
+from judging import comments_on
 from panel_votes import cast_votes, open_mistake_queue
 from work_page import item_numbers
 
@@ -96,7 +97,7 @@ class TestBlindness:
         votes(item, Rita="correct")
         answer = visitor("Rita").write(f"/api/panel/{judge_queue.id}/{item}/comments", text="clearly a one")
         assert (answer.status_code, answer.json()["error"]) == (400, "comments open once all have voted")
-        assert workspace.ledger.discussions.comments(item) == ()
+        assert comments_on(workspace.ledger, item) == []
 
     def test_answer_source_is_hidden_if_people_answered_too(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
@@ -161,7 +162,7 @@ class TestDiscussion:
             text = rita.get(address).text
             assert "<script>alert" not in text
             assert "<img src=x" not in text
-        assert [comment.text for comment in workspace.ledger.discussions.comments(item)] == [HOSTILE]
+        assert [comment.text for comment in comments_on(workspace.ledger, item)] == [HOSTILE]
 
     def test_repeated_comment_is_stored_once(self, workspace, judge_queue, item, visitor):
         place = f"/api/panel/{judge_queue.id}/{item}/comments"
@@ -173,7 +174,7 @@ class TestDiscussion:
             (rita, "see the loop"),
         ):
             assert who.write(place, text=text).status_code == 200
-        assert len(workspace.ledger.discussions.comments(item)) == 3
+        assert len(comments_on(workspace.ledger, item)) == 3
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 5001, "a\0b", "\ud800"])
     def test_invalid_comments_are_refused(self, workspace, judge_queue, item, visitor, text):
@@ -182,7 +183,7 @@ class TestDiscussion:
         headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
         answer = rita.post(f"/api/panel/{judge_queue.id}/{item}/comments", content=body, headers=headers)
         assert answer.status_code in (400, 422)
-        assert workspace.ledger.discussions.comments(item) == ()
+        assert comments_on(workspace.ledger, item) == []
 
     def test_lock_is_refused_if_votes_changed_meanwhile(self, judge_queue, item, visitor, votes):
         place = f"/api/panel/{judge_queue.id}/{item}"

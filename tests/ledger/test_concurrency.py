@@ -29,7 +29,7 @@ def at_once(*calls):
     return results
 
 
-def test_next_item_gives_an_item_to_one_of_many_people(ledger):
+def test_next_gives_an_item_to_one_of_many_people(ledger):
     people = [ledger.people.add(f"P{number}", Role.REVIEWER) for number in range(8)]
     for attempt in range(4):
         queue = ledger.queues.create(f"one {attempt}", Question.JUDGE, test_set="val", labels="real@1")

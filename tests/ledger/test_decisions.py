@@ -1,7 +1,7 @@
 """Decisions: by unanimous votes, or after discussion by majority."""
 
 import pytest
-from judging import disputed_items
+from judging import comments_on, disputed_items
 
 from regrade.core import AlreadyStored, InputError, UndefinedError
 from regrade.ledger import NewItem, Question, VoteContent
@@ -31,7 +31,7 @@ def test_different_votes_are_disputed_until_they_agree(ledger, queue, panel, vot
     assert ledger.decisions.current(item.id) is None
     assert disputed_items(ledger, queue) == [ledger.items.with_id(item.id)]
     ledger.discussions.comment(item.id, panel[2], "see the tail: https://example.org/tails")
-    assert [comment.person_id for comment in ledger.discussions.comments(item.id)] == [panel[2].id]
+    assert [comment.person_id for comment in comments_on(ledger, item.id)] == [panel[2].id]
     ledger.votes.cast(item.id, panel[2], VoteContent("again", "wrong", why="convinced"))
     assert ledger.decisions.current(item.id).reached == "unanimously"
     assert disputed_items(ledger, queue) == []

@@ -1,6 +1,7 @@
 """Discussions: filters, order and visibility of items, votes and comments."""
 
 import pytest
+from judging import comments_on
 
 from regrade.core import AlreadyStored, UndefinedError, UnknownName
 from regrade.core.panel import NO_MISTAKE
@@ -106,9 +107,7 @@ def test_comment_ignores_a_repeated_comment(ledger, panel, items):
     tail = "look at the tail"
     for person, text in ((1, tail), (1, f" {tail} "), (0, tail), (1, tail)):
         ledger.discussions.comment(items["d"], panel[person], text)
-    assert [comment.person_id for comment in ledger.discussions.comments(items["d"])] == [
-        panel[n].id for n in (1, 0, 1)
-    ]
+    assert [comment.person_id for comment in comments_on(ledger, items["d"])] == [panel[n].id for n in (1, 0, 1)]
 
 
 @pytest.mark.parametrize(

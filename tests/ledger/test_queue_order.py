@@ -23,7 +23,7 @@ def images(count):
     return [NewItem(f"{number}.jpg", "n01") for number in range(count)]
 
 
-def test_next_item_gives_each_person_every_item_in_their_own_order(ledger, queue, panel):
+def test_next_gives_each_person_every_item_in_their_own_order(ledger, queue, panel):
     assert ledger.items.add(queue, images(30)) == 30
     orders = [answer_all(ledger, queue, person) for person in panel]
     assert all(sorted(order) == sorted(f"{n}.jpg" for n in range(30)) for order in orders)
@@ -31,7 +31,7 @@ def test_next_item_gives_each_person_every_item_in_their_own_order(ledger, queue
     assert orders[0] != [f"{n}.jpg" for n in range(30)]
 
 
-def test_next_item_gives_an_item_to_as_many_people_as_needed(ledger, panel):
+def test_next_gives_an_item_to_as_many_people_as_needed(ledger, panel):
     queue = ledger.queues.create("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
     ledger.items.add(queue, images(90))
     seen = [image for person in panel for image in answer_all(ledger, queue, person)]
@@ -39,7 +39,7 @@ def test_next_item_gives_an_item_to_as_many_people_as_needed(ledger, panel):
     assert all(seen.count(image) == 2 for image in set(seen))
 
 
-def test_next_item_reserves_the_item_until_the_lease_expires(ledger, panel, clock):
+def test_next_reserves_the_item_until_the_lease_expires(ledger, panel, clock):
     queue = ledger.queues.create("one", Question.JUDGE, test_set="val", labels="real@1")
     ledger.items.add(queue, images(1))
     item = ledger.items.next(queue, panel[0])
@@ -60,7 +60,7 @@ def test_vote_after_the_lease_expired_counts(ledger, panel, clock):
     assert ledger.decisions.current(item.id).answer == "correct"
 
 
-def test_next_item_returns_an_item_after_its_vote_is_taken_back(ledger, panel):
+def test_next_returns_an_item_after_its_vote_is_taken_back(ledger, panel):
     queue = ledger.queues.create("one", Question.JUDGE, test_set="val", labels="real@1")
     ledger.items.add(queue, images(1))
     queue_of_two = ledger.queues.create("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
@@ -103,7 +103,7 @@ def test_add_items_appends_and_skips_stored_items(ledger, queue, panel):
     assert ledger.items.add(queue, images(5)) == 0
 
 
-def test_next_item_finds_the_last_items_of_a_long_queue(ledger, panel):
+def test_next_finds_the_last_items_of_a_long_queue(ledger, panel):
     queue = ledger.queues.create("long", Question.JUDGE, test_set="val", labels="real@1")
     ledger.items.add(queue, images(290))
     for number in range(285):  # one person completes nearly all items, so that few are left in the other's order
@@ -148,7 +148,7 @@ def test_own_order_goes_block_by_block():
     assert list(own_order([(0, 10), (10, 5)], 12, key="Ada")) == places[12:]
 
 
-def test_next_item_after_predicts_the_following_item(ledger, queue, panel):
+def test_next_after_predicts_the_following_item(ledger, queue, panel):
     ledger.items.add(queue, [NewItem(f"{n}.jpg", "n01") for n in range(5)])
     seen = []
     item = ledger.items.next(queue, panel[0])
@@ -181,7 +181,7 @@ def test_pace_leaves_out_items_completed_by_others(ledger, panel):
     assert ledger.queues.pace(queue, panel[1]).left == 2
 
 
-def test_queue_for_rejects_people_who_may_not_work_on_it(ledger, queue, panel):
+def test_for_person_rejects_people_who_may_not_work_on_it(ledger, queue, panel):
     labeler = ledger.people.add("Leo", Role.LABELER)
     assert ledger.queues.for_person(panel[0], queue.id) == queue
     for person, queue_id in ((labeler, queue.id), (panel[0], 99)):

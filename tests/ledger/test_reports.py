@@ -107,7 +107,7 @@ def test_skip_ends_the_lease(ledger, panel):
     assert ledger.items.count_skipped(queue, panel[0]) == 0
 
 
-def test_take_back_returns_a_skipped_item(ledger, queue, panel, items):
+def test_retract_returns_a_skipped_item(ledger, queue, panel, items):
     first = ledger.items.next(items, panel[0])
     ledger.items.skip(first.id, panel[0])
     ledger.votes.cast(first.id, panel[0], VoteContent("from the panel", "correct"))

@@ -30,7 +30,7 @@ def visible_answers(ledger, item, viewer):
 
 @pytest.mark.parametrize("answers", [("correct", "wrong", "wrong"), ("wrong", "wrong", "wrong")])
 @pytest.mark.parametrize("reason", ["", "   ", "undone at once"])
-def test_take_back_after_reveal_needs_a_reason(ledger, panel, item, answers, reason):
+def test_retract_after_reveal_needs_a_reason(ledger, panel, item, answers, reason):
     vote_all(ledger, item, panel, answers)
     decision = ledger.decisions.current(item)
     with pytest.raises(ReasonNeeded, match="give a reason"):
@@ -52,7 +52,7 @@ def test_vote_after_a_revealed_take_back_needs_a_reason(ledger, panel, item):
     assert (again.answer, again.why) == ("correct", "there is a tail")
 
 
-def test_take_back_before_reveal_needs_no_reason(ledger, panel, item):
+def test_retract_before_reveal_needs_no_reason(ledger, panel, item):
     ledger.votes.cast(item, panel[0], VoteContent("first", "correct"))
     ledger.votes.cast(item, panel[1], VoteContent("second", "correct"))
     assert ledger.votes.retract(item, panel[1], key="undo").why == "undone at once"
@@ -77,7 +77,7 @@ def test_is_revealed_stays_true_after_a_vote_is_taken_back(ledger, panel, item):
         ledger.votes.retract(item, panel[0], key="another undo")
 
 
-def test_take_back_of_the_only_vote_needs_no_reason(ledger, panel):
+def test_retract_of_the_only_vote_needs_no_reason(ledger, panel):
     """An item that needs one vote has no other votes to see."""
     queue = ledger.queues.create("alone", Question.JUDGE, test_set="val")
     item = add_item(ledger, queue)
@@ -108,7 +108,7 @@ def test_is_revealed_depends_on_mode_and_role(ledger, panel, mode, role, reveale
     assert ledger.votes.is_revealed(item, person) is revealed
 
 
-def test_take_back_retracts_only_the_named_vote(ledger, panel, item):
+def test_retract_retracts_only_the_named_vote(ledger, panel, item):
     ledger.votes.cast(item, panel[0], VoteContent("first", "correct"))
     ledger.votes.cast(item, panel[0], VoteContent("changed", "wrong", why="looked again"))
     with pytest.raises(AlreadyStored, match="changed elsewhere"):
@@ -122,7 +122,7 @@ def test_take_back_retracts_only_the_named_vote(ledger, panel, item):
         ledger.votes.retract(item, panel[1], key="another", undone="never cast")
 
 
-def test_independent_votes_leave_out_votes_after_the_reveal(ledger, queue, panel, item):
+def test_independent_leave_out_votes_after_the_reveal(ledger, queue, panel, item):
     vote_all(ledger, item, panel, ("correct", "wrong", "wrong"))
     ledger.votes.retract(item, panel[0], key="undo", why="saw the others")
     ledger.votes.cast(item, panel[0], VoteContent("anew", "wrong", why="saw the others"))

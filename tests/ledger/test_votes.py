@@ -49,7 +49,7 @@ def test_votes_retracted_after_the_reveal_are_counted(ledger, queue, item, panel
     assert answers(ledger, queue) == dict.fromkeys([(item, person.name) for person in panel], "wrong")
 
 
-def test_independent_votes_are_of_one_queue(ledger, queue, panel):
+def test_independent_are_of_one_queue(ledger, queue, panel):
     label_queue = ledger.queues.create("label", Question.LABEL, test_set="val")
     ledger.items.add(label_queue, [NewItem("1.jpg")])
     vote(ledger, ledger.items.next(label_queue, panel[0]).id, panel[0], "dog")

@@ -112,7 +112,7 @@ def test_vote_rejects_an_unknown_item(ledger, panel):
 class TestTakeBack:
     """Undo of one's own vote, even if it has decided the item."""
 
-    def test_take_back_reverts_the_decision_by_a_single_vote(self, ledger, panel):
+    def test_retract_reverts_the_decision_by_a_single_vote(self, ledger, panel):
         queue = ledger.queues.create("alone", Question.JUDGE, test_set="val")
         ledger.items.add(queue, [NewItem("a.jpg", "n01")])
         item = ledger.items.next(queue, panel[0])
@@ -125,13 +125,13 @@ class TestTakeBack:
         ledger.votes.cast(item.id, panel[0], VoteContent("k3", "wrong"))
         assert ledger.decisions.current(item.id).answer == "wrong"
 
-    def test_take_back_is_idempotent(self, ledger, panel, item):
+    def test_retract_is_idempotent(self, ledger, panel, item):
         ledger.votes.cast(item.id, panel[0], VoteContent("k1", "correct"))
         first = ledger.votes.retract(item.id, panel[0], key="k2", why="slip")
         assert ledger.votes.retract(item.id, panel[0], key="k2", why="slip") == first
         assert ledger.items.with_id(item.id).missing == 3
 
-    def test_take_back_rejects_an_item_decided_after_discussion(self, ledger, panel, item):
+    def test_retract_rejects_an_item_decided_after_discussion(self, ledger, panel, item):
         for person, answer in zip(panel, ("correct", "correct", "wrong"), strict=True):
             ledger.votes.cast(item.id, person, VoteContent(f"k{person.id}", answer))
         ledger.decisions.lock(item.id, panel[0])
@@ -139,6 +139,6 @@ class TestTakeBack:
             ledger.votes.retract(item.id, panel[2], key="k9", why="slip")
         assert ledger.decisions.current(item.id).answer == "correct"
 
-    def test_take_back_rejects_an_item_without_a_vote(self, ledger, panel, item):
+    def test_retract_rejects_an_item_without_a_vote(self, ledger, panel, item):
         with pytest.raises(InputError, match="no vote"):
             ledger.votes.retract(item.id, panel[0], key="k1", why="slip")

@@ -96,12 +96,6 @@ class Discussions:
             extend_chain(connection, comment, [added])
             return record_of(Comment, added)
 
-    def comments(self, item_id: int) -> tuple[Comment, ...]:
-        """The comments on an item, oldest first."""
-        comments = select(comment).where(comment.c.item_id == item_id).order_by(comment.c.id)
-        with self.engine.connect() as connection:
-            return tuple(record_of(Comment, row) for row in connection.execute(comments).mappings())
-
     def count(self, of: Queue, topic_filter: TopicFilter) -> int:
         """The number of items that pass the filter."""
         items = _items(of.id, topic_filter).subquery()
