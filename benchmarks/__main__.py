@@ -13,7 +13,7 @@ from pathlib import Path
 
 import regrade
 from benchmarks.result import Result, as_table, write_json
-from regrade.report import print_table
+from regrade.display import print_table
 
 _NAMES = (
     "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbors", "confusion",

@@ -35,7 +35,7 @@ def make_every_file(folder: Path) -> Workspace:
     epochs = rng.normal(size=(2, 2, IMAGES, len(CLASSES)))
     workspace.add_checkpoints("net", epochs, test_set="shelf", kind="logits")
     _import_files(workspace, folder, test_set)
-    workspace.leakage("shelf")
+    workspace.study.leakage("shelf")
     return workspace
 
 

@@ -52,7 +52,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         "shelf", name="foggy", corruptions=["fog"], severities=[1]
     ),
     "study confusion --write": lambda workspace, _: workspace.keep_hard_set(
-        workspace.confusion("shelf", ensembles=["net"], hardest=5), "hard"
+        workspace.study.confusion("shelf", ensembles=["net"], hardest=5), "hard"
     ),
     "labels sample": lambda workspace, _: workspace.draw_review("shelf", labels="own", size=3),
     "review publish of people": lambda workspace, _: workspace.publish("exam"),

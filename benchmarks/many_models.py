@@ -36,12 +36,12 @@ from regrade.studies import (
     Similarity,
     TriageSources,
     compare_correctness,
-    grade,
-    mistakes,
-    people,
     scoring_for,
-    similarity,
 )
+from regrade.studies.grade.analysis import grade
+from regrade.studies.mistakes.analysis import mistakes
+from regrade.studies.people.analysis import people
+from regrade.studies.similarity.analysis import similarity
 
 _CLASSES = 1_000
 
@@ -99,7 +99,7 @@ def compare_models() -> Comparison:
 
 
 def compare_as_json() -> None:
-    """Print the JSON of `regrade compare --all --json`."""
+    """Print the JSON of `regrade compare --json`."""
     print_json(compare_models())
 
 

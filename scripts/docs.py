@@ -117,7 +117,8 @@ def cli_page(*, write: bool) -> list[str]:
 def described(path: str, command: Any) -> list[str]:
     """The reference of a command and of all commands below it."""
     if hasattr(command, "commands"):
-        return [part for name in command.commands for part in described(f"{path} {name}", command.commands[name])]
+        below = {name: command.get_command(None, name) for name in command.list_commands(None)}
+        return [part for name, subcommand in below.items() for part in described(f"{path} {name}", subcommand)]
     help_text = "\n\n".join(" ".join(p.split()) for p in (command.help or "").split("\n\n"))
     rows = [f"| {spelled(parameter)} | {parameter_help(parameter)} |" for parameter in command.params]
     return [f"\n## `{path}`\n\n{help_text}\n\n| option | meaning |\n|---|---|\n", "\n".join(rows), "\n"]

@@ -41,7 +41,7 @@ def create_workspace(root: Path) -> Workspace:
     for test_set in (*NAMES, "reference"):
         workspace.add_test_set(test_set, root / test_set, classes="fauna")
         _add_predictions(workspace, root, test_set)
-        workspace.leakage(test_set, by=["phash"])
+        workspace.study.leakage(test_set, by=["phash"])
     for name, role in PEOPLE.items():
         workspace.ledger.people.add(name, role)
     return workspace

@@ -16,7 +16,8 @@ from regrade.core import (
     TestSet,
     Unlisted,
 )
-from regrade.studies import MistakeReviews, Mistakes, MultilabelScoring, ReviewedLabels, TriageSources, mistakes
+from regrade.studies import MistakeReviews, Mistakes, MultilabelScoring, ReviewedLabels, TriageSources
+from regrade.studies.mistakes.analysis import mistakes
 
 CLASSES = ("cat", "lynx", "dog", "wolf", "car", "road", "boat", "cup")
 PARENTS = {

@@ -44,7 +44,7 @@ def add_more(workspace: Workspace, images: int = 200) -> None:
     old = workspace.store.test_set("old").labels
     epochs = [[_scores(old, skill, rng) for skill in (0.5, 0.7, 0.9)] for _ in range(2)]
     workspace.add_checkpoints("small", epochs, test_set="old", kind="probabilities")
-    workspace.leakage("old", against="new")
+    workspace.study.leakage("old", against="new")
 
 
 def _add_images(workspace: Workspace, folder: Path, name: str, images: int, rng: np.random.Generator) -> None:

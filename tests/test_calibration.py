@@ -15,7 +15,7 @@ import regrade
 from benchmarks.calibration import COVERAGE_CHECKS, NULL_CHECKS, CoverageCheck, NullCheck
 from benchmarks.calibration.checks import NOMINAL
 from regrade import studies
-from regrade.report import finding_kinds, verdict_kinds
+from regrade.studies import finding_kinds, verdict_kinds
 
 RUNS, DRAWS = 40, 400
 ALARM = 1e-4
@@ -29,8 +29,8 @@ def test_every_claim_has_a_null_check():
 
 
 NO_VERDICTS = {
-    "BenchmarkKind", "ConfusionPart", "Contender", "GeographyPart", "LeakagePart", "MistakePart", "StratifyBy",
-    "TriageKind",
+    "BenchmarkKind", "ComparisonPart", "ConfusionPart", "Contender", "GeographyPart", "LabelChangePart", "LeakagePart",
+    "LogBase", "MistakePart", "PeoplePart", "StratifyBy", "TriageKind",
 }  # fmt: skip
 """Enums of studies that name a part, a kind or an order, and conclude nothing."""
 

@@ -241,8 +241,8 @@ class TestResults:
         comparison = shelf.compare(test_set="pets")
         assert comparison.to_pandas()["difference"].tolist() == pytest.approx([2 / 6])
         assert (comparison.pairs[0].only_first, comparison.pairs[0].only_second) == (2, 0)
-        assert comparison == shelf.compare("first", "second <b>", test_set="pets")
-        turned = shelf.compare("second <b>", "first", test_set="pets").pairs[0]
+        assert comparison == shelf.compare("pets", ["first", "second <b>"])
+        turned = shelf.compare("pets", ["second <b>", "first"]).pairs[0]
         assert (turned.only_second, turned.difference.value) == (2, pytest.approx(-2 / 6))
 
     def test_confidence_is_that_of_the_workspace(self, shelf):

@@ -45,7 +45,7 @@ def accuracies(result):
 
 
 def test_generalization_uses_models_on_both_sets(workspace):
-    result = workspace.generalization("old", ["new"])
+    result = workspace.study.generalization("old", ["new"])
     assert accuracies(result) == {"a": (7 / 8, 3 / 4), "b": (6 / 8, 2 / 4), "c": (4 / 8, 1 / 4)}
     assert result.shifts[0].left_out == ("d", "e")
     assert result.scale.value == "logit"
@@ -58,7 +58,7 @@ def test_generalization_scores_the_original_within_a_subset_of_classes(workspace
     workspace.add_test_set("pets", labels, classes=PETS)
     answers = predictions(tmp_path / "p.csv", NEW, {"a": 0, "b": 2, "c": 3})
     workspace.import_predictions(answers, test_set="pets", classes=ANIMALS)
-    result = workspace.generalization("old", ["pets", "new"])
+    result = workspace.study.generalization("old", ["pets", "new"])
     among_two, among_all = ({row.model: row for row in result.of(name)} for name in ("pets", "new"))
     assert {model: row.original.value for model, row in among_two.items()} == {"a": 3 / 4, "b": 2 / 4, "c": 0}
     assert {row.original.n for row in among_two.values()} == {4}
@@ -67,7 +67,7 @@ def test_generalization_scores_the_original_within_a_subset_of_classes(workspace
 
 
 def test_generalization_of_named_models(workspace):
-    result = workspace.generalization("old", ["new"], models=["a", "b", "c"], scale="linear")
+    result = workspace.study.generalization("old", ["new"], models=["a", "b", "c"], scale="linear")
     assert result.shifts[0].left_out == ()
     assert result.scale.value == "linear"
 
@@ -87,7 +87,7 @@ def test_generalization_of_named_models(workspace):
 )
 def test_generalization_rejects_bad_arguments(workspace, arguments, options, error, words):
     with pytest.raises(error, match=words):
-        workspace.generalization(*arguments, **options)
+        workspace.study.generalization(*arguments, **options)
 
 
 class TestOverlap:
@@ -96,7 +96,7 @@ class TestOverlap:
     def test_overlap_is_found_by_id(self, workspace, tmp_path):
         again = predictions(tmp_path / "old.csv", OLD[:6], {"a": 1, "b": 2, "c": 4})
         workspace.import_predictions(again, test_set="again", classes=ANIMALS)
-        assert "6 of 6 images of again are images of old too" in notes(workspace.generalization("old", ["again"]))
+        assert "6 of 6 images of again are images of old too" in notes(workspace.study.generalization("old", ["again"]))
 
     def test_overlap_is_found_by_content_under_other_names(self, tmp_path):
         workspace = regrade.open(noisy(tmp_path).root)
@@ -109,10 +109,12 @@ class TestOverlap:
             for seed in range(3):
                 toy = Toy(partial(linear, seed=seed), name=f"toy {seed}")
                 predict(workspace.store, toy, workspace.store.test_set(test_set), EngineOptions())
-        assert "3 of 3 images of copied are images of noise too" in notes(workspace.generalization("noise", ["copied"]))
+        assert "3 of 3 images of copied are images of noise too" in notes(
+            workspace.study.generalization("noise", ["copied"])
+        )
 
     def test_sets_without_a_common_image_have_no_note(self, workspace):
-        assert "images of old too" not in notes(workspace.generalization("old", ["new"]))
+        assert "images of old too" not in notes(workspace.study.generalization("old", ["new"]))
 
 
 def notes(study):

@@ -13,8 +13,8 @@ from planted import brighter, reencoded, textures
 
 import regrade
 from regrade.core import ImageSourceError, InputError, UnknownName
-from regrade.studies import ANY
-from regrade.workspace import find_near_duplicates, signature_loader
+from regrade.studies import ANY, find_near_duplicates
+from regrade.studies.leakage import signatures
 
 
 def save(folder, images):
@@ -33,7 +33,7 @@ def images():
 @pytest.fixture
 def work(tmp_path, images, monkeypatch):
     """A workspace with the test set `test` of eight images, three of which have near duplicates in `train`."""
-    monkeypatch.setattr(signature_loader, "PART_SIZE", 4)
+    monkeypatch.setattr(signatures, "PART_SIZE", 4)
     test = save(tmp_path / "test", {f"{i % 4}/t{i}.png": images[i] for i in range(8)})
     (test / "0" / "t8.png").write_bytes(b"no image")
     train = {f"{i % 4}/r{i}.png": images[i] for i in range(8, 16)}
@@ -51,13 +51,13 @@ def work(tmp_path, images, monkeypatch):
 def decoded(monkeypatch):
     """The positions that were decoded, in order."""
     seen = []
-    usual = signature_loader._ImageDecoder.__call__
+    usual = signatures._ImageDecoder.__call__
 
     def look(self, position):
         seen.append(self._source.locations[position])
         return usual(self, position)
 
-    monkeypatch.setattr(signature_loader._ImageDecoder, "__call__", look)
+    monkeypatch.setattr(signatures._ImageDecoder, "__call__", look)
     return seen
 
 
@@ -69,7 +69,7 @@ NEAR_DUPLICATES = {("t0.png", "exact.png"), ("t1.png", "packed.png"), ("t3.png",
 
 
 def test_leakage_against_a_test_set(work):
-    result = work.leakage("test", against="train", size=64)
+    result = work.study.leakage("test", against="train", size=64)
     assert pairs_of(result) == NEAR_DUPLICATES
     assert result.by("exact").images == 1 and result.by(ANY).images == 3 and result.by(ANY).share.n == 8
     assert {pair.image: pair.differs for pair in result.pairs} == {"t0.png": True, "t1.png": False, "t3.png": False}
@@ -81,36 +81,36 @@ def test_leakage_against_a_test_set(work):
 
 
 def test_leakage_decodes_each_image_once(work, decoded):
-    first = work.leakage("test", against="train", by=["exact", "phash"], size=64)
+    first = work.study.leakage("test", against="train", by=["exact", "phash"], size=64)
     assert sorted(decoded) == sorted({*decoded}) and len(decoded) == 20
     decoded.clear()
-    assert work.leakage("test", against="train", by=["exact", "phash"], size=64).as_dict() == first.as_dict()
+    assert work.study.leakage("test", against="train", by=["exact", "phash"], size=64).as_dict() == first.as_dict()
     assert decoded == []
-    work.leakage("test", by=["phash"], size=64)
+    work.study.leakage("test", by=["phash"], size=64)
     assert decoded == []
-    work.leakage("test", by=["phash"], size=96)
+    work.study.leakage("test", by=["phash"], size=96)
     assert len(decoded) == 9
 
 
 def test_leakage_decodes_only_new_images_of_a_folder(work, tmp_path, images, decoded):
     folder = tmp_path / "train"
-    before = work.leakage("test", against=folder, by=["exact", "phash"], size=64)
+    before = work.study.leakage("test", against=folder, by=["exact", "phash"], size=64)
     decoded.clear()
     save(folder, {"0/aaa.png": images[5], "9/zzz.png": textures(1, seed=5)[0]})
-    after = work.leakage("test", against=folder, by=["exact", "phash"], size=64)
+    after = work.study.leakage("test", against=folder, by=["exact", "phash"], size=64)
     assert sorted(decoded) == ["0/aaa.png", "9/zzz.png"]
     assert pairs_of(after) == pairs_of(before) | {("t5.png", "aaa.png")}
     fresh = regrade.init(tmp_path / "V")
     fresh.add_test_set("test", tmp_path / "test", classes="digits")
-    assert pairs_of(fresh.leakage("test", against=folder, by=["exact", "phash"], size=64)) == pairs_of(after)
+    assert pairs_of(fresh.study.leakage("test", against=folder, by=["exact", "phash"], size=64)) == pairs_of(after)
 
 
 def test_leakage_retries_unreadable_images_of_a_changed_folder(work, tmp_path, images):
     folder = tmp_path / "train"
     (folder / "0" / "late.png").write_bytes(b"half a pict")
-    assert len(work.leakage("test", against=folder, by=["exact"], size=64).unreadable) == 2
+    assert len(work.study.leakage("test", against=folder, by=["exact"], size=64).unreadable) == 2
     save(folder, {"0/late.png": images[5], "0/more.png": textures(1, seed=5)[0]})
-    after = work.leakage("test", against=folder, by=["exact"], size=64)
+    after = work.study.leakage("test", against=folder, by=["exact"], size=64)
     assert len(after.unreadable) == 1 and ("t5.png", "late.png") in pairs_of(after)
 
 
@@ -123,16 +123,16 @@ def test_leakage_resumes_after_an_interrupt(work, decoded):
             yield image
 
     with pytest.raises(KeyboardInterrupt):
-        work.leakage("test", by=["phash"], size=64, image_progress=interrupted)
+        work.study.leakage("test", by=["phash"], size=64, image_progress=interrupted)
     assert len(list(work.store.root.glob(".partial/.signatures/test/*/*.part"))) == 1
     decoded.clear()
-    result = work.leakage("test", by=["phash"], size=64)
+    result = work.study.leakage("test", by=["phash"], size=64)
     assert len(decoded) == 5
     assert not (work.store.root / ".partial").exists()
     kept = next(work.store.root.glob("neighbors/test/*/signatures.parquet")).parent
     thumbnails = (kept / "thumbnails.npy").read_bytes()
     shutil.rmtree(kept)
-    assert work.leakage("test", by=["phash"], size=64).as_dict() == result.as_dict()
+    assert work.study.leakage("test", by=["phash"], size=64).as_dict() == result.as_dict()
     assert (kept / "thumbnails.npy").read_bytes() == thumbnails
 
 
@@ -140,18 +140,18 @@ def test_leakage_resumes_after_a_kill(work, decoded):
     script = f"""
         import os, signal
         import regrade
-        from regrade.workspace import signature_loader
-        signature_loader.PART_SIZE = 4
+        from regrade.studies.leakage import signatures
+        signatures.PART_SIZE = 4
         def killed(seen, total):
             for number, image in enumerate(seen):
                 if number == 5:
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield image
-        regrade.open({str(work.store.root)!r}).leakage("test", by=["phash"], size=64, image_progress=killed)
+        regrade.open({str(work.store.root)!r}).study.leakage("test", by=["phash"], size=64, image_progress=killed)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
     assert done.returncode == -9
-    work.leakage("test", by=["phash"], size=64)
+    work.study.leakage("test", by=["phash"], size=64)
     assert len(decoded) == 5
 
 
@@ -162,18 +162,18 @@ def test_leakage_by_features_of_a_model(work):
     features["test"][2] = 3 * features["train"][4]
     features["test"][8] = np.nan
     with pytest.raises(UnknownName, match="model on test"):
-        work.leakage("test", against="train", model="seer")
+        work.study.leakage("test", against="train", model="seer")
     with pytest.raises(InputError, match="no features of m on test are stored"):
-        work.leakage("test", model="m")
+        work.study.leakage("test", model="m")
     store_features(work, features)
-    result = work.leakage("test", against="train", by=["features"], model="seer")
+    result = work.study.leakage("test", against="train", by=["features"], model="seer")
     ids = train.ids
     assert pairs_of(result) == {(work.store.test_set("test").ids[2], ids[4])}
     assert result.by("features").share.n == 8
-    with_images = work.leakage("test", against="train", model="seer", size=64)
+    with_images = work.study.leakage("test", against="train", model="seer", size=64)
     assert pairs_of(with_images) == pairs_of(result) | NEAR_DUPLICATES
     with pytest.raises(InputError, match="is not a test set and has no features"):
-        work.leakage("test", against=work.store.root, by=["features"], model="seer")
+        work.study.leakage("test", against=work.store.root, by=["features"], model="seer")
 
 
 def store_features(work, features):
@@ -207,12 +207,12 @@ def test_leakage_rejects_bad_options_before_decoding(work, tmp_path, decoded):
         ("there is no folder", {"pairs": tmp_path / "none" / "pairs.csv"}),
     ):
         with pytest.raises(InputError, match=match):
-            work.leakage("test", size=64, **options)
+            work.study.leakage("test", size=64, **options)
     with pytest.raises(UnknownName, match="unknown distance"):
-        work.leakage("test", by=["looks"])
+        work.study.leakage("test", by=["looks"])
     assert decoded == []
     with pytest.raises(InputError, match="multiple of 32"):
-        work.leakage("test", size=100)
+        work.study.leakage("test", size=100)
 
 
 def test_leakage_requires_images(tmp_path):
@@ -220,23 +220,23 @@ def test_leakage_requires_images(tmp_path):
     (tmp_path / "list.csv").write_text("image,label\na,1\nb,2\n")
     workspace.add_test_set("bare", tmp_path / "list.csv", classes="digits")
     with pytest.raises(InputError, match="bare has no images"):
-        workspace.leakage("bare")
+        workspace.study.leakage("bare")
 
 
 def test_leakage_does_not_store_an_unmounted_folder_as_unreadable(work, tmp_path):
     (tmp_path / "train").rename(tmp_path / "disk")
     (tmp_path / "train").mkdir()
     with pytest.raises(ImageSourceError, match="none of the first 4 images of train can be read"):
-        work.leakage("test", against="train", size=64)
+        work.study.leakage("test", against="train", size=64)
     (tmp_path / "train").rmdir()
     (tmp_path / "disk").rename(tmp_path / "train")
-    assert pairs_of(work.leakage("test", against="train", size=64)) == NEAR_DUPLICATES
+    assert pairs_of(work.study.leakage("test", against="train", size=64)) == NEAR_DUPLICATES
 
 
 def test_leakage_raises_if_all_images_are_missing(work, tmp_path):
     shutil.rmtree(tmp_path / "test")
     with pytest.raises(InputError, match="which does not exist any more"):
-        work.leakage("test", size=64)
+        work.study.leakage("test", size=64)
 
 
 def test_find_near_duplicates_in_folders(tmp_path, images):
@@ -260,7 +260,7 @@ def test_leakage_memory_is_bounded(tmp_path):
     workspace.add_test_set("s", tmp_path / "images.npy", classes="digits", layout="flat")
     tracemalloc.start()
     try:
-        workspace.leakage("s", by=["exact"], size=64)
+        workspace.study.leakage("s", by=["exact"], size=64)
         assert tracemalloc.get_traced_memory()[1] < 15e6
     finally:
         tracemalloc.stop()

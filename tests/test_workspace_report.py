@@ -9,6 +9,7 @@ from report_world import HOSTILE, IMAGES, make_world
 
 import regrade
 from regrade.core import AlreadyStored, InputError, TestSet, UnknownName
+from regrade.studies import ReportData
 from regrade.workspace import report_writing
 from regrade.workspace.chapters import ReportMaterial
 
@@ -18,8 +19,12 @@ def world(tmp_path_factory):
     return make_world(tmp_path_factory.mktemp("world"))
 
 
+def material(workspace, test_sets=(), original=None):
+    return ReportMaterial(ReportData(workspace.store, test_sets, original))
+
+
 def kinds(workspace, *test_sets, original=None):
-    return [chapter.title for chapter in ReportMaterial(workspace, test_sets, original).chapters()]
+    return [chapter.title for chapter in material(workspace, test_sets, original).chapters]
 
 
 class TestChapters:
@@ -44,7 +49,7 @@ class TestChapters:
         assert kinds(world, "new") == ["grade on new", "comparison on new", "hardest on new", "similarity on new"]
 
     def test_open_questions_say_what_they_require(self, world):
-        questions = dict(ReportMaterial(world, ("new",)).open_questions())
+        questions = dict(material(world, ("new",)).open_questions())
         assert set(questions) == {
             "Does it hold on new data?",
             "How does accuracy vary by region?",
@@ -77,8 +82,8 @@ class TestChapters:
             ids = tuple(str(number) for number in range(size))
             sizes.store.add_test_set(TestSet(name, sizes.class_space("digits"), ids, np.arange(size)))
             sizes.add_predictions("a", np.eye(10)[:size] + 0.1, test_set=name)
-        assert ReportMaterial(sizes).original.name == "large"
-        assert ReportMaterial(sizes, original="small").names == ("small", "large")
+        assert ReportData(sizes.store).original.name == "large"
+        assert ReportData(sizes.store, original="small").names == ("small", "large")
 
     def test_geography_and_slices_depend_on_group_columns(self, tmp_path):
         placed = regrade.init(tmp_path / "W")
@@ -119,7 +124,7 @@ class TestErrors:
         def refuse(*_, **__):
             raise InputError("no two models are alike")
 
-        monkeypatch.setattr(type(world), "similarity", refuse)
+        monkeypatch.setattr("regrade.studies.similarity.study.similarity", refuse)
         written = world.report(out=tmp_path / "r", test_sets=["new"])
         failed = written.report.sections[-1]
         assert failed.anchor == "similarity-new"
@@ -128,7 +133,8 @@ class TestErrors:
 
     def test_report_rejects_an_existing_folder_early(self, world, monkeypatch, tmp_path):
         (tmp_path / "r").mkdir()
-        monkeypatch.setattr(type(world), "grade", lambda *_, **__: pytest.fail("graded before the check"))
+        fail = lambda *_, **__: pytest.fail("graded before the check")  # noqa: E731
+        monkeypatch.setattr("regrade.studies.grade.study.grade", fail)
         with pytest.raises(AlreadyStored):
             world.report(out=tmp_path / "r")
 
@@ -146,7 +152,7 @@ class TestWrittenReport:
 
         monkeypatch.setattr(report_writing, "datetime", Clock)
         monkeypatch.setattr(report_writing, "write_report", make_folder)
-        monkeypatch.setattr(ReportMaterial, "chapters", lambda _: iter(()))
+        monkeypatch.setattr(ReportMaterial, "chapters", ())
         names = [world.report().page.name for _ in range(3)]
         assert names == ["2026-03-01", "2026-03-01-2", "2026-03-01-3"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.calibration import COVERAGE_CHECKS, DRAWS, NULL_CHECKS, RUNS
 from regrade.core import Column, Table
-from regrade.report import to_markdown
+from regrade.display import to_markdown
 
 _Check = TypeVar("_Check")
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regrade.report import findings, verdict_kinds, verdicts
+from regrade.studies import findings, verdict_kinds, verdicts
 
 NOMINAL = 0.05
 """The nominal share of runs in which a false claim is stated, or an interval misses the truth."""

@@ -20,8 +20,8 @@ from regrade.stats import (
     robust_pearson,
     spearman,
 )
-from regrade.studies.similarity import _agreement, _dominance, _excess, _kappa, _Tables
-from regrade.studies.similarity_result import PairMatrix
+from regrade.studies.similarity.analysis import _agreement, _dominance, _excess, _kappa, _Tables
+from regrade.studies.similarity.result import PairMatrix
 
 _Measure = Callable[[_Tables, BoolArray, IntArray], PairMatrix]
 
@@ -115,8 +115,8 @@ _NUMBERS = (
     ("Spearman's rho", "stats.correlation._estimate", spearman_rho, 6 / np.pi * np.arcsin(CORRELATION / 2), (10, 100)),
     ("Kendall's tau", "stats.correlation._estimate", kendall_tau, 2 / np.pi * np.arcsin(CORRELATION), (10, 100)),
     ("Kendall's tau", "stats.correlation._matrix", kendall_in_matrix, 2 / np.pi * np.arcsin(CORRELATION), (10, 100)),
-    ("score and error", "stats.robust_pearson.robust_pearson", score_and_error, _POINT_BISERIAL, (100, 1_000)),
-    ("median", "stats.quantiles.quantile", median, np.log(2), (6, 100)),
+    ("score and error", "stats.correlation.robust_pearson", score_and_error, _POINT_BISERIAL, (100, 1_000)),
+    ("median", "stats.intervals.quantile", median, np.log(2), (6, 100)),
 )
 for number, maker, measure_pairs, truth, sizes in _NUMBERS:
     for size in sizes:
@@ -125,7 +125,7 @@ for number, maker, measure_pairs, truth, sizes in _NUMBERS:
 for size in (200, 2_000):
     coverage_check(
         "correlation over bins",
-        maker="stats.binned_correlation.binned_correlation",
+        maker="stats.correlation.binned_correlation",
         case="10 bins",
         n=size,
         draw=partial(binned, n=size),
@@ -133,4 +133,4 @@ for size in (200, 2_000):
 for number, maker, measure, truth in _SIMILARITIES:
     for size in (50, 1_000):
         draw = repeated(partial(two_models, n=size, measure=measure), float(truth))
-        coverage_check(number, maker=f"studies.similarity.{maker}", case="2 models", n=size, draw=draw)
+        coverage_check(number, maker=f"studies.similarity.analysis.{maker}", case="2 models", n=size, draw=draw)

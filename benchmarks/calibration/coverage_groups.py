@@ -12,8 +12,8 @@ from benchmarks.calibration.checks import coverage_check, repeated
 from regrade.core import Estimate
 from regrade.stats import GroupShares, Ratio, group_shares, range_ratio, share_difference, share_range, smallest_share
 from regrade.studies.geography.rows import group_accuracies
-from regrade.studies.people_accuracy import CorrectnessTable
-from regrade.studies.people_subsets import Subset
+from regrade.studies.people.accuracy import CorrectnessTable
+from regrade.studies.people.subsets import Subset
 
 TRUE_SHARES = np.array([0.8, 0.75, 0.7, 0.6])
 _WEAKER = np.array([0.7, 0.68, 0.64, 0.6])
@@ -80,12 +80,12 @@ for number, maker, measure, truth in _NUMBERS:
         coverage_check(number, maker=maker, case=case, n=size, draw=repeated(draw, truth))
 for size in (40, 400):
     draw_all = repeated(partial(change_inside, n=size), 0.8 - 0.65)
-    maker, case = "studies.people_accuracy._change", "a quarter of the images"
+    maker, case = "studies.people.accuracy._change", "a quarter of the images"
     coverage_check("change on a subset", maker=maker, case=case, n=size, draw=draw_all)
 for size in (50, 500):
     coverage_check(
         "ratio of disparities",
-        maker="stats.range_ratio.range_ratio",
+        maker="stats.group_shares.range_ratio",
         case="0.2 to 0.1, 4 groups",
         n=size,
         draw=repeated(partial(ratio_of_ranges, n=size), 2.0),

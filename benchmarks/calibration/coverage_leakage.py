@@ -10,7 +10,7 @@ from benchmarks.calibration.checks import Drawn, coverage_check
 from regrade.core import Estimate
 from regrade.core.arrays import IntArray
 from regrade.stats import independent_difference
-from regrade.studies.leakage.study import duplicate_effects
+from regrade.studies.leakage.analysis import duplicate_effects
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ for _kind, (_duplicates, _rest) in _ACCURACIES.items():
         ):
             coverage_check(
                 _interval,
-                maker="studies.leakage.study.duplicate_effects",
+                maker="studies.leakage.analysis.duplicate_effects",
                 case=f"{_kind}, {_expected} duplicates expected",
                 n=_images,
                 draw=_draw,

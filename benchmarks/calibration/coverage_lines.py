@@ -24,7 +24,7 @@ from regrade.stats import (
     slope_ratio,
     two_way_mean,
 )
-from regrade.studies.line_robustness import robustness_to
+from regrade.studies.generalization.line_robustness import robustness_to
 
 SLOPE, SCATTER, CHANGE = 1.1, 0.01, -0.1
 
@@ -85,7 +85,7 @@ def robustness(rng: np.random.Generator, runs: int, *, models: int) -> Drawn:
 
 _NUMBERS = (
     ("slope over models", "stats.line_fit.fit_lines", slope_over_models, SLOPE, 0.93),
-    ("slope, percentiles of models", "stats.line_bootstrap._estimate", bootstrap_slope, SLOPE, 0.85),
+    ("slope, percentiles of models", "stats.line_fit._estimate", bootstrap_slope, SLOPE, 0.85),
     ("slope over models and images", "stats.noisy_line._fitted", slope_over_models_and_images, SLOPE, 0.93),
     ("mean change", "stats.two_way.two_way_mean", mean_change, CHANGE, 0.93),
     ("difference of slopes", "stats.slopes.slope_difference", difference_of_slopes, SLOPE - 0.6, 0.93),
@@ -98,7 +98,7 @@ for number, maker, estimate, truth, least in _NUMBERS:
 for size in (8, 30):
     coverage_check(
         "effective robustness",
-        maker="studies.line_robustness.robustness_to",
+        maker="studies.generalization.line_robustness.robustness_to",
         case=f"{size} models, 2,000 images",
         n=size,
         draw=partial(robustness, models=size),

@@ -65,7 +65,7 @@ for size in (50, 1_000):
         for name, binned in (("ECE", reliability_bins), ("adaptive ECE", equal_size_bins)):
             coverage_check(
                 name,
-                maker="stats.absolute_mean.absolute_mean",
+                maker="stats.means.absolute_mean",
                 case=case,
                 n=size,
                 draw=partial(binned_errors, n=size, power=power, binned=binned),
@@ -73,7 +73,7 @@ for size in (50, 1_000):
 for size in (10, 100):
     coverage_check(
         "mean loss of few images",
-        maker="stats.bounded_mean._by_betting",
+        maker="stats.means._by_betting",
         case="2% large losses",
         n=size,
         draw=partial(mean_losses, n=size, rare=0.02),

@@ -125,7 +125,7 @@ for _images in (20, 200):
         n=_images,
         draw=slices(10, _images),
     )
-_DIFFERENCE = "studies.model_pairs._differences"
+_DIFFERENCE = "studies.compare.model_pairs._differences"
 coverage_check(
     "differences that were selected", maker=_DIFFERENCE, case="5 models, false coverage", n=300, draw=pairs_that_differ
 )
@@ -134,10 +134,10 @@ coverage_check(
     draw=pairs_that_do_not_differ,
 )  # fmt: skip
 coverage_check(
-    "errors shared beyond independence", maker="studies.similarity._excess", case="4 models, all pairs together", n=100,
-    draw=shared_errors,
+    "errors shared beyond independence", maker="studies.similarity.analysis._excess",
+    case="4 models, all pairs together", n=100, draw=shared_errors,
 )  # fmt: skip
 coverage_check(
-    "change by other labels", maker="studies.label_change._difference", case="2 models together", n=100,
+    "change by other labels", maker="studies.label_change.analysis._difference", case="2 models together", n=100,
     draw=label_changes,
 )  # fmt: skip

@@ -20,10 +20,10 @@ from regrade.stats import (
     stratified_proportion,
     wilson,
 )
+from regrade.studies.compare.model_pairs import model_pairs
 from regrade.studies.confusion.transfer import transfer
-from regrade.studies.generalization import _gaps, _PairedCounts
-from regrade.studies.loss_parts import loss_parts
-from regrade.studies.model_pairs import model_pairs
+from regrade.studies.generalization.analysis import _gaps, _PairedCounts
+from regrade.studies.generalization.loss_parts import loss_parts
 from regrade.studies.plan.review import _Decided
 
 _NORMAL = stats.norm.ppf(0.975)
@@ -144,7 +144,7 @@ for size in (10, 100, 1_000):
 for size in (20, 200):
     coverage_check(
         "difference on the same images",
-        maker="studies.model_pairs._differences",
+        maker="studies.compare.model_pairs._differences",
         case="3% and 6% right alone",
         n=size,
         draw=partial(same_images, n=size, only_first=0.06, only_second=0.03),
@@ -166,7 +166,7 @@ for size in (20, 200, 2_000):
     )
     coverage_check(
         "gap between two sets",
-        maker="studies.generalization._gaps",
+        maker="studies.generalization.analysis._gaps",
         case="accuracies of 0.8 and 0.7",
         n=size,
         draw=partial(original_and_new_images, n=size, original=0.8, new=0.7),
@@ -191,4 +191,10 @@ for size in (100, 1_000):
         draw=draw_all,
     )
     case, draw_all = "5 models together", repeated(partial(chance_of_new_images, n=size), 0.0)
-    coverage_check("chance of the new images", maker="studies.loss_parts.loss_parts", case=case, n=size, draw=draw_all)
+    coverage_check(
+        "chance of the new images",
+        maker="studies.generalization.loss_parts.loss_parts",
+        case=case,
+        n=size,
+        draw=draw_all,
+    )

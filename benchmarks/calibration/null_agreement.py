@@ -7,7 +7,8 @@ import numpy as np
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.coverage_agreement import answers
 from regrade.core import Answerer, ClassSpace, Predictions, TestSet
-from regrade.studies import People, Scoring, people
+from regrade.studies import People, Scoring
+from regrade.studies.people.analysis import people
 
 _AGREE, _DISAGREE = "people: they largely agree", "people: they do not agree well"
 _BALANCED, _SKEWED = (0.4, 0.3, 0.2, 0.1), (0.9, 0.1)

@@ -9,7 +9,8 @@ from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import correct_predictions, model_names
 from regrade.core import Checkpoints, ClassSpace, Predictions, ScoreKind, TestSet, checkpoints_of
 from regrade.core.arrays import BoolArray, FloatArray
-from regrade.studies import Confusion, Scoring, confusion
+from regrade.studies import Confusion, Scoring
+from regrade.studies.confusion.analysis import confusion
 
 _SPACE = ClassSpace("four", tuple("abcd"))
 

@@ -9,7 +9,8 @@ import numpy as np
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import correct_predictions, counted
 from regrade.core.arrays import FloatArray
-from regrade.studies import Generalization, SetPair, generalization
+from regrade.studies import Generalization, SetPair
+from regrade.studies.generalization.analysis import generalization
 
 _CHANGE = ("generalization: models lose or gain", "generalization: gains shrink", "generalization: off the line")
 

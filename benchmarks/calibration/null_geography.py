@@ -9,7 +9,8 @@ from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import counted, model_names
 from regrade.core import ClassSpace, Predictions, TestSet
 from regrade.core.arrays import BoolArray, FloatArray
-from regrade.studies import Geography, Scoring, geography
+from regrade.studies import Geography, Scoring
+from regrade.studies.geography.analysis import geography
 
 _SPACE = ClassSpace("ten", tuple("abcdefghij"))
 _DRAWS = 20  # bootstrap draws, for intervals that no finding uses

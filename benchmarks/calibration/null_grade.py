@@ -6,7 +6,8 @@ import numpy as np
 
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import labeled_set, predicted
-from regrade.studies import Grade, grade
+from regrade.studies import Grade
+from regrade.studies.grade.analysis import grade
 
 _SLICES = ("grade: weakest slice", "grade: some slices are not the weakest")
 

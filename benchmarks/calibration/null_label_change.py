@@ -8,7 +8,8 @@ from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import SPACE, labeled_set, predicted
 from regrade.core import LabelSet, LabelState, Unlisted
 from regrade.core.arrays import BoolArray
-from regrade.studies import LabelChange, MultilabelScoring, ReviewedLabels, label_change
+from regrade.studies import LabelChange, MultilabelScoring, ReviewedLabels
+from regrade.studies.label_change.analysis import label_change
 
 
 @null_check("label change: models move", case="1 model, 400 images, 10% of labels changed in each direction")

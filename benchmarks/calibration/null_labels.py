@@ -9,7 +9,8 @@ from benchmarks.calibration.worlds import model_names
 from regrade.core import ClassSpace, LabelSet, LabelState, Predictions, TestSet, Unlisted
 from regrade.core.arrays import IntArray
 from regrade.metrics import MultilabelRule
-from regrade.studies import Grade, MultilabelScoring, ReviewedLabels, Scoring, grade
+from regrade.studies import Grade, MultilabelScoring, ReviewedLabels, Scoring
+from regrade.studies.grade.analysis import grade
 
 _SPACE = ClassSpace("ten", tuple("abcdefghij"))
 _CHANGED = "grade: labels change the accuracy"

@@ -8,7 +8,8 @@ from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import equal_models, model_names
 from regrade.core import ClassSpace, Distance, NearPairs, Predictions, TestSet
 from regrade.core.arrays import IntArray
-from regrade.studies import Leakage, Scoring, leakage
+from regrade.studies import Leakage, Scoring
+from regrade.studies.leakage.analysis import leakage
 
 _DUPLICATES, _ALIKE = "leakage: duplicates move accuracies", "leakage: similar images move accuracies"
 

@@ -7,7 +7,8 @@ import numpy as np
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import correct_predictions, equal_models, labeled_set, predicted
 from regrade.core.arrays import BoolArray
-from regrade.studies import People, people
+from regrade.studies import People
+from regrade.studies.people.analysis import people
 
 _AHEAD = "people: best person or best model is ahead"
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import labeled_set, predicted
-from regrade.studies import Similarity, similarity
+from regrade.studies import Similarity
+from regrade.studies.similarity.analysis import similarity
 
 _TWO = ("similarity: two err on the same images", "similarity: two err on different images")
 _MANY = ("similarity: most pairs share errors", "similarity: some pairs share errors")

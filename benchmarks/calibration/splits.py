@@ -19,8 +19,8 @@ from benchmarks.calibration.checks import NOMINAL
 from benchmarks.calibration.worlds import counted
 from benchmarks.result import Result
 from regrade.core.arrays import BoolArray
-from regrade.report import findings
-from regrade.studies import Generalization, SetPair, generalization
+from regrade.studies import Generalization, SetPair, findings
+from regrade.studies.generalization.analysis import generalization
 
 _DATA = Path(__file__).parents[3] / "shared" / "data" / "recht2019" / "imagenet-val.top5.parquet"
 _SPLITS = 200

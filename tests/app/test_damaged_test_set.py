@@ -71,7 +71,7 @@ def test_restored_test_set_is_shown_again(visitor, spare, tmp_path):
 
 
 def test_damaged_signatures_are_not_used_to_find_copies(workspace, visitor, label_queue):
-    workspace.leakage("reference", by=["phash"])
+    workspace.study.leakage("reference", by=["phash"])
     for path in (workspace.store.root / "neighbors").rglob("*"):
         if path.is_file():
             path.write_bytes(b"x" + path.read_bytes()[1:])

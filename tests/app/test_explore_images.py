@@ -203,7 +203,7 @@ def test_prediction_judged_correct_is_not_a_confusion(workspace, visitor, tmp_pa
 def test_similar_images_are_shown_once_hashes_are_stored(workspace, visitor):
     rita = visitor("Rita")
     assert "regrade study leakage digits" in parse_page(rita.get("/explore/image?set=digits&image=0")).text
-    workspace.leakage("digits", by=["phash"])
+    workspace.study.leakage("digits", by=["phash"])
     page = parse_page(rita.get("/explore/image?set=digits&image=0"))
     assert "bits" in page.text
     assert not page.to("/explore/image", image="0")

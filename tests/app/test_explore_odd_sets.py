@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from page_reader import parse_page
 
+from regrade.app.cache import answers_stamp
 from regrade.app.explore.answer_table import TOP_K, read_answers
 from regrade.app.explore.explorer import Explorer
-from regrade.app.explore.stamps import answers_stamp
 from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, MapRule, Predictions, TestSet
 from regrade.store import PredictionSource, manifest_of
 
@@ -173,8 +173,8 @@ def test_explorer_caches_are_bounded(workspace):
         copy = replace(target, name=f"copy {n}")
         add_predictions(workspace, copy, copy.class_space, "alpha", target.labels[:, None])
         explorer.view(copy.name, "")
-    assert len(explorer._answers._kept) == 4
-    assert len(explorer._views._kept) <= 8
+    assert len(explorer._answers) == 4
+    assert len(explorer._views) <= 8
 
 
 def test_read_answers_without_models_is_empty(workspace):

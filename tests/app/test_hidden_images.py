@@ -230,7 +230,7 @@ class TestExplore:
 
     @pytest.mark.usefixtures("judge_queue")
     def test_neighbors_are_never_pending(self, workspace, visitor):
-        workspace.leakage("digits", by=["phash"])
+        workspace.study.leakage("digits", by=["phash"])
         neighbors = set()
         for number in range(12, 60):
             page = visitor("Rita").get(f"/explore/image?set=digits&image={number}").text

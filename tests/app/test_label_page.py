@@ -45,7 +45,7 @@ def test_examined_labeler_is_graded_among_the_models(workspace, server, page_of)
     option = ("-w", workspace.store.root)
     run_well("review", "publish", "exam", *option)
     assert "person:Leo" in run_well("study", "people", "--test-set", "digits", *option).out
-    study = workspace.people("digits")
+    study = workspace.study.people("digits")
     assert study.names(Contender.PERSON) == ("person:Leo",)
     assert set(study.names(Contender.MODEL)) == {"alpha", "beta", "gamma"}
     assert study.own["person:Leo"].value == pytest.approx(17 / 20)

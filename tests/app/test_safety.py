@@ -6,8 +6,8 @@ import re
 import pytest
 
 from regrade.app.forms import StrictForm
+from regrade.app.images import decode_opaque_id, encode_opaque_id
 from regrade.app.middleware import MAX_BODY_BYTES
-from regrade.app.opaque_ids import decode_opaque_id, encode_opaque_id
 from regrade.ledger import Role
 
 KEY = bytes(range(32))
@@ -45,9 +45,9 @@ def test_templates_have_no_inline_scripts_or_styles():
 @pytest.mark.parametrize(
     "path",
     [
-        "/static/../application.py",
-        "/static/%2e%2e/application.py",
-        "/static/..%2fapplication.py",
+        "/static/../server.py",
+        "/static/%2e%2e/server.py",
+        "/static/..%2fserver.py",
         "/images/..%2f..%2fregrade.toml",
         "/static//etc/passwd",
     ],

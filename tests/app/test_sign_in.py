@@ -13,8 +13,8 @@ from work_page import PASSWORD
 
 import regrade
 from regrade.app import create_app
-from regrade.app.client_network import network_of
-from regrade.app.redirects import safe_path
+from regrade.app.access import safe_path
+from regrade.app.routes.sign_in import network_of
 from regrade.ledger import Role, SignInAttempts
 
 

@@ -3,13 +3,15 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from running import run, run_on_terminal, run_well
 
 import regrade
-from regrade.cli import compare
+from regrade.cli import study
+from regrade.studies.compare.study import COMPARE
 
 MODELS = 30
 
@@ -27,8 +29,8 @@ def workspace(tmp_path_factory):
 
 
 def test_compare_has_every_pair_in_csv_and_json(workspace):
-    command = ("compare", "--all", "-t", "set", "-w", workspace)
-    rows = list(csv.DictReader(io.StringIO(run_well(*command, "--pairs", "--csv").out)))
+    command = ("compare", "-t", "set", "-w", workspace)
+    rows = list(csv.DictReader(io.StringIO(run_well(*command, "--show", "pairs", "--csv").out)))
     pairs = json.loads(run_well(*command, "--json").out)["pairs"]
     assert len(rows) == len(pairs) == MODELS * (MODELS - 1) // 2
     assert [(row["first"], row["second"], float(row["exact"])) for row in rows] == [
@@ -37,17 +39,16 @@ def test_compare_has_every_pair_in_csv_and_json(workspace):
 
 
 def test_compare_truncates_printed_tables(workspace, monkeypatch):
-    monkeypatch.setattr(compare, "_HEAD", 5)
-    monkeypatch.setattr(compare, "_MOST", 12)
-    command = ("compare", "--all", "-t", "set", "-w", workspace)
+    monkeypatch.setattr(study, "_named", lambda _: replace(COMPARE, head=5, most=12))
+    command = ("compare", "-t", "set", "-w", workspace)
     assert "the first 5 of 30 rows; use --csv or --json" in run_on_terminal(*command).out
     for form in ((), ("--markdown",), ("--latex",)):
-        assert "the first 12 of 435 rows; use --csv or --json" in run_well(*command, "--pairs", *form).out
-    assert run_well(*command, "--pairs", "--csv").out.count("\n") == 436
+        assert "the first 12 of 435 rows; use --csv or --json" in run_well(*command, "--show", "pairs", *form).out
+    assert run_well(*command, "--show", "pairs", "--csv").out.count("\n") == 436
 
 
 def test_compare_prints_all_rows_of_a_short_table(workspace):
-    out = run_well("compare", "--all", "-t", "set", "-w", workspace).out
+    out = run_well("compare", "-t", "set", "-w", workspace).out
     assert all(f" m{model} " in out for model in range(MODELS)) and "the first" not in out
 
 
@@ -73,5 +74,5 @@ def test_compare_rejects_invalid_margins(workspace):
 
 
 def test_compare_never_calls_models_equal_without_a_test(workspace):
-    out = run_well("compare", "m1", "m2", "--pairs", "-t", "set", "-w", workspace, "--csv").out
+    out = run_well("compare", "m1", "m2", "--show", "pairs", "-t", "set", "-w", workspace, "--csv").out
     assert "no difference detected" in out and "equal" not in out and "equivalent" not in out

@@ -14,8 +14,8 @@ from running import assert_one_line, run, run_well, snapshot
 import regrade
 from regrade.classes import class_space
 from regrade.core import UNLABELED, TestSet
-from regrade.report import figure, findings
 from regrade.stats import independent_difference
+from regrade.studies import figure, findings
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ class TestPublished:
         assert snapshot(cifar) == before
 
     def test_findings_and_figure(self, cifar, tmp_path):
-        result = regrade.open(cifar).confusion("cifar10.test")
+        result = regrade.open(cifar).study.confusion("cifar10.test")
         first, second = findings(result)
         assert first.headline == "Images that confuse pyx are harder for all 30 other models"
         assert "25.9%, compared with 2.9%" in first.text
@@ -213,7 +213,7 @@ def test_hard_set_keeps_its_images(tmp_path):
     workspace = regrade.init(tmp_path / "W")
     target = workspace.add_test_set("pets", tmp_path / "pets", classes=tmp_path / "pets").test_set
     workspace.add_checkpoints("E", rng.normal(size=(1, 2, 8, 2)), test_set="pets", kind="logits")
-    kept = workspace.keep_hard_set(workspace.confusion("pets", hardest=3), "hard pets")
+    kept = workspace.keep_hard_set(workspace.study.confusion("pets", hardest=3), "hard pets")
     assert kept.images and kept.new and len(kept.test_set) == 3
     own = workspace.store.images(workspace.store.test_set("hard pets"))
     source = workspace.store.images(target)

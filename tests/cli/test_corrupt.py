@@ -181,7 +181,7 @@ class TestGrade:
         return zoo
 
     def test_errors_by_corruption_and_mce(self, graded):
-        command = ("grade", "-t", "zoo-c", "--corruptions", "--clean", "zoo", "-w", graded)
+        command = ("study", "corruptions", "-t", "zoo-c", "--clean", "zoo", "-w", graded)
         data = json.loads(run_well(*command, "--json").out)
         rows = {row["corruption"]: row for row in data["rows"]}
         assert list(rows) == ["all", "gaussian_noise", "brightness", "contrast"]
@@ -194,17 +194,15 @@ class TestGrade:
         assert "mCE" in printed and "mean over 3 of the 15 corruptions" in printed
 
     def test_corruptions_rejects_other_options(self, graded):
-        ran = run("grade", "-t", "zoo-c", "--corruptions", "--slice", "severity", "-w", graded)
-        assert ran.code == 2 and "--corruptions can be combined" in ran.err
-        assert_one_line(
-            run("grade", "-t", "zoo", "--corruptions", "-w", graded), "zoo has no group column 'corruption'"
-        )
-        ran = run("grade", "-t", "zoo-c", "--corruptions", "--clean", "zo", "-w", graded)
+        ran = run("study", "corruptions", "-t", "zoo-c", "--slice", "severity", "-w", graded)
+        assert ran.code == 2 and "--slice" in ran.err
+        assert_one_line(run("study", "corruptions", "-t", "zoo", "-w", graded), "zoo has no group column 'corruption'")
+        ran = run("study", "corruptions", "-t", "zoo-c", "--clean", "zo", "-w", graded)
         assert_one_line(ran, "unknown test set 'zo'")
 
     def test_clean_requires_predictions(self, graded):
         shutil.rmtree(graded / "predictions" / "zoo")
-        ran = run("grade", "-t", "zoo-c", "--corruptions", "--clean", "zoo", "-w", graded)
+        ran = run("study", "corruptions", "-t", "zoo-c", "--clean", "zoo", "-w", graded)
         assert_one_line(ran, "none of these models has predictions on zoo")
 
 

@@ -15,9 +15,9 @@ IMAGES = 24
 ON_OLD = ("-t", "old")
 COMMANDS = {
     "grade": ("grade", *ON_OLD, "-l", "own"),
-    "compare": ("compare", "--all", *ON_OLD),
-    "compare under labels": ("compare", "--all", *ON_OLD, "-l", "own", "--equivalence", "5"),
-    "compare on a slice": ("compare", "--all", *ON_OLD, "--slice", "region=south"),
+    "compare": ("compare", *ON_OLD),
+    "compare under labels": ("compare", *ON_OLD, "-l", "own", "--equivalence", "5"),
+    "compare on a slice": ("compare", *ON_OLD, "--slice", "region=south"),
     "generalization": ("study", "generalization", "--original", "old", "--new", "new"),
     "similarity": ("study", "similarity", *ON_OLD),
     "geography": ("study", "geography", *ON_OLD, "--by", "region"),

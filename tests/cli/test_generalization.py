@@ -112,13 +112,13 @@ class TestReplicate:
 
     def test_download_failure_is_one_line(self, tmp_path, monkeypatch):
         from regrade.core import DownloadError
-        from regrade.replicate import published_files
+        from regrade.replicate import registry
 
         def refused(item, _folder):
             raise DownloadError(f"cannot download {item.url}: the connection was refused")
 
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        monkeypatch.setattr(published_files, "download", refused)
+        monkeypatch.setattr(registry, "download", refused)
         assert_one_line(run("replicate", "recht2019"), "cannot download https://raw.githubusercontent.com/modestyachts")
 
 

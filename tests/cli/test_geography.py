@@ -14,8 +14,9 @@ from running import assert_one_line, run, run_well, snapshot
 
 import regrade
 from regrade.classes import imagenet_1k
-from regrade.report import figure, findings, map_figure
 from regrade.stats import bonferroni_confidence, clustered_proportion
+from regrade.studies import figure, findings
+from regrade.studies.geography.study import map_figure
 
 WORLD = World(
     sizes=(160, 150, 140, 170, 120, 130),
@@ -162,7 +163,7 @@ class TestEndToEnd:
         assert '"topojson"' in paths[1].read_text() and "Africa" in paths[1].read_text()
 
     def test_from_python_in_a_notebook(self, study_data, output):
-        result = regrade.open(study_data.workspace).geography(
+        result = regrade.open(study_data.workspace).study.geography(
             "homes", by="region", original="val", standard=["v2"], between=[("Europe", "Africa")]
         )
         assert json.loads(json.dumps(result.as_dict())) == output

@@ -98,17 +98,19 @@ class TestAnyVersion:
 
 
 def test_figure_and_findings(world, tmp_path):
-    from regrade.report import findings
+    from regrade.studies import findings
 
     diff(world, "own@1", "own@2", "--figure", tmp_path / "f.svg")
     drawn = (tmp_path / "f.svg").read_text()
     assert "difference, in points" in drawn and "own@2" in drawn and "second" in drawn
     ws = regrade.open(world)
-    first, second = findings(ws.label_change("own@1", "own@2", test_set="pets"))
+    first, second = findings(ws.study.label_change("own@1", "own@2", test_set="pets"))
     assert first.headline == "No difference in accuracy between own@1 and own@2 detected for any model on pets"
     assert "first changed by +20.0 points" in first.text and "from 66.7%" in first.text
     assert second.headline == "1 of 2 models changes its rank"
     assert second.text.endswith("first and second ranked first before, first now.")
-    assert findings(ws.label_change("own@2", "own@2", test_set="pets"))[0].headline == "own@2 and own@2 are the same"
-    none = ws.label_change("own@2", "own@2", test_set="pets", models=["first"])
+    assert (
+        findings(ws.study.label_change("own@2", "own@2", test_set="pets"))[0].headline == "own@2 and own@2 are the same"
+    )
+    none = ws.study.label_change("own@2", "own@2", test_set="pets", models=["first"])
     assert len(findings(none)) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from regrade.cli.output import Form, StreamedList, show
 from regrade.core import Column, MappedRows, Table
-from regrade.report import to_csv
+from regrade.display import to_csv
 
 
 class Counted(io.StringIO):

@@ -90,8 +90,8 @@ def test_choosing_people_and_models(peopled):
 
 def test_the_same_from_python(peopled):
     workspace = open_workspace(peopled)
-    assert json.loads(json.dumps(workspace.people("s").as_dict())) == study(peopled)
-    assert "person:Ann" in workspace.people("s")._repr_html_()
+    assert json.loads(json.dumps(workspace.study.people("s").as_dict())) == study(peopled)
+    assert "person:Ann" in workspace.study.people("s")._repr_html_()
 
 
 @pytest.mark.parametrize("show", ["accuracy", "subsets", "tests", "times", "agreement", "missed"])
@@ -148,7 +148,7 @@ def test_grade_scores_people_on_their_images(peopled):
 def test_people_are_compared_by_name_only(peopled):
     pair = json.loads(run_well("compare", "person:Bob", "net", "-t", "s", "--json", "-w", peopled).out)
     assert pair["images"] == 6
-    assert_one_line(run("compare", "--all", "-t", "s", "-w", peopled), "at least two models, got 1")
+    assert_one_line(run("compare", "-t", "s", "-w", peopled), "at least two models, got 1")
 
 
 def test_people_are_listed(peopled):

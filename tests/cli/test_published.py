@@ -109,7 +109,7 @@ class TestCompare:
         ]
 
     def test_all_pairs(self, pack):
-        result = json.loads(run_well("compare", "--all", "-t", "imagenet-val", "-w", pack, "--json").out)
+        result = json.loads(run_well("compare", "-t", "imagenet-val", "-w", pack, "--json").out)
         assert len(result["pairs"]) == 67 * 66 // 2
         assert len(result["ranks"]) == 67
         for pair in result["pairs"]:
@@ -130,8 +130,8 @@ class TestCompare:
 SHOWN = [
     pytest.param(("grade", "--labels", "real", "--slice", "dogs"), 134, id="grade"),
     pytest.param(("compare", "pnasnet_large_tf", "nasnetalarge"), 1, id="compare a pair"),
-    pytest.param(("compare", "--all"), 67, id="compare all"),
-    pytest.param(("compare", "alexnet", "resnet50", "vgg16", "--pairs"), 3, id="compare pairs"),
+    pytest.param(("compare"), 67, id="compare all"),
+    pytest.param(("compare", "alexnet", "resnet50", "vgg16", "--show", "pairs"), 3, id="compare pairs"),
 ]
 
 

@@ -21,7 +21,7 @@ main()
 """
 COMMANDS = (
     ("grade", "--test-set", "old", "--labels", "many"),
-    ("compare", "--test-set", "old", "--all"),
+    ("compare", "--test-set", "old"),
     ("study", "generalization", "--original", "old", "--new", "new"),
     ("study", "similarity", "--test-set", "old"),
     ("study", "mistakes", "--test-set", "old", "--labels", "many"),

@@ -43,7 +43,7 @@ def test_verify_names_a_damaged_file_and_fails(root):
 
 LISTING = {
     "grade": ("grade", "-t", "shelf"),
-    "compare": ("compare", "-t", "shelf", "--all"),
+    "compare": ("compare", "-t", "shelf"),
     "models list": ("models", "list"),
     "novel": ("labels", "novel", "-t", "shelf", "-l", "own"),
     "similarity": ("study", "similarity", "-t", "shelf"),
@@ -97,7 +97,7 @@ def test_model_without_a_manifest_is_rejected(root, caplog):
     assert_one_line(run(*confusion), "net/manifest.json is damaged (it is missing")
     assert not caplog.messages
     with pytest.raises(regrade.RegradeError, match="it is missing"):
-        regrade.open(root).generalization("shelf", ["house"], models=["first"])
+        regrade.open(root).study.generalization("shelf", ["house"], models=["first"])
 
 
 def test_missing_manifest_is_one_line_on_standard_error(root):

@@ -3,10 +3,14 @@ import hashlib
 import numpy as np
 import pytest
 
-from regrade.core import UNLABELED, ClassSpace, InputError, MismatchError, PackedTexts, TestSet, UnknownName
+from regrade.core import UNLABELED, ClassSpace, InputError, MismatchError, PackedTexts, SliceSet, TestSet, UnknownName
 
 PETS = ClassSpace("pets", ("cat", "dog", "carp"), groups={"furry": (0, 1)})
 HERE = {"region": ("Africa", "Europe", "Africa", "Asia")}
+POSE, SHAPE = np.array([True, False, True, False]), np.array([False, False, False, True])
+FACTORS = SliceSet("x", "images", 4, {"x:pose": POSE, "x:shape": SHAPE})
+HARD = SliceSet("hard", "images", 4, {"hard": SHAPE})
+PLACES = SliceSet("geo", "images", 4, columns={"geo:region": ("n", "s", "n", "s")})
 
 
 def images(ids=("w", "x", "y", "z"), labels=(0, 1, UNLABELED, 2), space=PETS, **groups):
@@ -105,3 +109,91 @@ def test_digest_does_not_depend_on_the_type_of_ids(form, size):
     labels = np.zeros(size, dtype="<i4")
     expected = hashlib.sha256(PETS.digest.encode() + "\n".join(ids).encode() + labels.tobytes()).hexdigest()
     assert TestSet("images", PETS, form(ids), labels).digest == expected
+
+
+def sliced(*slice_sets: SliceSet) -> TestSet:
+    return TestSet(
+        "images", PETS, ("w", "x", "y", "z"), np.array([0, 1, -1, 2]), {"light": ("dim", "dim", "dim", "lit")},
+        slice_sets,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("x:pose", [True, False, True, False]),
+        ("hard", [False, False, False, True]),
+        ("geo:region=s", [False, True, False, True]),
+        ("light=lit", [False, False, False, True]),
+        ("furry", [True, True, False, False]),
+    ],
+)
+def test_added_slices_are_found(name, inside):
+    assert sliced(FACTORS, HARD, PLACES).slice(name).tolist() == inside
+
+
+@pytest.mark.parametrize(
+    ("name", "slices"),
+    [
+        ("x", ("x:pose", "x:shape")),
+        ("x:pose", ("x:pose",)),
+        ("hard", ("hard",)),
+        ("geo", ("geo:region=n", "geo:region=s")),
+        ("geo:region", ("geo:region=n", "geo:region=s")),
+        ("light", ("light=dim", "light=lit")),
+        ("furry", ("furry",)),
+        ("nothing", ("nothing",)),
+    ],
+)
+def test_slices_of_expands_sets_and_columns(name, slices):
+    assert sliced(FACTORS, HARD, PLACES).slices_of(name) == slices
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("x", "a set of slices: .*x:pose"), ("geo:region", "a group column: .*geo:region=n"), ("light", "light=dim")],
+)
+def test_slice_rejects_names_of_several_slices(name, message):
+    with pytest.raises(InputError, match=message):
+        sliced(FACTORS, PLACES).slice(name)
+
+
+def test_unknown_slice_suggests_added_slices():
+    with pytest.raises(UnknownName, match="'x:poze'; did you mean x:pose"):
+        sliced(FACTORS).slice("x:poze")
+
+
+def test_slices_do_not_change_the_digest_of_the_test_set():
+    plain = sliced()
+    assert sliced(FACTORS, HARD, PLACES).digest == plain.digest
+    assert sliced(PLACES).groups == plain.groups
+    assert sliced(PLACES).group_columns == {**plain.groups, "geo:region": ("n", "s", "n", "s")}
+    assert sliced(PLACES).example(1).groups == {"light": "dim", "geo:region": "s"}
+
+
+def test_digest_depends_on_content_not_order():
+    turned = SliceSet("x", "images", 4, {"x:shape": SHAPE, "x:pose": POSE}, origin="elsewhere")
+    assert turned.digest == FACTORS.digest
+    variants = [
+        HARD,
+        PLACES,
+        SliceSet("x", "images", 4, {"x:pose": SHAPE, "x:shape": POSE}),
+        SliceSet("x", "images", 4, {"x:pose": POSE}),
+        SliceSet("x", "images", 5, {"x:pose": np.append(POSE, False), "x:shape": np.append(SHAPE, False)}),
+        SliceSet("geo", "images", 4, columns={"geo:region": ("n", "s", "n", "n")}),
+    ]
+    assert len({slices.digest for slices in [FACTORS, *variants]}) == 7
+
+
+def test_slices_require_one_value_per_example():
+    with pytest.raises(MismatchError, match="'x:pose': 4 values for 5 examples"):
+        SliceSet("x", "images", 5, {"x:pose": POSE})
+    with pytest.raises(MismatchError, match="4 ids but 2 entries of x"):
+        sliced(SliceSet("x", "images", 2, {"x": POSE[:2]}))
+
+
+def test_slice_names_begin_with_their_set():
+    with pytest.raises(InputError, match="'pose' must be x or begin with x:"):
+        SliceSet("x", "images", 4, {"pose": POSE})
+    with pytest.raises(InputError, match="has no slices"):
+        SliceSet("x", "images", 4)

@@ -10,7 +10,7 @@ from skipping import skip
 
 from regrade.core import ExecutorError, MissingExtra
 from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot
-from regrade.executors.ray_connection import _check_reachable, _without_output_of_ray
+from regrade.executors.ray_cluster import _check_reachable, _without_output_of_ray
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,6 @@ class Graded:
 
     scores: np.ndarray  # (m, n, c)
     labels: np.ndarray  # (n,)
-    groups: np.ndarray  # (n,)
     states: np.ndarray  # (n, c), 0 where nobody judged
     covered: np.ndarray  # (n,)
     errors: np.ndarray  # (m, q, s)
@@ -55,7 +54,7 @@ class Graded:
 
     def images(self, order):
         """The same images in another order."""
-        parts = {name: getattr(self, name)[order] for name in ("labels", "groups", "states", "covered")}
+        parts = {name: getattr(self, name)[order] for name in ("labels", "states", "covered")}
         return replace(self, scores=self.scores[:, order], **parts)
 
     def models(self, order):
@@ -73,7 +72,6 @@ def graded(draw):
     return Graded(
         scores=raw / raw.sum(axis=2, keepdims=True),
         labels=rng.integers(CLASSES, size=images),
-        groups=rng.choice(["north", "south", "west"], size=images),
         states=rng.integers(4, size=(images, CLASSES)).astype(np.int8),
         covered=covered,
         errors=rng.uniform(0.1, 1, (MODELS, 3, 5)),
@@ -83,14 +81,6 @@ def graded(draw):
 def each(function):
     """Apply a metric of one model to all models."""
     return lambda g: np.array([function(g, model) for model in range(MODELS)])
-
-
-def by_rule(rule):
-    def of_model(g, model):
-        judged = metrics.judge(g.predictions[model], g.label_set, rule=rule, originals=g.labels)
-        return metrics.multilabel_accuracy(judged.right, judged.scored, g.labels, rule=rule)
-
-    return each(of_model)
 
 
 def flags(g, model):
@@ -129,13 +119,6 @@ PER_IMAGE = {
 }
 # one value a model: shape (m, ...), with its bounds
 PER_MODEL = {
-    "multilabel_accuracy images": (by_rule(metrics.MultilabelRule.IMAGES), 0, 1),
-    "multilabel_accuracy classes": (by_rule(metrics.MultilabelRule.CLASSES), 0, 1),
-    "group_accuracy": (lambda g: metrics.group_accuracy(g.correct, g.groups).accuracies, 0, 1),
-    "group_accuracy micro": (lambda g: metrics.group_accuracy(g.correct, g.groups).micro, 0, 1),
-    "group_accuracy macro": (lambda g: metrics.group_accuracy(g.correct, g.groups).macro, 0, 1),
-    "group_accuracy worst": (lambda g: metrics.group_accuracy(g.correct, g.groups).worst, 0, 1),
-    "group_accuracy disparity": (lambda g: metrics.group_accuracy(g.correct, g.groups).disparity, 0, 1),
     "reliability_bins": (calibration(metrics.reliability_bins, "expected_calibration_error"), 0, 1),
     "reliability_bins maximum": (calibration(metrics.reliability_bins, "maximum_calibration_error"), 0, 1),
     "equal_size_bins": (calibration(metrics.equal_size_bins, "expected_calibration_error"), 0, 1),
@@ -254,7 +237,7 @@ def test_the_layout_of_the_arrays_in_memory_does_not_matter(name):
     rng = np.random.default_rng(0)
     raw = rng.integers(1, 4, size=(MODELS, 20, CLASSES)).astype(float)
     g = Graded(
-        raw / raw.sum(axis=2, keepdims=True), rng.integers(CLASSES, size=20), np.array(list("ab") * 10),
+        raw / raw.sum(axis=2, keepdims=True), rng.integers(CLASSES, size=20),
         rng.integers(4, size=(20, CLASSES)).astype(np.int8), np.ones(20, bool), rng.random((MODELS, 3, 5)),
     )  # fmt: skip
     columns_first = replace(

@@ -1,14 +1,10 @@
-import json
-from statistics import mean
-
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regrade.core import InputError, LabelSet, LabelState, MismatchError, UndefinedError, Unlisted
-from regrade.metrics import MultilabelRule, judge, multilabel_accuracy
+from regrade.core import LabelSet, LabelState, MismatchError, Unlisted
+from regrade.metrics import MultilabelRule, judge
 
 CORRECT, UNCLEAR, WRONG = LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG
 BOTH_RULES = pytest.mark.parametrize("rule", MultilabelRule)
@@ -26,10 +22,6 @@ def label_set(lists, *, covered=None, reasons=None, unlisted=Unlisted.NOVEL, cla
         np.ones(len(lists), bool) if covered is None else np.array(covered),
         tuple(reasons or [""] * len(lists)), unlisted,
     )  # fmt: skip
-
-
-def accuracy(judged, originals, rule):
-    return multilabel_accuracy(judged.right, judged.scored, originals, rule=rule)
 
 
 # correct twice (one not the original label), unclear, wrong, novel, problematic, not covered, no answer
@@ -54,27 +46,6 @@ def test_judge_by_kind_of_prediction(rule, third):
     assert judged.scored.tolist() == [True, True, True, True, True, False, False, True]
     assert judged.right.tolist() == [True, True, third, False, False, False, False, False]
     assert judged.novel.tolist() == [False, False, False, False, True, False, False, False]
-
-
-def test_one_rule_is_a_mean_over_images_the_other_over_classes():
-    images, classes = MultilabelRule.IMAGES, MultilabelRule.CLASSES
-    judged = {rule: judge(PREDICTIONS, LABELS, rule=rule, originals=ORIGINALS) for rule in MultilabelRule}
-    assert accuracy(judged[images], ORIGINALS, images) == pytest.approx(2 / 6)
-    assert accuracy(judged[classes], ORIGINALS, classes) == pytest.approx((3 / 3 + 0 / 3) / 2)
-
-
-def test_the_mean_over_classes_leaves_out_those_without_a_scored_image():
-    right = np.array([True, False, True, True])
-    scored = np.array([True, True, True, False])
-    originals = np.array([3, 3, 8, 9])
-    rule = MultilabelRule.CLASSES
-    assert multilabel_accuracy(right, scored, originals, rule=rule) == pytest.approx((1 / 2 + 1) / 2)
-
-
-def test_the_images_of_a_class_are_those_of_its_original_label_not_of_the_prediction():
-    labels = label_set([{0: CORRECT, 1: CORRECT}] * 3)
-    judged = judge(np.array([1, 1, 2]), labels, rule=MultilabelRule.CLASSES, originals=np.array([0, 0, 1]))
-    assert accuracy(judged, np.array([0, 0, 1]), MultilabelRule.CLASSES) == pytest.approx((1 + 0) / 2)
 
 
 @BOTH_RULES
@@ -202,28 +173,6 @@ def test_judging_is_a_plain_loop_over_images(images, also, rule, unlisted):
     everything = [right for own in by_class.values() for right in own]
     assert judged.scored.sum() == len(everything)
     assert judged.right.sum() == sum(everything)
-    if not everything:
-        with pytest.raises(UndefinedError):
-            accuracy(judged, np.array(originals), rule)
-        return
-    by_images = rule is MultilabelRule.IMAGES
-    expected = mean(everything) if by_images else mean(mean(own) for own in by_class.values())
-    assert accuracy(judged, np.array(originals), rule) == pytest.approx(expected)
-
-
-@BOTH_RULES
-def test_no_scored_image_leaves_the_accuracy_undefined(rule):
-    nothing = np.zeros(3, bool)
-    with pytest.raises(UndefinedError, match="no image is scored"):
-        multilabel_accuracy(nothing, nothing, np.zeros(3, int), rule=rule)
-
-
-def test_a_scored_image_without_an_original_label_belongs_to_no_class():
-    right, scored, originals = np.array([True, False]), np.ones(2, bool), np.array([4, -1])
-    assert multilabel_accuracy(right, scored, originals, rule=MultilabelRule.IMAGES) == 0.5
-    with pytest.raises(InputError, match="no original label"):
-        multilabel_accuracy(right, scored, originals, rule=MultilabelRule.CLASSES)
-    assert multilabel_accuracy(right, originals >= 0, originals, rule=MultilabelRule.CLASSES) == 1
 
 
 @pytest.mark.parametrize(("predictions", "originals"), [(7, 8), (8, 7), (1, 1)])
@@ -243,27 +192,3 @@ def test_label_sets_over_different_class_spaces_have_different_digests():
     four = label_set([{}, {0: CORRECT}, {}], class_count=4)
     two = label_set([{}, {}, {0: CORRECT}], class_count=2)
     assert four.digest != two.digest
-
-
-@pytest.fixture(scope="module")
-def real_labels(published):
-    """ReaL: entry i belongs to ILSVRC2012_val_{i+1:08d}; empty lists are left out."""
-    lists = json.loads((published / "real" / "real.json").read_text())
-    states = [dict.fromkeys(classes, CORRECT) for classes in lists]
-    return label_set(states, covered=[bool(classes) for classes in lists], unlisted=Unlisted.WRONG)
-
-
-@pytest.mark.parametrize(("model", "percent"), [("resnet50", 82.96), ("pnasnet_large_tf", 87.70)])
-def test_real_accuracy_of_published_predictions(published, real_labels, model, percent):
-    path = published / "recht2019" / "imagenet-val.top5.parquet"
-    table = pq.read_table(path, columns=["image", "wnid", model])
-    top5 = table[model].combine_chunks().flatten().to_numpy().reshape(-1, 5)
-    numbers = np.array([int(name[len("ILSVRC2012_val_") : -len(".JPEG")]) for name in table["image"].to_pylist()])
-    predictions, originals = np.empty(50_000, np.uint16), np.empty(50_000, int)
-    predictions[numbers - 1] = top5[:, 0]
-    wnids = table["wnid"].to_pylist()
-    originals[numbers - 1] = np.unique(wnids, return_inverse=True)[1]
-    judged = judge(predictions, real_labels, rule=MultilabelRule.IMAGES, originals=originals)
-    assert judged.scored.sum() == 46_837
-    assert not judged.novel.any()
-    assert 100 * accuracy(judged, originals, MultilabelRule.IMAGES) == pytest.approx(percent, abs=0.005)

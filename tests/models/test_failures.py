@@ -12,8 +12,7 @@ import pytest
 
 from regrade.core import InputError
 from regrade.models import OutOfMemory
-from regrade.models.failures import Uncaught, contained, loading, running
-from regrade.models.interrupts import is_control_c, tracking_control_c
+from regrade.models.failures import Uncaught, contained, is_control_c, loading, running, tracking_control_c
 
 
 class Strange(BaseException):

@@ -2,18 +2,21 @@
 
 import importlib.util
 import sys
+from importlib.metadata import version
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from regrade.core import IMAGENET, CropMode, Interpolation, Preprocessing
-from regrade.models import Resizer, crop_and_resize, preprocess
+from regrade.models import Resizer, crop_and_resize, fastest_resizer, preprocess
+from regrade.models.preprocess import FILTERS, CropGeometry, compute_crop, resize
 
 RESIZERS = [Resizer.PILLOW, Resizer.TORCH] if importlib.util.find_spec("torch") else [Resizer.PILLOW]
 SHAPES = [(500, 375), (375, 500), (224, 224), (3, 2), (1, 1), (1, 37), (300, 7), (333, 257)]
+SMOOTH = [Interpolation.BILINEAR, Interpolation.BICUBIC]
 
 
 def noise(width, height, mode="RGB"):
@@ -159,3 +162,165 @@ def test_crop_and_resize_of_pixels_equals_that_of_the_image(resizer, crop_mode, 
             crop_and_resize(pixels, preprocessing, resizer), crop_and_resize(image, preprocessing, resizer)
         )
         np.testing.assert_array_equal(pixels, np.asarray(image))
+
+
+@pytest.mark.parametrize(
+    ("image", "preprocessing", "expected"),
+    [
+        # 256 * 500 // 375 = 341 wide; offsets 58.5 and 16, halves round to even
+        ((500, 375), Preprocessing(224, 256), CropGeometry(None, (341, 256), (58, 16, 282, 240))),
+        ((375, 500), Preprocessing(224, 256), CropGeometry(None, (256, 341), (16, 58, 240, 282))),
+        ((5, 3), Preprocessing(4, 4), CropGeometry(None, (6, 4), (1, 0, 5, 4))),  # 6.67 is rounded down
+        ((9, 9), Preprocessing(32, 32), CropGeometry(None, (32, 32), (0, 0, 32, 32))),
+        ((500, 375), Preprocessing(224, 256, CropMode.STRETCH), CropGeometry(None, (256, 256), (16, 16, 240, 240))),
+        # 4 = 2/3 of the shorter side
+        ((10, 6), Preprocessing(2, 3, CropMode.CROP_THEN_RESIZE), CropGeometry((3, 1, 7, 5), (2, 2), (0, 0, 2, 2))),
+        ((1, 1), Preprocessing(2, 9, CropMode.CROP_THEN_RESIZE), CropGeometry((0, 0, 1, 1), (2, 2), (0, 0, 2, 2))),
+    ],
+)
+def test_compute_crop_matches_examples_by_hand(image, preprocessing, expected):
+    assert compute_crop(image, preprocessing) == expected
+
+
+def test_pixels_of_a_long_image():
+    assert compute_crop((30_000, 2), Preprocessing(224, 256)).pixels == 256 * 15_000 * 256
+
+
+@given(
+    image=st.tuples(st.integers(1, 900), st.integers(1, 900)),
+    size=st.integers(1, 300),
+    extra=st.integers(0, 60),
+    crop_mode=st.sampled_from(CropMode),
+)
+def test_compute_crop_is_a_square_inside_the_image(image, size, extra, crop_mode):
+    geometry = compute_crop(image, Preprocessing(size, size + extra, crop_mode))
+    left, top, right, bottom = geometry.crop_after
+    assert (right - left, bottom - top) == (size, size)
+    assert left >= 0 and top >= 0 and right <= geometry.size[0] and bottom <= geometry.size[1]
+    if geometry.crop_before is not None:
+        left, top, right, bottom = geometry.crop_before
+        assert right - left == bottom - top >= 1
+        assert left >= 0 and top >= 0 and right <= image[0] and bottom <= image[1]
+
+
+@pytest.fixture
+def torch(library):
+    return library("torch")
+
+
+def noise_pixels(width, height, *, gray=False):
+    shape = (height, width) if gray else (height, width, 3)
+    return Image.fromarray(np.random.default_rng(width * 1000 + height).integers(0, 256, shape, dtype=np.uint8))
+
+
+def apart(first, second) -> int:
+    return int(np.abs(first.astype(int) - second.astype(int)).max(initial=0))
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("interpolation", Interpolation)
+@pytest.mark.parametrize("gray", [False, True])
+def test_resize_by_pillow_is_bit_identical(interpolation, gray):
+    image = noise_pixels(50, 37, gray=gray)
+    theirs = np.asarray(image.resize((21, 40), FILTERS[interpolation]))
+    np.testing.assert_array_equal(resize(image, (21, 40), interpolation, Resizer.PILLOW), theirs)
+
+
+lengths = st.integers(1, 70)
+
+
+@pytest.mark.usefixtures("torch")
+@given(st.tuples(lengths, lengths), st.tuples(lengths, lengths), st.sampled_from(SMOOTH), st.booleans())
+@example((38, 68), (37, 22), Interpolation.BICUBIC, False)  # here Pillow resizes the columns first
+@example((1, 1), (30, 2), Interpolation.BICUBIC, True)
+@settings(deadline=None)
+def test_resize_by_torch_is_within_two_gray_levels_of_pillow(old, new, interpolation, gray):
+    """Noise is the worst case. Pillow resizes rows first unless the image is tall, and rounds in between."""
+    image = noise_pixels(*old, gray=gray)
+    kind = FILTERS[interpolation]
+    rows_first = image.resize((new[0], old[1]), kind).resize(new, kind)
+    given = resize(image, new, interpolation, Resizer.TORCH)
+    assert given.shape == np.asarray(rows_first).shape and given.dtype == np.uint8
+    assert apart(given, np.asarray(rows_first)) <= 2
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("interpolation", SMOOTH)
+@pytest.mark.parametrize("crop_mode", CropMode)
+@pytest.mark.parametrize("sides", [(224, 256), (64, 64)])
+def test_resize_by_torch_of_photographs_rarely_differs_by_one_gray_level(photographs, interpolation, crop_mode, sides):
+    preprocessing = Preprocessing(*sides, crop_mode, interpolation, mean=(0.0,) * 3, std=(1.0,) * 3)
+    wide = [image.crop((0, 60, image.width, image.height - 60)) for image in photographs.images[10:]]
+    for image in photographs.images[:10] + wide:
+        usual, quick = (
+            np.rint(255 * preprocess(image, preprocessing, resizer)).astype(int)
+            for resizer in (Resizer.PILLOW, Resizer.TORCH)
+        )
+        assert apart(usual, quick) <= 1
+        assert (usual == quick).mean() > 0.99
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("interpolation", SMOOTH)
+def test_resize_by_torch_of_tall_photographs_rarely_differs_by_more(photographs, interpolation):
+    """Pillow resizes the columns of a tall image first: overshoot at edges is clipped earlier."""
+    preprocessing = Preprocessing(64, 64, CropMode.STRETCH, interpolation, mean=(0.0,) * 3, std=(1.0,) * 3)
+    for image in photographs.images[:10]:
+        tall = image.crop((150, 0, 300, 512))
+        usual, quick = (
+            np.rint(255 * preprocess(tall, preprocessing, resizer)).astype(int)
+            for resizer in (Resizer.PILLOW, Resizer.TORCH)
+        )
+        assert apart(usual, quick) <= (1 if interpolation is Interpolation.BILINEAR else 16)
+        assert (np.abs(usual - quick) > 1).mean() < 0.01
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("interpolation", Interpolation)
+@pytest.mark.parametrize("gray", [False, True])
+def test_nearest_and_unchanged_sizes_are_bit_identical_to_pillow(interpolation, gray):
+    image = noise_pixels(30, 20, gray=gray)
+    np.testing.assert_array_equal(resize(image, (30, 20), interpolation, Resizer.TORCH), np.asarray(image))
+    nearest = resize(image, (17, 44), Interpolation.NEAREST, Resizer.TORCH)
+    np.testing.assert_array_equal(nearest, np.asarray(image.resize((17, 44), Image.Resampling.NEAREST)))
+
+
+@pytest.mark.usefixtures("torch")
+@given(st.integers(0, 255), st.tuples(lengths, lengths), st.tuples(lengths, lengths), st.sampled_from(SMOOTH))
+@settings(deadline=None)
+def test_resize_keeps_a_uniform_color(level, old, new, interpolation):
+    image = Image.new("RGB", old, (level, 255 - level, 0))
+    given = resize(image, new, interpolation, Resizer.TORCH)
+    np.testing.assert_array_equal(given, np.broadcast_to(np.uint8([level, 255 - level, 0]), given.shape))
+
+
+@pytest.mark.usefixtures("torch")
+def test_resize_keeps_channels_and_axes_apart():
+    pixels = np.zeros((40, 60, 3), np.uint8)
+    pixels[:20, :, 0], pixels[:, :30, 1] = 200, 100  # red above, green on the left
+    given = resize(Image.fromarray(pixels), (6, 4), Interpolation.BILINEAR, Resizer.TORCH)
+    assert given[0, 0].tolist() == [200, 100, 0] and given[3, 5].tolist() == [0, 0, 0]
+    assert given[0, 5].tolist() == [200, 0, 0] and given[3, 0].tolist() == [0, 100, 0]
+
+
+@pytest.mark.usefixtures("torch")
+def test_resize_does_not_change_its_input():
+    image = noise_pixels(30, 20)
+    before = np.asarray(image).copy()
+    resize(image, (5, 5), Interpolation.BICUBIC, Resizer.TORCH)[:] = 0
+    np.testing.assert_array_equal(np.asarray(image), before)
+
+
+@pytest.mark.usefixtures("torch")
+def test_resizer_runtime_has_the_version():
+    assert Resizer.PILLOW.runtime == f"pillow {Image.__version__}"
+    assert Resizer.TORCH.runtime == f"torch {version('torch')}"
+    if importlib.util.find_spec("torchvision"):
+        assert Resizer.GPU.runtime == f"nvjpeg of torchvision {version('torchvision')}"
+
+
+@pytest.mark.usefixtures("torch")
+def test_fastest_resizer(monkeypatch):
+    assert fastest_resizer() is Resizer.TORCH
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else pytest.fail(name))
+    assert fastest_resizer() is Resizer.PILLOW

@@ -10,8 +10,7 @@ from skipping import skip
 
 from regrade.core import InputError, MismatchError
 from regrade.models import Device, OnnxExport, OutOfMemory, Precision, export_to_onnx, load_model, normalize
-from regrade.models.torch_modules import with_features
-from regrade.models.torch_runtime import TorchModel
+from regrade.models.torch_runtime import TorchModel, with_features
 
 HEADS = """
 import torch

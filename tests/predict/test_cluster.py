@@ -18,7 +18,7 @@ from regrade.core import ExecutorError, ImageSource, ModelSpec, ScoreKind
 from regrade.models import ModelMetadata, Resizer, Settings
 from regrade.predict import EngineOptions, NamedModel
 from regrade.predict.cluster import Worker, WorkerInfo, _can_read, _ConsistencyCheck
-from regrade.predict.runtime_choice import first_images
+from regrade.predict.predictor import first_images
 
 SIZE = 400
 

@@ -12,7 +12,7 @@ from skipping import skip
 
 import regrade
 from regrade.models import OnnxExport
-from regrade.predict import runtime_choice
+from regrade.predict import predictor
 
 TESTED = 300
 MODEL = """
@@ -179,9 +179,7 @@ def test_torch_and_onnxruntime_store_the_same_features(mnist, model, tmp_path, m
     name, features = f"torch:{model}:digits", {}
     for runtime in ("onnxruntime", "torch"):
         if runtime == "torch":
-            monkeypatch.setattr(
-                runtime_choice, "export_to_onnx", lambda *_, **__: OnnxExport(None, "it is switched off")
-            )
+            monkeypatch.setattr(predictor, "export_to_onnx", lambda *_, **__: OnnxExport(None, "it is switched off"))
         run = workspace.predict([name], test_sets=["arrays"], keep=["features"])
         assert run.pairs[0].runtime.startswith(runtime)
         features[runtime] = np.asarray(workspace.store.predictions(workspace.store.test_set("arrays"), name).features)

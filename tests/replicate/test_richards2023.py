@@ -8,7 +8,7 @@ from replicated import assert_sound
 from running import run
 
 from regrade.replicate import CellKind, CellOutcome, papers
-from regrade.replicate.richards2023_population import GEODE, MODELS, model_name, populations
+from regrade.replicate.richards2023 import GEODE, MODELS, model_name, populations
 from regrade.testsets import entry
 
 

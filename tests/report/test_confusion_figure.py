@@ -7,8 +7,8 @@ import pytest
 from confusion_world import world
 
 from regrade.core import UNLABELED, Estimate
-from regrade.report import figure, findings
-from regrade.studies import Scoring, UnlabeledInputs, confusion
+from regrade.studies import Scoring, UnlabeledInputs, figure, findings
+from regrade.studies.confusion.analysis import confusion
 
 SKILLS = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 

@@ -8,8 +8,8 @@ from mistake_world import OWN, A, B, predictions, studied, verdicts
 from simulated_people import Skill, answers, test_set
 
 from regrade.core import Estimate, LabelState
-from regrade.report import Finding, findings
-from regrade.report.wording import confidence_of, listed, plain, points, share, signed
+from regrade.display import Finding
+from regrade.display.wording import confidence_of, listed, plain, points, share, signed
 from regrade.studies import (
     Basis,
     CorruptionGrade,
@@ -22,11 +22,12 @@ from regrade.studies import (
     SetCounts,
     SetPair,
     compare_correctness,
-    generalization,
-    people,
+    findings,
     scoring_for,
     similarity_of,
 )
+from regrade.studies.generalization.analysis import generalization
+from regrade.studies.people.analysis import people
 
 
 def by_headline(result: object) -> dict[str, Finding]:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import logit, ndtri
 
-from regrade.report import figure
-from regrade.report.label_places import Box, line_boxes, points_box
 from regrade.stats import Scale
-from regrade.studies import ModelCounts, SetCounts, SetPair, generalization
+from regrade.studies import ModelCounts, SetCounts, SetPair, figure
+from regrade.studies.generalization.analysis import generalization
+from regrade.studies.generalization.label_places import Box, line_boxes, points_box
 
 
 def counts(name, rights, images=1000):

@@ -9,9 +9,10 @@ import pytest
 from geography_world import REGIONS, World
 
 from regrade.core import UndefinedError, UnknownName
-from regrade.report import figure, findings, map_figure
-from regrade.report.style import COLORS
-from regrade.studies import ModelCounts, SetCounts, geography
+from regrade.display.style import COLORS
+from regrade.studies import ModelCounts, SetCounts, figure, findings
+from regrade.studies.geography.analysis import geography
+from regrade.studies.geography.study import map_figure
 
 LARGE = World(
     sizes=(3000,) * 6, gains=(0.25, 0.4, 0.35, 0.5, 0.35, 0.3), difficulty=(0.1, 0, 0, -0.1, 0, 0.02), household=1

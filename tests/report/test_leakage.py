@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from regrade.core import ClassSpace, Distance, NearPairs, Predictions, TestSet
-from regrade.report import MOST_PAIRS, figure, findings, pairs_page
-from regrade.studies import Scoring, leakage
+from regrade.studies import Scoring, figure, findings
+from regrade.studies.leakage.analysis import leakage
+from regrade.studies.leakage.pairs_page import MOST_PAIRS, pairs_page
 
 SPACE = ClassSpace("two", ("a", "b"))
 

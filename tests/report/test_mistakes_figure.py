@@ -7,7 +7,7 @@ import pytest
 from mistake_world import A, predictions, studied
 
 from regrade.core import UndefinedError
-from regrade.report import figure
+from regrade.studies import figure
 
 
 def values(spec, place, layer=0):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from simulated_people import Skill, answers, test_set
 
-from regrade.report import figure
-from regrade.report.style import COLORS
-from regrade.studies import Contender, Scoring, people
+from regrade.display.style import COLORS
+from regrade.studies import Contender, Scoring, figure
+from regrade.studies.people.analysis import people
 
 TARGET = test_set(300)
 

@@ -11,9 +11,9 @@ import pytest
 from report_world import HOSTILE
 
 from regrade.core import Column, Estimate, Table
+from regrade.display.style import COLORS, FAINT, GRAY, INK, LINE, MARKED, PAPER, WASH
 from regrade.report.packed import packed, packed_text, script_hash
 from regrade.report.report_table import MOST_ROWS, table_endings, table_html
-from regrade.report.style import COLORS, FAINT, GRAY, INK, LINE, MARKED, PAPER, WASH
 
 
 def unpacked(text):

@@ -3,7 +3,9 @@
 import pytest
 
 from regrade.core import Column, Table, Tabular, UndefinedError
-from regrade.report import Finding, FindingKind, Provenance, Report, Section, anchor_of, figure, findings, section_of
+from regrade.display import Finding, FindingKind
+from regrade.report import Provenance, Report, Section, anchor_of, section_of
+from regrade.studies import Study, StudyOptions
 
 KIND = FindingKind("plain: so", "Looked at.", claims=True)
 TABLE = Table("numbers", (Column("a", "a"),), ((1,),), ("a note",))
@@ -14,18 +16,16 @@ class Plain(Tabular):
         return TABLE
 
 
-class Undrawable(Plain):
-    pass
+def study(**fields):
+    return Study("plain", "Is it so?", "Look.", StudyOptions, Plain, lambda *_: Plain(), **fields)
 
 
-@figure.register
-def _(_: Undrawable):
+def undrawable(_):
     raise UndefinedError("there is nothing to draw")
 
 
-@findings.register
-def _(_: Undrawable):
-    return (Finding(KIND, "It is so", "Really.", 0.5),)
+PLAIN = study()
+UNDRAWABLE = study(figure=undrawable, findings=lambda _: (Finding(KIND, "It is so", "Really.", 0.5),))
 
 
 def section(anchor, question, *weights):
@@ -66,22 +66,20 @@ class TestKeyFindings:
 
 class TestSection:
     def test_result_without_figure_and_findings_has_a_table(self):
-        filled = section_of(Section("a", "A?"), Plain())
+        filled = section_of(Section("a", "A?"), PLAIN, Plain())
         assert filled.tables[0].rows == TABLE.rows
-        assert filled.tables[0].notes == ("a note", "no figure: there is no figure for a Plain")
+        assert filled.tables[0].notes == ("a note",)
         assert (filled.figures, filled.findings) == ((), ())
 
     def test_undrawable_figure_adds_a_note(self):
-        filled = section_of(Section("a", "A?"), Undrawable())
+        filled = section_of(Section("a", "A?"), UNDRAWABLE, Plain())
         assert filled.tables[0].notes[-1] == "no figure: there is nothing to draw"
         assert filled.findings[0].headline == "It is so"
 
     def test_tables_can_be_given(self):
         second = Table("others", (Column("b", "b"),), ((2,),))
-        assert [table.title for table in section_of(Section("a", "A?"), Plain(), tables=(second, TABLE)).tables] == [
-            "others",
-            "numbers",
-        ]
+        filled = section_of(Section("a", "A?"), PLAIN, Plain(), tables=(second, TABLE))
+        assert [table.title for table in filled.tables] == ["others", "numbers"]
 
     @pytest.mark.parametrize(
         ("names", "anchor"),

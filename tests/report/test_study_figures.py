@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from regrade.core import ClassSpace, Predictions, TestSet, UndefinedError
-from regrade.report import figure
-from regrade.studies import Basis, Scoring, compare_correctness, grade, similarity
+from regrade.studies import Basis, Scoring, compare_correctness, figure
+from regrade.studies.grade.analysis import grade
+from regrade.studies.similarity.analysis import similarity
 
 SPACE = ClassSpace("two", ("a", "b"))
 

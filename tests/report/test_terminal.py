@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from regrade.core import Column, Estimate, Table
-from regrade.report import print_table
+from regrade.display import print_table
 
 ESTIMATE = Estimate(0.5, 0.25, 0.75, 40, "exact 95%")
 

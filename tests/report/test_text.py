@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regrade.core import Column, Estimate, Table
-from regrade.report import to_csv, to_latex, to_markdown
+from regrade.display import to_csv, to_latex, to_markdown
 
 ESTIMATE = Estimate(0.5, 0.25, 0.75, 40, "exact 95%")
 TABLE = Table(

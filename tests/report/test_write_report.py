@@ -8,7 +8,8 @@ import altair
 import pytest
 
 from regrade.core import AlreadyStored, Column, MissingExtra, Table, WriteError
-from regrade.report import Figure, Finding, FindingKind, Gallery, GalleryTile, Provenance, Report, Section, write_report
+from regrade.display import Figure, Finding, FindingKind
+from regrade.report import Gallery, GalleryTile, Provenance, Report, Section, write_report
 
 CHART = altair.Chart(altair.InlineData(values=[{"model": "a", "x": 1}])).mark_point().encode(x="x:Q")
 FIGURE = Figure("points", "One point.", CHART.properties(title="A point"))

@@ -5,10 +5,18 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from scipy.interpolate import CubicSpline
 
-from regrade.core.errors import InputError, UndefinedError
-from regrade.stats import kendall, pearson, spearman
-from regrade.stats.correlation import _fisher, _score
-from regrade.stats.rank_moments import kendall_moments, spearman_moments
+from regrade.core import InputError, UndefinedError
+from regrade.stats import (
+    binned_correlation,
+    kendall,
+    kendall_matrix,
+    pearson,
+    pearson_matrix,
+    robust_pearson,
+    spearman,
+    spearman_matrix,
+)
+from regrade.stats.correlation import _fisher, _score, kendall_moments, spearman_moments
 
 quick = settings(deadline=None, max_examples=80, derandomize=True)
 METHODS = [pearson, spearman, kendall]
@@ -23,6 +31,10 @@ TRUTHS = {
     kendall: lambda r: 2 / np.pi * np.arcsin(r),
 }
 samples = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=5, max_size=40)
+KINDS = [(pearson, pearson_matrix), (spearman, spearman_matrix), (kendall, kendall_matrix)]
+WIDTH, BINS = 0.1, 100
+MIDDLES = (np.arange(BINS) + 0.5) * WIDTH
+MOMENTS = [kendall_moments, spearman_moments]
 
 
 def varied(pairs):
@@ -242,3 +254,247 @@ def test_many_ties_shorten_kendalls_interval():
     x = rng.integers(5, size=(2 * trials, 20)).astype(float)
     covered = np.mean([estimate.low <= 0 <= estimate.high for estimate in map(kendall, x[::2], x[1::2])])
     assert 0.88 < covered < 0.94
+
+
+@pytest.mark.parametrize(("pairwise", "matrix"), KINDS)
+@given(seed=st.integers(0, 2**32 - 1), models=st.integers(2, 5), n=st.integers(5, 30))
+def test_matrix_matches_pairwise_correlations(pairwise, matrix, seed, models, n):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(models, n)) + rng.normal(size=n)
+    rows[0] = np.arange(n) / n  # in an order of its own, without noise
+    correlations = matrix(rows, confidence=0.9)
+    for i in range(models):
+        for j in range(models):
+            if i == j:
+                assert correlations.value[i, j] == correlations.low[i, j] == correlations.high[i, j] == 1
+                continue
+            alone = pairwise(rows[i], rows[j], confidence=0.9)
+            assert (correlations.n, correlations.method) == (alone.n, alone.method)
+            assert correlations.value[i, j] == pytest.approx(alone.value, abs=1e-12)
+            assert correlations.low[i, j] == pytest.approx(alone.low, abs=1e-9)
+            assert correlations.high[i, j] == pytest.approx(alone.high, abs=1e-9)
+
+
+@pytest.mark.parametrize(("pairwise", "matrix"), KINDS)
+def test_ranks_in_perfect_order_keep_their_interval(pairwise, matrix):
+    rows = np.array([[1.0, 2, 3, 4, 5, 6], [1, 4, 9, 16, 25, 36]])
+    correlations, alone = matrix(rows), pairwise(*rows)
+    assert correlations.low[0, 1] == pytest.approx(alone.low)
+    assert correlations.value[0, 1] <= correlations.high[0, 1] <= 1
+
+
+@pytest.mark.parametrize(("_", "matrix"), KINDS)
+def test_matrix_raises_if_undefined(_, matrix):
+    with pytest.raises(UndefinedError, match="constant"):
+        matrix([[1.0, 2, 3, 4, 5], [1, 1, 1, 1, 1]])
+    with pytest.raises(UndefinedError, match="at least"):
+        matrix([[1.0, 2, 3], [3, 1, 2]])
+    with pytest.raises(InputError, match=r"\(rows, n\)"):
+        matrix([1.0, 2, 3, 4, 5])
+
+
+def draw_scores(rng, n):
+    """A skewed score and errors whose probability increases with the score."""
+    scores = rng.gamma(1.2, 1.0, n)
+    return scores, rng.random(n) < 1 / (1 + np.exp(3 - scores))
+
+
+def test_the_value_is_pearsons_and_point_biserial():
+    rng = np.random.default_rng(0)
+    scores, wrong = draw_scores(rng, 500)
+    estimate = robust_pearson(scores, wrong)
+    assert estimate.value == pytest.approx(stats.pointbiserialr(wrong, scores).statistic)
+    assert (estimate.n, estimate.method) == (500, "pearson, delta 95%")
+    assert estimate.low < estimate.value < estimate.high
+
+
+def test_interval_of_normal_samples_is_near_fisher():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=20_000)
+    y = 0.6 * x + 0.8 * rng.normal(size=20_000)
+    estimate, fisher = robust_pearson(x, y), pearson(x, y)
+    assert (estimate.low, estimate.high) == pytest.approx((fisher.low, fisher.high), abs=5e-4)
+
+
+def test_robust_pearson_by_hand():
+    """x = (0, 0, 1, 1, 2), y = (0, 0, 0, 1, 1): r = 4 / sqrt(4 * 6) and the half-width from the influences."""
+    x, y = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1])
+    u, v = (x - 0.8) / np.sqrt(0.56), (y - 0.4) / np.sqrt(0.24)
+    r = (u * v).mean()
+    influence = u * v - r * (u**2 + v**2) / 2
+    reach = stats.t.ppf(0.975, 2) * np.sqrt((influence**2).sum() / 2 / 5) / (1 - r**2)
+    estimate = robust_pearson(x, y)
+    assert estimate.value == pytest.approx(np.corrcoef(x, y)[0, 1]) == pytest.approx(r)
+    assert estimate.low == pytest.approx(np.tanh(np.arctanh(r) - reach))
+
+
+def test_coverage_where_fishers_interval_fails():
+    rng = np.random.default_rng(2)
+    scores, wrong = draw_scores(rng, 2_000_000)
+    truth = np.corrcoef(scores, wrong)[0, 1]
+    samples = [draw_scores(rng, 400) for _ in range(800)]
+    held = np.mean([estimate.low <= truth <= estimate.high for estimate in (robust_pearson(*each) for each in samples)])
+    fisher = np.mean([estimate.low <= truth <= estimate.high for estimate in (pearson(*each) for each in samples)])
+    assert 0.92 < held < 0.975  # 0.95, give or take three deviations of 800 draws
+    assert fisher < 0.91
+
+
+def test_perfect_correlation_has_zero_width():
+    estimate = robust_pearson([0, 0, 1, 1], [0, 0, 1, 1])
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "error"),
+    [
+        ([1, 2, 3], [1, 2, 4], UndefinedError),
+        ([1, 1, 1, 1], [0, 1, 0, 1], UndefinedError),
+        ([1, 2, 3, np.nan], [0, 1, 0, 1], InputError),
+        ([1, 2, 3, 4], [0, 1, 0], InputError),
+    ],
+)
+def test_robust_pearson_raises_if_undefined(x, y, error):
+    with pytest.raises(error):
+        robust_pearson(x, y)
+
+
+def draw_bins(rng, images):
+    """Images and mistakes by bin: many images of a low score, few of a high one."""
+    scores = np.minimum(rng.gamma(1.2, 1.0, images), 9.9)
+    wrong = rng.random(images) < 1 / (1 + np.exp(3 - scores))
+    places = (scores / WIDTH).astype(int)
+    return np.bincount(places[wrong], minlength=BINS), np.bincount(places, minlength=BINS)
+
+
+def found(hits, images, middles=MIDDLES, **options):
+    return binned_correlation(hits, images, middles, rng=np.random.default_rng(0), **options)
+
+
+def test_binned_correlation_by_hand():
+    """Shares 0, 1/2, 1/2 and 1 at 1, 2, 3 and 5, and a bin without images at 4: a large bin counts once."""
+    result = found([0, 50, 1, 2], [3, 100, 2, 2], [1, 2, 3, 5])
+    assert result.value == pytest.approx(np.corrcoef([1, 2, 3, 5], [0, 0.5, 0.5, 1])[0, 1])
+    with_empty = found([0, 50, 1, 0, 2], [3, 100, 2, 0, 2], [1, 2, 3, 4, 5])
+    assert (with_empty.value, with_empty.n) == (pytest.approx(result.value), 4)
+    assert result.low < result.value < result.high <= 1
+
+
+def test_binned_correlation_matches_scipy():
+    hits, images = draw_bins(np.random.default_rng(1), 5_000)
+    occupied = images > 0
+    expected = stats.pearsonr(MIDDLES[occupied], hits[occupied] / images[occupied]).statistic
+    assert found(hits, images).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("images", [1_000, 10_000])
+def test_coverage_of_the_mean_correlation(images):
+    rng = np.random.default_rng(images)
+    many = [np.arctanh(found(*draw_bins(rng, images), draws=20).value) for _ in range(600)]
+    target = np.tanh(np.mean(many))
+    samples = (binned_correlation(*draw_bins(rng, images), MIDDLES, rng=rng, draws=400) for _ in range(300))
+    held = np.mean([each.low <= target <= each.high for each in samples])
+    assert held > 0.91  # 0.95 or more, give or take three deviations of 300 draws
+
+
+def test_binned_correlation_is_reproducible_from_the_seed():
+    hits, images = draw_bins(np.random.default_rng(3), 2_000)
+    assert found(hits, images) == found(hits, images)
+
+
+def test_perfect_correlation_has_an_interval_of_positive_width():
+    result = found([1, 2, 3, 4], [10, 10, 10, 10], [1, 2, 3, 4])
+    assert result.value == pytest.approx(1)
+    assert result.low < 0.9 < result.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("hits", "images", "error"),
+    [
+        ([1, 2, 0, 0], [5, 5, 5, 0], UndefinedError),  # three bins
+        ([1, 1, 1, 1], [5, 5, 5, 5], UndefinedError),  # one share
+        ([6, 1, 1, 1], [5, 5, 5, 5], InputError),
+        ([-1, 1, 1, 1], [5, 5, 5, 5], InputError),
+        ([1, 1, 1], [5, 5, 5, 5], InputError),
+    ],
+)
+def test_binned_correlation_raises_if_undefined(hits, images, error):
+    with pytest.raises(error):
+        found(hits, images, [1, 2, 3, 4])
+
+
+def at(moments, correlation):
+    """Truth, mean and variance at one correlation of the normal pairs."""
+    kendalls = 2 / np.pi * np.arcsin(correlation)
+    grid = kendall_moments(2).truth  # the grid is one for all
+    return [float(CubicSpline(grid, part)(kendalls)) for part in (moments.truth, moments.mean, moments.variance)]
+
+
+def test_kendall_by_hand():
+    # four pairs at 1/2: tau = 2/pi * pi/6, and 2/pi * arcsin(1/4) = 0.160861
+    truth, mean, variance = at(kendall_moments(4), 0.5)
+    assert truth == mean == pytest.approx(1 / 3)
+    assert variance == pytest.approx((1 - 1 / 9 + 4 * (1 / 9 - 0.160861**2)) / 6, rel=1e-5)
+    assert kendall_moments(4).step == pytest.approx(4 / 12)  # one of six pairs changes from 1 to -1
+
+
+def test_spearman_by_hand():
+    # 6/pi * arcsin(1/4) = 0.482584; of four pairs the mean is (3 * 1/3 + 2 * 0.482584) / 5
+    truth, mean, _ = at(spearman_moments(4), 0.5)
+    assert truth == pytest.approx(0.482584, abs=1e-5)
+    assert mean == pytest.approx(0.393034, abs=1e-5)
+    assert spearman_moments(4).step == pytest.approx(6 * 2 / (4 * 15))  # two ranks move by one
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 50, 1000])
+def test_without_correlation_the_variances_are_the_textbooks(n):
+    assert at(kendall_moments(n), 0)[2] == pytest.approx(2 * (2 * n + 5) / (9 * n * (n - 1)))
+    assert at(spearman_moments(n), 0)[2] == pytest.approx(1 / (n - 1))
+
+
+def test_two_pairs_have_exact_moments():
+    moments, tau = spearman_moments(2), kendall_moments(2).truth
+    np.testing.assert_allclose(moments.mean, tau, atol=1e-12)
+    np.testing.assert_allclose(moments.variance, 1 - tau**2, atol=1e-9)
+
+
+def test_three_pairs_follow_from_kendall():
+    # in perfect order or its reverse both squares are 1; in the four others 1/9 and 1/4
+    kendalls, spearmans = kendall_moments(3), spearman_moments(3)
+    square = kendalls.variance + kendalls.mean**2
+    perfect = (square - 1 / 9) / (1 - 1 / 9)
+    np.testing.assert_allclose(spearmans.variance + spearmans.mean**2, perfect + (1 - perfect) / 4, atol=1e-9)
+
+
+@pytest.mark.parametrize("correlation", [0.1, 0.3, 0.5])
+def test_spearman_agrees_with_the_series_for_many_pairs(correlation):
+    # David and Mallows 1961
+    series = np.polynomial.Polynomial([1, -1.563465, 0.304743, 0.155286, 0.061552, 0.022099])
+    assert 1e6 * at(spearman_moments(10**6), correlation)[2] == pytest.approx(series(correlation**2), abs=1e-5)
+
+
+@pytest.mark.parametrize("n", [4, 7])
+@pytest.mark.parametrize("correlation", [-0.8, 0.4, 0.97])
+def test_agree_with_simulation(n, correlation):
+    trials = 40_000
+    x, noise = np.random.default_rng(n).normal(size=(2, trials, n))
+    x, y = (stats.rankdata(part, axis=1) for part in (x, correlation * x + np.sqrt(1 - correlation**2) * noise))
+    pairs = np.triu_indices(n, k=1)
+    signs = np.sign(x[:, pairs[0]] - x[:, pairs[1]]) * np.sign(y[:, pairs[0]] - y[:, pairs[1]])
+    drawn = {kendall_moments: signs.mean(axis=1), spearman_moments: 1 - 6 * ((x - y) ** 2).sum(axis=1) / (n**3 - n)}
+    for moments, values in drawn.items():
+        _, mean, variance = at(moments(n), correlation)
+        assert values.mean() == pytest.approx(mean, abs=4 * np.sqrt(variance / trials))
+        squares = (values - mean) ** 2
+        assert squares.mean() == pytest.approx(variance, abs=4 * squares.std() / np.sqrt(trials))
+
+
+@pytest.mark.parametrize("moments", MOMENTS)
+@pytest.mark.parametrize("n", [2, 12, 1000, 10**6])
+def test_perfect_order_does_not_vary_and_the_mirror_varies_as_much(moments, n):
+    moment = moments(n)
+    assert moment.truth[[0, -1]] == pytest.approx([-1, 1])
+    assert moment.mean[[0, -1]] == pytest.approx([-1, 1])
+    assert moment.variance[[0, -1]] == pytest.approx([0, 0], abs=1e-9)
+    assert (np.diff(moment.truth) >= 0).all()
+    np.testing.assert_allclose(moment.mean, -moment.mean[::-1], atol=1e-12)
+    np.testing.assert_allclose(moment.variance, moment.variance[::-1], atol=1e-9)

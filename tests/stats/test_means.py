@@ -5,12 +5,24 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
-from regrade.core.errors import InputError, UndefinedError
-from regrade.stats import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
+from regrade.core import InputError, UndefinedError
+from regrade.stats import (
+    absolute_mean,
+    bounded_mean,
+    clopper_pearson,
+    clustered_mean,
+    clustered_proportion,
+    reweighted_proportion,
+    stratified_mean,
+    stratified_proportion,
+)
 from regrade.stats.intervals import exact_bounds
+from regrade.stats.means import MANY
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
 PROPORTIONS = (clustered_proportion, stratified_proportion)
+shares = st.lists(st.floats(0, 1), min_size=1, max_size=40)
+gaps = st.lists(st.tuples(st.floats(-1, 1), st.floats(1e-6, 0.1), st.integers(1, 1000)), min_size=1, max_size=8)
 
 
 def bounds(estimates):
@@ -299,3 +311,184 @@ def test_wrong_weights_raise(weights):
 def test_proportions_reject_values_other_than_0_and_1(method):
     with pytest.raises(InputError, match="right"):
         method([0.5, 1, 0, 1], [0, 0, 1, 1])
+
+
+def test_by_hand():
+    """1 of 4 in the first stratum and 3 of 4 in the second, which is three times as frequent among the targets."""
+    estimate = reweighted_proportion([1, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1])
+    assert estimate.value == pytest.approx(0.25 * 0.25 + 0.75 * 0.75)
+    assert (estimate.n, estimate.method) == (8, "post-stratified korn-graubard 95%")
+    assert 0 <= estimate.low < estimate.value < estimate.high <= 1
+
+
+def test_many_target_images_give_the_stratified_share():
+    rng = np.random.default_rng(0)
+    strata, values = rng.integers(4, size=400), rng.random(400) < 0.3
+    estimate = reweighted_proportion(values, strata, np.repeat([0, 1, 2, 3], [10**6, 10**6, 2 * 10**6, 4 * 10**6]))
+    (expected,) = stratified_proportion(values, strata, weights=[1, 1, 2, 4])
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), abs=1e-4
+    )
+
+
+def test_few_target_images_widen_the_interval():
+    rng = np.random.default_rng(1)
+    strata = rng.integers(5, size=1000)
+    values = rng.random(1000) < strata / 5
+    widths = []
+    for targets in (20, 200, 20_000):
+        estimate = reweighted_proportion(values, strata, np.arange(targets) % 5)
+        widths.append(estimate.high - estimate.low)
+    assert widths[0] > 2 * widths[1] > 2 * widths[2]
+
+
+def test_without_any_mistake_there_is_still_an_upper_bound():
+    estimate = reweighted_proportion(np.zeros(100), np.arange(100) % 4, np.arange(40) % 4)
+    assert (estimate.value, estimate.low) == (0, 0)
+    assert estimate.high == pytest.approx(float(clopper_pearson(0, 100).high), rel=0.05)
+
+
+def test_stratum_without_target_images_has_no_weight():
+    estimate = reweighted_proportion([1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1])
+    assert estimate.value == 0
+
+
+def test_coverage_if_errors_depend_only_on_strata():
+    """Errors depend only on the stratum, and the targets have a different mix of strata."""
+    rng = np.random.default_rng(2)
+    rates, source_mix, target_mix = np.array([0.02, 0.1, 0.3, 0.6]), [0.6, 0.2, 0.15, 0.05], [0.2, 0.2, 0.3, 0.3]
+    truth = rates @ target_mix
+    held = []
+    for _ in range(800):
+        strata, target_strata = rng.choice(4, 300, p=source_mix), rng.choice(4, 150, p=target_mix)
+        estimate = reweighted_proportion(rng.random(300) < rates[strata], strata, target_strata)
+        held.append(estimate.low <= truth <= estimate.high)
+    assert 0.93 < np.mean(held) < 0.99
+
+
+@pytest.mark.parametrize(
+    ("values", "strata", "target_strata", "error"),
+    [
+        ([0, 1], [0, 0], [], UndefinedError),
+        ([0, 1], [0, 0], [0, 1], InputError),
+        ([], [], [0], InputError),
+    ],
+)
+def test_reweighted_proportion_rejects_invalid_strata(values, strata, target_strata, error):
+    with pytest.raises(error):
+        reweighted_proportion(values, np.array(strata, dtype=int), np.array(target_strata, dtype=int))
+
+
+def test_bounded_mean_of_many_zeros_and_ones_is_clopper_pearson():
+    estimate = bounded_mean(np.arange(2000) < 300, largest=1.0)
+    exact = clopper_pearson(300, 2000)
+    assert estimate.value == 0.15
+    assert (estimate.low, estimate.high) == pytest.approx((float(exact.low), float(exact.high)), rel=1e-3)
+
+
+def test_bounded_mean_of_equal_values_has_a_width():
+    estimate = bounded_mean(np.zeros(MANY), largest=2.0)
+    assert (estimate.value, estimate.low) == (0, 0)
+    assert estimate.high == pytest.approx(2 * (1 - 0.025 ** (1 / MANY)))
+
+
+def test_bounded_mean_of_one_value_says_nothing():
+    estimate = bounded_mean([0.5], largest=1.0)
+    assert (estimate.low, estimate.value, estimate.high) == (0, 0.5, 1)
+
+
+def log_capital(values, mean):
+    """The logs of what bets on a larger and on a smaller mean make of 1, value by value as in the paper."""
+    total, squares, larger, smaller = 0.5, 0.25, 0.0, 0.0
+    for number, value in enumerate(values, start=1):
+        bet = np.sqrt(2 * np.log(2 / 0.05) / (len(values) * squares / number))
+        larger += np.log(1 + min(bet, 0.75 / mean) * (value - mean))
+        smaller += np.log(1 - min(bet, 0.75 / (1 - mean)) * (value - mean))
+        total += value
+        squares += (value - total / (number + 1)) ** 2
+    return larger, smaller
+
+
+def test_bounded_mean_bounds_are_where_a_bettor_gains_the_level():
+    values = np.random.default_rng(3).beta(1, 3, 80)
+    estimate = bounded_mean(values, largest=1.0)
+    shuffled = values[np.argsort(np.arange(80) * 0.6180339887498949 % 1)]
+    assert log_capital(shuffled, estimate.low)[0] == pytest.approx(np.log(40), abs=1e-6)
+    assert log_capital(shuffled, estimate.high)[1] == pytest.approx(np.log(40), abs=1e-6)
+
+
+@given(shares, st.floats(0.1, 10))
+def test_bounded_mean_contains_its_value_and_scales(values, largest):
+    unit = bounded_mean(values, largest=1.0)
+    scaled = bounded_mean(largest * np.array(values), largest=largest)
+    assert 0 <= unit.low <= unit.value <= unit.high <= 1
+    assert unit.low < unit.high
+    assert (scaled.low, scaled.high) == pytest.approx((largest * unit.low, largest * unit.high), rel=1e-6, abs=1e-9)
+
+
+@given(shares)
+def test_bounded_mean_is_symmetric(values):
+    numbers = np.array(values)
+    up, down = bounded_mean(numbers, largest=1.0), bounded_mean(1 - numbers, largest=1.0)
+    assert (up.low, up.high) == pytest.approx((1 - down.high, 1 - down.low), abs=1e-6)
+
+
+def test_bounded_mean_covers_where_rare_losses_decide():
+    """Two images in a hundred lose 8 of at most 16: a t interval of 50 images covers two times in three."""
+    rng, runs = np.random.default_rng(0), 400
+    losses = np.where(rng.random((runs, 50)) < 0.02, 8.0, 0.01)
+    truth = 0.02 * 8 + 0.98 * 0.01
+    bounds = np.array([(e.low, e.high) for e in (bounded_mean(row, largest=16.0) for row in losses)])
+    reach = stats.t.ppf(0.975, 49) * losses.std(axis=1, ddof=1) / np.sqrt(50)
+    assert ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).mean() >= 0.95
+    assert (np.abs(losses.mean(axis=1) - truth) <= reach).mean() < 0.75
+
+
+def test_bounded_mean_rejects_bad_input():
+    with pytest.raises(UndefinedError):
+        bounded_mean([], largest=1.0)
+    with pytest.raises(InputError, match=r"got \(1, 2\)"):
+        bounded_mean([[0.1, 0.2]], largest=1.0)
+    for bad in (-0.1, 1.1, np.nan):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            bounded_mean([0.5, bad], largest=1.0)
+
+
+def test_absolute_mean_by_hand():
+    estimate = absolute_mean([0.2, -0.1], [0.0004, 0.0001], [100, 300])
+    assert estimate.value == pytest.approx((100 * 0.2 + 300 * 0.1) / 400)
+    deviations = np.array([0.25 * 0.02, 0.75 * 0.01])
+    assert estimate.high - estimate.value == pytest.approx(1.959964 * np.sqrt((deviations**2).sum()), rel=1e-6)
+    assert estimate.n == 400
+
+
+def test_absolute_mean_lower_bound_exceeds_the_exact_quantile_of_one_bin():
+    """The noise of a single bin is half normal, with a 97.5% quantile of 2.2414 deviations."""
+    estimate = absolute_mean([0.5], [0.01], [10])
+    assert 0.1 * stats.halfnorm.ppf(0.975) <= estimate.value - estimate.low <= 0.1 * 2.5
+
+
+def test_absolute_mean_lower_bound_agrees_with_simulated_noise():
+    deviations, sizes = np.array([0.01, 0.03, 0.02, 0.05]), np.array([10, 20, 30, 40])
+    noise = np.abs(np.random.default_rng(0).normal(0, deviations, (100_000, 4))) @ sizes / 100
+    estimate = absolute_mean(np.full(4, 0.5), deviations**2, sizes)
+    assert estimate.value - estimate.low == pytest.approx(np.quantile(noise, 0.975), rel=0.03)
+
+
+@given(gaps)
+def test_absolute_mean_interval_contains_its_value_and_ignores_signs(rows):
+    means, variances, sizes = map(np.array, zip(*rows, strict=True))
+    estimate = absolute_mean(means, variances, sizes)
+    assert 0 <= estimate.low <= estimate.value < estimate.high
+    assert absolute_mean(-means, variances, sizes) == estimate
+
+
+def test_absolute_mean_is_bounded_above():
+    assert absolute_mean([0.99], [0.01], [5], largest=1.0).high == 1.0
+
+
+def test_absolute_mean_rejects_bad_input():
+    with pytest.raises(InputError, match=r"must all be \(b,\)"):
+        absolute_mean([0.1, 0.2], [0.1], [1, 2])
+    with pytest.raises(UndefinedError):
+        absolute_mean([], [], [])

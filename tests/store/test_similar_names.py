@@ -8,7 +8,7 @@ from running import assert_one_line, run
 
 import regrade
 from regrade.core import InputError
-from regrade.core.similar_names import check_distinct_names, comparable_name
+from regrade.core.names import check_distinct_names, comparable_name
 
 ALIKE = ("ada", "A da", "Ada ", "Ada\u200b", "\xa0Ada", "\uff21da", "A\u2060da")
 

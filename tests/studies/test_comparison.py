@@ -7,7 +7,8 @@ import pytest
 
 from regrade.core import ClassSpace, InputError, LabelSet, LabelState, NovelSample, Predictions, TestSet, Unlisted
 from regrade.metrics import MultilabelRule
-from regrade.studies import Basis, MultilabelScoring, ReviewedLabels, Scoring, compare, compare_correctness
+from regrade.studies import Basis, MultilabelScoring, ReviewedLabels, Scoring, compare_correctness
+from regrade.studies.compare.analysis import compare
 
 SPACE = ClassSpace("four", ("a", "b", "c", "d"), groups={"ab": (0, 1)})
 IMAGES = 40

@@ -19,8 +19,9 @@ from regrade.core import (
     UndefinedError,
     checkpoints_of,
 )
-from regrade.studies import ConfusionPart, Scoring, UnlabeledInputs, confusion
-from regrade.studies.confusion import agreement_lines
+from regrade.studies import ConfusionPart, Scoring, UnlabeledInputs
+from regrade.studies.confusion.agreement_line import agreement_lines
+from regrade.studies.confusion.analysis import confusion
 from regrade.studies.confusion.expected_error import (
     SetScores,
     expectation_gap,

@@ -14,16 +14,8 @@ from scipy.stats import ttest_rel
 from benchmarks.calibration.worlds import correct_predictions, counted
 from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.stats import Scale, proportion
-from regrade.studies import (
-    AdaptivityVerdict,
-    Grade,
-    GradeRow,
-    ModelCounts,
-    SetCounts,
-    SetPair,
-    counts_of,
-    generalization,
-)
+from regrade.studies import AdaptivityVerdict, Grade, GradeRow, ModelCounts, SetCounts, SetPair, counts_of
+from regrade.studies.generalization.analysis import generalization
 from regrade.studies.image_noise import ImageNoise
 
 

@@ -22,7 +22,8 @@ from regrade.core import (
 )
 from regrade.metrics import MultilabelRule
 from regrade.stats import calibration_error, clopper_pearson
-from regrade.studies import EVERYTHING, Grade, GradeRow, MultilabelScoring, ReviewedLabels, Scoring, grade, slice_masks
+from regrade.studies import EVERYTHING, Grade, GradeRow, MultilabelScoring, ReviewedLabels, Scoring, slice_masks
+from regrade.studies.grade.analysis import grade
 
 CLASSES = 6
 SPACE = ClassSpace("six", tuple("abcdef"), groups={"vowels": (0, 4), "none": ()}, collapsed={0: (1,), 2: (3,)})

@@ -5,8 +5,8 @@ import pytest
 from scipy import special
 
 from regrade.core import Estimate, InputError, Predictions, ScoreKind, UndefinedError, UnknownName
-from regrade.studies import grade_metrics as module
-from regrade.studies.grade_metrics import BUILT_IN, GradedImages, GradeMetric, chosen_metrics, graded_images
+from regrade.studies.grade import metrics as module
+from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, chosen_metrics, graded_images
 
 IMAGES, CLASSES = 300, 4
 RNG = np.random.default_rng(5)

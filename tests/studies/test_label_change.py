@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from regrade.core import ClassSpace, InputError, LabelSet, LabelState, MismatchError, Predictions, TestSet, Unlisted
 from regrade.metrics import MultilabelRule
-from regrade.studies import MultilabelScoring, ReviewedLabels, Scoring, label_change, label_diff
+from regrade.studies import MultilabelScoring, ReviewedLabels, Scoring, label_diff
+from regrade.studies.label_change.analysis import label_change
 
 SPACE = ClassSpace("letters", ("a", "b", "c"), ("aye", "bee", "sea"))
 CORRECT, UNCLEAR, WRONG = LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG

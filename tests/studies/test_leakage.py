@@ -8,8 +8,9 @@ import pytest
 from regrade.classes import class_space
 from regrade.core import ClassSpace, Distance, InputError, MismatchError, NearPairs, Predictions, TestSet
 from regrade.stats import independent_difference, proportion, subset_effect
-from regrade.studies import ANY, LeakagePart, Scoring, leakage
+from regrade.studies import ANY, LeakagePart, Scoring
 from regrade.studies.leakage import pairs as pairs_module
+from regrade.studies.leakage.analysis import leakage
 
 SPACE = ClassSpace("pets", ("n1", "n2", "n3"), ("cat", "dog", "bird"))
 OTHER = ClassSpace("more", ("n3", "n9", "n1"), ("birdie", "ship", "kitty"))

@@ -13,7 +13,8 @@ from mistake_world import A, B, predictions, studied
 from regrade.classes import superclasses
 from regrade.core import ClassSpace, InputError, LabelState, MistakeCategory, Predictions, TestSet, Unlisted
 from regrade.stats import proportion
-from regrade.studies import MistakePart, MultilabelScoring, ReviewedLabels, TriageKind, TriageSources, mistakes
+from regrade.studies import MistakePart, MultilabelScoring, ReviewedLabels, TriageKind, TriageSources
+from regrade.studies.mistakes.analysis import mistakes
 
 
 def row_of(rows, model, key="model"):

@@ -24,16 +24,11 @@ from regrade.core import (
 )
 from regrade.metrics import MultilabelRule
 from regrade.stats import mcnemar, proportion
-from regrade.studies import (
-    Contender,
-    MultilabelScoring,
-    ReviewedLabels,
-    Scoring,
-    compare,
-    grade,
-    people,
-)
-from regrade.studies.people_timing import fast_images, median_seconds, speed_bands, time_spent
+from regrade.studies import Contender, MultilabelScoring, ReviewedLabels, Scoring
+from regrade.studies.compare.analysis import compare
+from regrade.studies.grade.analysis import grade
+from regrade.studies.people.analysis import people
+from regrade.studies.people.timing import fast_images, median_seconds, speed_bands, time_spent
 
 GROUPS = {"dogs": (1, 2), "objects": (3,), "organisms": (0, 1, 2)}
 ZOO = ClassSpace(

@@ -19,16 +19,9 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.metrics import MultilabelRule
-from regrade.studies import (
-    MultilabelScoring,
-    Novel,
-    ReviewedLabels,
-    Scoring,
-    StratifyBy,
-    compare,
-    grade,
-    novel_predictions,
-)
+from regrade.studies import MultilabelScoring, Novel, ReviewedLabels, Scoring, StratifyBy, novel_predictions
+from regrade.studies.compare.analysis import compare
+from regrade.studies.grade.analysis import grade
 
 IMAGES, CLASSES, MODELS = 200, 12, 5
 SPACE = ClassSpace("dozen", tuple("abcdefghijkl"))
@@ -390,7 +383,7 @@ class TestProblematic:
         note = "left out, as the review finds them problematic: 1 image (a drawing 1)"
         graded = grade(flawed.test_set, scored, labels=labels)
         assert note in graded.notes and any(f"{IMAGES - 1} images" in text for text in graded.notes)
-        compared = studies.compare(flawed.test_set, scored, labels=labels)
+        compared = compare(flawed.test_set, scored, labels=labels)
         assert compared.basis.images == IMAGES - 1 and note in compared.basis.notes
 
     def test_inconsistent_decisions_on_problematic_images(self, flawed):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from regrade.core import ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet
-from regrade.studies import Scoring, compare, same_images
+from regrade.studies import Scoring, same_images
+from regrade.studies.compare.analysis import compare
 
 SPACE = ClassSpace("three", ("a", "b", "c"))
 SET = TestSet("set", SPACE, ("1", "2", "3", "4"), np.array([0, 1, 2, 0]))

@@ -12,7 +12,8 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from regrade.core import ClassSpace, Estimate, InputError, Predictions, TestSet, UndefinedError
-from regrade.studies import Basis, SameImages, Scoring, Similarity, similarity, similarity_of
+from regrade.studies import Basis, SameImages, Scoring, Similarity, similarity_of
+from regrade.studies.similarity.analysis import similarity
 
 RIGHT = hnp.arrays(bool, st.tuples(st.integers(2, 6), st.integers(1, 30)))
 MATRICES = ("kappa", "agreement", "dominance", "excess")

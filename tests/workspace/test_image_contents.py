@@ -63,7 +63,7 @@ def test_image_contents_are_read_once(workspace, tmp_path):
 
 def test_image_contents_come_from_stored_signatures(workspace, tmp_path):
     expected = contents_of(workspace, "first")
-    workspace.leakage("first", by=["exact"])
+    workspace.study.leakage("first", by=["exact"])
     (tmp_path / "first").rename(tmp_path / "elsewhere")
     assert contents_of(workspace, "first") == expected
 

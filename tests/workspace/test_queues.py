@@ -6,16 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging import item_of, people, queue_of, vote
 from judging import people as add_people
-from judging import vote
 from sqlalchemy import func, select
 
 import regrade
 from benchmarks.kills import run_killed
 from regrade.classes import class_space
 from regrade.core import UNLABELED, InputError, MismatchError, TestSet, UnknownName
-from regrade.ledger import Mode, NewItem, Purpose, Question, Role
+from regrade.core.panel import NO_MISTAKE
+from regrade.ledger import Ledger, Mode, NewItem, Purpose, Question, Role
 from regrade.ledger.schema import block
+from regrade.workspace.prediction_queues import judge_again
 
 IMAGES = tuple(f"i{n}" for n in range(8))
 OWN = ("cat", "dog", "bird", "cat", "ship", "frog", "deer", "horse")
@@ -29,6 +31,7 @@ LABELED = [
     ("i6", "deer", "correct", "drawing"),
 ]  # i7 is not covered, i6 is problematic
 NOVEL = {("i1", "cat"), ("i2", "cat"), ("i4", "truck"), ("i5", "deer")}
+PAIR = ("a.jpg", "n01")
 
 
 def csv(path, heading, rows):
@@ -472,3 +475,40 @@ def test_queue_novel_stores_ids_as_plain_strings(workspace):
     novel(workspace)
     for example, own in queued_pairs(workspace, "novel s own"):
         assert type(example) is str and not isinstance(own, np.str_)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = Ledger.open(tmp_path / "ledger.sqlite")
+    yield opened
+    opened.engine.dispose()
+
+
+@pytest.fixture
+def mistakes_queue(ledger):
+    options = {"question": Question.MISTAKE, "test_set": "val", "labels": "own@2", "model": "m"}
+    return queue_of(ledger, "grave", [PAIR], **options)
+
+
+@pytest.fixture
+def overturned(ledger, mistakes_queue):
+    """A mistake that was decided to be "no mistake"."""
+    vote(ledger, mistakes_queue, people(ledger, "Ada")[0], PAIR, NO_MISTAKE)
+    return ledger.items.with_id(item_of(ledger, mistakes_queue, *PAIR))
+
+
+def test_judge_again_ignores_queues_of_other_labels(ledger, mistakes_queue, overturned):
+    queue_of(ledger, "real", [PAIR], test_set="val", labels="real@1")
+    again = judge_again(ledger, mistakes_queue, overturned)
+    queue = ledger.queues.named("second look grave")
+    assert (again.queue_id, queue.labels, ledger.items.pairs(queue)) == (queue.id, "own@2", (PAIR,))
+
+
+def test_judge_again_reuses_queues_of_an_older_version(ledger, mistakes_queue, overturned):
+    judged = queue_of(ledger, "novel", [PAIR], test_set="val", labels="own@1")
+    assert judge_again(ledger, mistakes_queue, overturned).queue_id == judged.id
+
+
+def test_judge_again_requires_a_no_mistake_decision(ledger, mistakes_queue):
+    with pytest.raises(InputError, match="no mistake"):
+        judge_again(ledger, mistakes_queue, ledger.items.with_id(item_of(ledger, mistakes_queue, *PAIR)))

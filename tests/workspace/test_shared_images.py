@@ -5,7 +5,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import UNLABELED, ClassSpace, TestSet
-from regrade.workspace.shared_images import shared_images
+from regrade.studies.shared_images import shared_images
 
 SPACE = class_space("cifar-10")
 

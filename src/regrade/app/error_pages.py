@@ -1,10 +1,13 @@
-"""Error responses, as a page or as JSON; the details go to the log."""
+"""Error responses, as a page or as JSON; the details go to a rate-limited log."""
 
 from __future__ import annotations
 
+import logging
 import traceback
 from asyncio import CancelledError
+from collections.abc import Callable
 from pathlib import Path
+from threading import Lock, Timer
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -12,11 +15,11 @@ from fastapi.responses import JSONResponse
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from regrade.app.access import SignInRequired
+from regrade.app.access import SignInRequired, redirect_to_sign_in
+from regrade.app.middleware import HttpMiddleware
 from regrade.app.pages import page
-from regrade.app.redirects import redirect_to_sign_in
 from regrade.core import (
     AlreadyStored,
     LedgerDamaged,
@@ -27,6 +30,7 @@ from regrade.core import (
     UnknownName,
     WriteError,
 )
+from regrade.core.amounts import amount
 
 RETRY_AFTER = 5
 """Seconds after which a client may retry when the database is not available."""
@@ -37,11 +41,14 @@ _REFUSED = "the server's disk is full or read-only and nothing was saved: tell t
 _DAMAGED = "the server's database is damaged: tell the person who runs this server"
 _UNEXPECTED = "an unexpected error occurred on the server: see its log"
 _DATA_PATHS = ("/api/", "/images/", "/team/export.")  # these return data, not pages
+_LOG = logging.getLogger("regrade.app")
+_LOG_INTERVAL = 60.0  # seconds between summaries
 _STATUS = {UnknownName: 404, AlreadyStored: 409, WriteError: 507}
 
 
 def add_error_pages(app: FastAPI) -> None:
     """Add handlers for every error of an app."""
+    app.state.error_log = ErrorLog()
     app.add_middleware(UnexpectedErrors)
     app.add_exception_handler(SignInRequired, _sign_in_required)
     app.add_exception_handler(RegradeError, _expected)
@@ -53,17 +60,11 @@ def add_error_pages(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _bad_request)
 
 
-class UnexpectedErrors:
+class UnexpectedErrors(HttpMiddleware):
     """Answers unhandled exceptions; only the first of a kind is logged with its traceback."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, and answer the exception that it raises."""
         started = False
 
         async def send_and_note(message: Message) -> None:
@@ -95,7 +96,7 @@ def _unexpected(request: Request, error: Exception) -> Response:
 
 
 def _log(request: Request, subject: str, detail: str, error: BaseException | None = None) -> None:
-    request.app.state.site.error_log.record(subject, detail, error=error)
+    request.app.state.error_log.record(subject, detail, error=error)
 
 
 def _is_api(request: Request) -> bool:
@@ -153,3 +154,41 @@ async def _bad_request(request: Request, error: Exception) -> Response:
     first = error.errors()[0] if isinstance(error, RequestValidationError) else {"loc": (), "msg": str(error)}
     where = ".".join(str(part) for part in first["loc"][1:])
     return _respond(request, 422, f"{where}: {first['msg']}" if where else str(first["msg"]))
+
+
+def _start_timer(seconds: float, action: Callable[[], None]) -> None:
+    timer = Timer(seconds, action)
+    timer.daemon = True  # a pending summary must not delay the exit
+    timer.start()
+
+
+class ErrorLog:
+    """Logs the first event of a kind at once, then one line per minute with the count.
+
+    ``schedule`` runs a function after some seconds, and tests replace it.
+    """
+
+    def __init__(self, schedule: Callable[[float, Callable[[], None]], None] = _start_timer) -> None:
+        self._schedule = schedule
+        self._counts: dict[str, int] = {}
+        self._lock = Lock()
+
+    def record(self, event: str, detail: str, *, error: BaseException | None = None) -> None:
+        """Log the first event of a kind, with the traceback of ``error``; count those that follow."""
+        with self._lock:
+            repeated = event in self._counts
+            self._counts[event] = self._counts[event] + 1 if repeated else 0
+        if not repeated:
+            _LOG.error("%s: %s", event, detail, exc_info=error)
+            self._schedule(_LOG_INTERVAL, lambda: self._summarize(event))
+
+    def _summarize(self, event: str) -> None:
+        """Log the count of the last minute; after a minute without events, log the next one at once again."""
+        with self._lock:
+            count = self._counts[event]
+            if count == 0:
+                del self._counts[event]
+                return
+            self._counts[event] = 0
+        _LOG.error("%s: %s refused in the last minute", event, amount(count, "request"))
+        self._schedule(_LOG_INTERVAL, lambda: self._summarize(event))

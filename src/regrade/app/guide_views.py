@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from regrade.app.guide_text import TextChange, word_diff
 from regrade.app.hidden_images import HiddenImages
-from regrade.app.references import reference_addresses
 from regrade.app.site import Site
-from regrade.app.text_diff import TextChange, word_diff
+from regrade.app.views import reference_addresses
 from regrade.core import ClassSpace, InputError, Paths, Steps, hierarchy_distances
 from regrade.core.hierarchy_distance import UNRELATED
 from regrade.ledger import GuideEntry, GuideText, Person
@@ -102,8 +102,7 @@ def with_examples(text: GuideText, before: GuideText, hidden: frozenset[tuple[st
 
 def other_images(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
     """Addresses of more images of a class, from test sets without an examination."""
-    examinations, hidden = site.ledger.queues.examinations(), site.hidden_from(person)
-    return reference_addresses(site, hidden, space, index, examinations=examinations, count=_IMAGES)
+    return reference_addresses(site, site.hidden_from(person), space, index, count=_IMAGES)
 
 
 def _position(site: Site, test_set: str, example: str) -> int | None:

@@ -2,21 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from regrade.app.queue_image_index import QueueImageIndex, QueueImages
+from regrade.app.cache import RecentCache
 from regrade.core import TestSet
-from regrade.core.arrays import BoolArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.ledger import Question, Queue
 from regrade.ledger.pending import PendingUntil
+from regrade.store import Store
+from regrade.studies.shared_images import SharedImages, shared_images
+from regrade.workspace.image_contents import ImageContents
 
-_MAX_PASSES = 10  # times that a page is chosen again because an image on it turned out to be hidden
+MIN_SLICE_SIZE = 20
+"""Fewest images of a slice whose numbers are shown to a person with hidden images in the test set."""
+
+_CACHED_PAIRS = 32  # pairs of test sets
+_CACHED_CONTENTS = 16  # test sets
 _Chosen = TypeVar("_Chosen")
+_MAX_PASSES = 10  # times that a page is chosen again because an image on it turned out to be hidden
+
+
+@dataclass(frozen=True, eq=False)
+class QueueImages:
+    """The images of a queue: the position of each item's image (n,) in the test set, and the items by content.
+
+    The position is -1 if the test set does not contain the image.
+    """
+
+    queue: Queue
+    test_set: TestSet
+    positions: IntArray
+    items_of: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Examples of a test set with the same content as an item: their ``positions`` (r,) and the ``items`` (r,)."""
+
+    positions: IntArray
+    items: IntArray
+
+
+class QueueImageIndex:
+    """Finds the images of queues in any test set, with bounded caches."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._contents: RecentCache[ImageContents] = RecentCache(_CACHED_CONTENTS)
+        self._copies: RecentCache[Copies] = RecentCache(_CACHED_PAIRS)
+        self._shared: RecentCache[SharedImages | None] = RecentCache(_CACHED_PAIRS)
+
+    def shared(self, first: TestSet, second: TestSet) -> SharedImages | None:
+        """The images that two test sets share, or None if they share none."""
+        key = (first.name, second.name)
+        return self._shared.get(key, lambda: shared_images(first, second), stamp=(first, second))
+
+    def contents(self, test_set: TestSet) -> ImageContents:
+        """The contents of a test set's images that were read so far."""
+        return self._contents.get(test_set.name, lambda: ImageContents(self._store, test_set), stamp=test_set)
+
+    def copies(self, images: QueueImages, test_set: TestSet) -> Copies:
+        """The examples of a test set that, as read so far, have the same content as an item of a queue."""
+        contents = self.contents(test_set).hashes
+        stamp = (images, test_set, len(contents))
+        return self._copies.get((images.queue.id, test_set.name), lambda: _copies(images, dict(contents)), stamp=stamp)
+
+
+def _copies(images: QueueImages, contents: Mapping[int, str | None]) -> Copies:
+    pairs = [
+        (position, number)
+        for position, content in contents.items()
+        if content is not None
+        for number in images.items_of.get(content, ())
+    ]
+    positions_and_items = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Copies(*positions_and_items.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +181,18 @@ class HiddenImages:
                 break
             chosen = choose(self.mask(test_set))
         return chosen
+
+    def withhold_slice(self, test_set: TestSet, inside: BoolArray) -> bool:
+        """Whether to withhold the numbers of a slice, ``inside`` (n,): it is small, or all its images are hidden.
+
+        Its numbers would reveal which models are right on hidden images. Small slices are withheld even if none of
+        their own images is hidden: otherwise this would reveal which ones are.
+        """
+        few = bool(np.count_nonzero(inside) < MIN_SLICE_SIZE)
+        if few:
+            self._read_contents(test_set, np.flatnonzero(inside).tolist())
+        mask = self.mask(test_set)
+        return bool(mask.any()) and (few or bool(mask[inside].all()))
 
     def _read_contents(self, test_set: TestSet, positions: Sequence[int]) -> None:
         """Read the contents of images, if any pending item has a content to compare them with."""

@@ -6,14 +6,12 @@ from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
-from regrade.app.hidden_images import HiddenImages, PendingQueue
-from regrade.app.queue_image_index import QueueImageIndex, QueueImages
-from regrade.app.recent_cache import RecentCache
+from regrade.app.cache import RecentCache, answerers_stamp
+from regrade.app.hidden_images import HiddenImages, PendingQueue, QueueImageIndex, QueueImages
 from regrade.core import TestSet
 from regrade.ledger import Ledger, Mode, Person, Question, Queue
 from regrade.ledger.pending import PendingItems, PendingUntil
 from regrade.store import Store
-from regrade.store.names import file_name
 from regrade.workspace.image_contents import fill_contents
 
 _CACHED_QUEUES = 64
@@ -60,9 +58,8 @@ class HidingRules:
         return queue.question is Question.JUDGE and not queue.model and self._has_people(queue.test_set)
 
     def _has_people(self, test_set: str) -> bool:
-        folder = self._store.root / "predictions" / file_name(test_set)
-        written = folder.stat().st_mtime_ns if folder.is_dir() else 0
-        return self._people.get(test_set, written, lambda _: bool(self._store.people_names(test_set)))
+        stamp = answerers_stamp(self._store, test_set)
+        return self._people.get(test_set, lambda: bool(self._store.people_names(test_set)), stamp=stamp)
 
     def _pending_in(self, queues: Iterable[Queue], person: Person) -> HiddenImages:
         stored = self._with_test_sets(queues)
@@ -83,7 +80,7 @@ class HidingRules:
     def _images_of(self, queue: Queue, size: int) -> QueueImages:
         """The images of a queue, cached until it gets more items or its test set changes."""
         test_set = self._test_set(queue.test_set)
-        return self._images.get(queue.id, (size, test_set), lambda _: self._read(queue, test_set, size))
+        return self._images.get(queue.id, lambda: self._read(queue, test_set, size), stamp=(size, test_set))
 
     def _read(self, queue: Queue, test_set: TestSet, size: int) -> QueueImages:
         if queue.question is Question.LABEL:

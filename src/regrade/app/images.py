@@ -1,18 +1,24 @@
-"""Images behind opaque URLs, which reveal neither the test set nor the class nor the file."""
+"""Images for the browser: opaque URLs, which reveal neither test set nor class nor file, thumbnails, and failures."""
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from io import BytesIO
+from struct import error as StructError  # noqa: N812
+from struct import pack, unpack
+from threading import Lock
 from zlib import crc32
 
 import numpy as np
 
-from regrade.app.opaque_ids import decode_opaque_id, encode_opaque_id
+from regrade.app.cache import RecentCache
 from regrade.core import Images, ImageSource, TestSet, UnknownName
+from regrade.ledger import Person
 from regrade.store import Store
 from regrade.testsets import decode_gray_or_rgb, open_images
 
@@ -21,6 +27,10 @@ SIDES = (160, 320, 640)
 
 _MAX_SIDE = 2048  # pixels along the longer side of a full-size image
 _CACHED_THUMBNAILS = 512
+_FEISTEL_ROUNDS = 4  # of a Feistel network: without the key it cannot be told from a random permutation
+_OPAQUE_ID_SIZE = 22  # characters
+_MAX_FAILURES = 10_000  # the newest are remembered
+_LARGEST_PNG = 64  # pixels; images up to this size are sent without loss, since every pixel is visible
 
 
 @dataclass(frozen=True)
@@ -38,8 +48,8 @@ class ImageCache:
         self._store = store
         self._key = key
         self._test_set = test_set
-        self._thumbnail = lru_cache(_CACHED_THUMBNAILS)(self._render)
-        self._opened = lru_cache(64)(self._open)
+        self._thumbnails: RecentCache[DisplayImage] = RecentCache(_CACHED_THUMBNAILS)
+        self._opened: RecentCache[tuple[ImageSource, Images]] = RecentCache(64)
 
     def address(self, test_set: str, position: int) -> str | None:
         """The URL of an image, or None if the test set has no images."""
@@ -60,7 +70,9 @@ class ImageCache:
         if numbers is None or test_set is None:
             raise UnknownName("image", opaque_id, None)
         position = numbers[1]
-        return self._render(test_set, position, None) if side is None else self._thumbnail(test_set, position, side)
+        if side is None:
+            return self._render(test_set, position, None)
+        return self._thumbnails.get((test_set, position, side), lambda: self._render(test_set, position, side))
 
     def references(self, class_space: str, class_index: int, *, excluded: frozenset[str]) -> Iterator[tuple[str, int]]:
         """Images of a class as (test set, position), in a shuffled but fixed order, without test sets ``excluded``.
@@ -88,7 +100,7 @@ class ImageCache:
         return source, open_images(source)
 
     def _render(self, test_set: str, position: int, side: int | None) -> DisplayImage:
-        source, images = self._opened(test_set)
+        source, images = self._opened.get(test_set, lambda: self._open(test_set))
         if position >= len(source.locations):
             raise UnknownName("image", str(position), None)
         image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
@@ -102,8 +114,59 @@ class ImageCache:
         return DisplayImage(file.getvalue(), "image/jpeg")
 
 
-_LARGEST_PNG = 64  # pixels; images up to this size are sent without loss, since every pixel is visible
-
-
 def _number(test_set: str) -> int:
     return crc32(test_set.encode())
+
+
+class UnseenImages:
+    """The images that could not be shown to a person at their last request, by URL."""
+
+    def __init__(self) -> None:
+        self._failed: OrderedDict[tuple[int, str], None] = OrderedDict()
+        self._lock = Lock()
+
+    @contextmanager
+    def track(self, person: Person, address: str) -> Iterator[None]:
+        """Remember whether the image at a URL can be shown to a person."""
+        shown = False
+        try:
+            yield
+            shown = True
+        finally:
+            with self._lock:
+                self._failed.pop((person.id, address), None)
+                if not shown:
+                    self._failed[person.id, address] = None
+                    if len(self._failed) > _MAX_FAILURES:
+                        self._failed.popitem(last=False)
+
+    def has(self, person: Person, address: str) -> bool:
+        """Whether the image at a URL could not be shown to a person."""
+        with self._lock:
+            return (person.id, address) in self._failed
+
+
+def encode_opaque_id(key: bytes, kind: int, number: int) -> str:
+    """Return the opaque id of two numbers below 2**32; the same numbers and key give the same id."""
+    left, right = pack(">II", kind, number), bytes(8)
+    for round_number in range(_FEISTEL_ROUNDS):
+        left, right = right, _mix(left, right, key, round_number)
+    return urlsafe_b64encode(left + right).decode().rstrip("=")
+
+
+def decode_opaque_id(key: bytes, opaque_id: str) -> tuple[int, int] | None:
+    """Return the two numbers of an opaque id, or None if it was not made with this key."""
+    try:
+        both = urlsafe_b64decode(opaque_id.encode() + b"==") if len(opaque_id) == _OPAQUE_ID_SIZE else b""
+        left, right = both[:8], both[8:]
+        for round_number in reversed(range(_FEISTEL_ROUNDS)):
+            left, right = _mix(right, left, key, round_number), left
+        kind, number = unpack(">II", left)
+    except (ValueError, StructError):
+        return None
+    return (kind, number) if right == bytes(8) else None
+
+
+def _mix(half: bytes, mask_source: bytes, key: bytes, round_number: int) -> bytes:
+    mask = blake2b(mask_source, digest_size=8, key=key, salt=bytes([round_number])).digest()
+    return bytes(a ^ b for a, b in zip(half, mask, strict=True))

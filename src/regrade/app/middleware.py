@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
@@ -23,13 +25,25 @@ _HEADERS = {
 }
 
 
-class SecurityHeaders:
-    """Adds the security headers that a response does not set itself."""
+class HttpMiddleware(ABC):
+    """Middleware of HTTP requests; other connections pass through."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a connection."""
+        await (self.handle if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    @abstractmethod
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle an HTTP request."""
+
+
+class SecurityHeaders(HttpMiddleware):
+    """Adds the security headers that a response does not set itself."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, and add headers to the response."""
 
         async def with_headers(message: Message) -> None:
@@ -39,7 +53,7 @@ class SecurityHeaders:
                     headers.setdefault(name, value)
             await send(message)
 
-        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+        await self.app(scope, receive, with_headers)
 
 
 MAX_BODY_BYTES = 256 * 1024
@@ -48,17 +62,11 @@ MAX_BODY_BYTES = 256 * 1024
 _MESSAGE = f"the request body is larger than {MAX_BODY_BYTES // 1024} kB"
 
 
-class BodySizeLimit:
+class BodySizeLimit(HttpMiddleware):
     """Rejects requests whose body is too large, with or without a Content-Length header."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, counting the bytes of its body."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         sizes = [value for name, value in scope["headers"] if name == b"content-length"]
         if sizes and (not sizes[0].isdigit() or int(sizes[0]) > MAX_BODY_BYTES):
             await JSONResponse({"error": _MESSAGE}, 413)(scope, receive, send)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from regrade.app.cache import RecentCache, predictions_stamp
 from regrade.core import RegradeError, ScoreKind, TestSet
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store import Store
@@ -51,7 +51,7 @@ class ScoreCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._top = lru_cache(_CACHED_MODELS)(self._read)
+        self._top: RecentCache[_TopPredictions | None] = RecentCache(_CACHED_MODELS)
 
     def of(self, test_set: TestSet, position: int, class_index: int, *, model: str = "") -> tuple[ModelScore, ...]:
         """The models that predict a class for an image, most confident first; only ``model`` if it is given."""
@@ -66,12 +66,12 @@ class ScoreCache:
 
     def _newest(self, test_set: TestSet, model: str) -> _TopPredictions | None:
         try:
-            stamp = (self._store.prediction_folder(test_set.name, model) / "manifest.json").stat().st_mtime_ns
-            return self._top(test_set, model, stamp)
+            stamp = (test_set, predictions_stamp(self._store, test_set.name, model))
+            return self._top.get((test_set.name, model), lambda: self._read(test_set, model), stamp=stamp)
         except (OSError, RegradeError):
             return None
 
-    def _read(self, test_set: TestSet, model: str, stamp: int) -> _TopPredictions | None:  # noqa: ARG002
+    def _read(self, test_set: TestSet, model: str) -> _TopPredictions | None:
         """The top-1 predictions of a model; None if it predicts classes of another class space."""
         predictions = self._store.predictions(test_set, model)
         if predictions.class_space != test_set.class_space.name:

@@ -1,4 +1,4 @@
-"""The server process of the app: socket, logging, trusted proxies and shutdown."""
+"""The app of a workspace, and the process that serves it: socket, logging, trusted proxies and shutdown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_REUSEADDR, SOCK_STREAM, SO
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from regrade.app.application import create_app
+from regrade.app.error_pages import add_error_pages
+from regrade.app.middleware import BodySizeLimit, SecurityHeaders
+from regrade.app.pages import HERE
+from regrade.app.routes import ROUTERS
 from regrade.app.site import Site
 from regrade.core import InputError
 from regrade.ledger import AccountState, Role
@@ -23,6 +29,7 @@ THIS_MACHINE = ("127.0.0.1", "::1")
 
 _BACKLOG = 2048  # pending connections
 _GRACE = 5  # seconds for running requests when the server stops
+_LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "testserver"]
 _LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -31,6 +38,22 @@ _LOGGING: dict[str, Any] = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["once"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
 }
+
+
+def create_app(workspace: Workspace, *, local: bool) -> FastAPI:
+    """Create the app of a workspace; a ``local`` app serves this machine only, and its owner signs in by a link."""
+    site = Site(workspace, local=local)
+    app = FastAPI(title="regrade", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
+    app.state.site = site
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    if local:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL_NAMES)
+    app.add_middleware(BodySizeLimit)
+    add_error_pages(app)
+    app.add_middleware(SecurityHeaders)
+    return app
 
 
 def serve(

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from fastapi import Request
 
+from regrade.app.cache import RecentCache, test_set_stamp
 from regrade.app.class_index import ClassIndex, class_index
-from regrade.app.error_log import ErrorLog
 from regrade.app.explore import Explorer
-from regrade.app.explore.stamps import test_set_stamp
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.hiding_rules import HidingRules
-from regrade.app.images import ImageCache
+from regrade.app.images import ImageCache, UnseenImages
 from regrade.app.label_index import LabelIndex
-from regrade.app.recent_cache import RecentCache
 from regrade.app.scores import ScoreCache
 from regrade.app.sessions import Session, Sessions
 from regrade.app.suggestions import Suggestions
-from regrade.app.unseen_images import UnseenImages
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
 from regrade.ledger import Ledger, Person, Queue
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
-_CACHED_READABLE = 1024  # test sets
+_CACHED_SPACE_NAMES = 1024  # test sets
 
 
 class Site:
@@ -41,18 +36,16 @@ class Site:
         self.explorer = Explorer(workspace)
         self.images = ImageCache(workspace.store, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
-        self._readable: RecentCache[bool] = RecentCache(_CACHED_READABLE)
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.attempts = self.ledger.attempts
         self.links = self.ledger.links
-        self.error_log = ErrorLog()
         self.unseen = UnseenImages()
-        self.class_space = lru_cache(16)(self._class_space)
-        self.class_index = lru_cache(16)(self._class_index)
-        self.space_of = lru_cache(1024)(self._space_of)
-        self._label_index = lru_cache(16)(self._read_labels)
-        self.agreement = lru_cache(64)(self._agreement)
+        self._class_spaces: RecentCache[ClassSpace] = RecentCache(16)
+        self._class_indexes: RecentCache[ClassIndex] = RecentCache(16)
+        self._space_names: RecentCache[str] = RecentCache(_CACHED_SPACE_NAMES)
+        self._label_indexes: RecentCache[LabelIndex] = RecentCache(16)
+        self._agreements: RecentCache[PanelAgreement | None] = RecentCache(64)
 
     @property
     def name(self) -> str:
@@ -78,19 +71,35 @@ class Site:
     def _is_readable(self, name: str) -> bool:
         """Whether a test set can be read; success is cached until its files change, failure is not."""
         try:
-            return self._readable.get(name, test_set_stamp(self.workspace.store, name), lambda _: self._can_read(name))
+            self.space_of(name)
         except RegradeError:
             return False
-
-    def _can_read(self, name: str) -> bool:
-        self.test_set(name)
         return True
+
+    def space_of(self, test_set: str) -> str:
+        """The name of a test set's class space."""
+        stamp = test_set_stamp(self.workspace.store, test_set)
+        return self._space_names.get(test_set, lambda: self.test_set(test_set).class_space.name, stamp=stamp)
+
+    def class_space(self, name: str) -> ClassSpace:
+        """A class space; an unknown name raises."""
+        store = self.workspace.store
+        if name not in (names := store.class_space_names()):
+            raise UnknownName("class space", name, names)
+        return self._class_spaces.get(name, lambda: store.class_space(name))
+
+    def class_index(self, name: str) -> ClassIndex:
+        """The index of all classes of a class space."""
+        return self._class_indexes.get(name, lambda: class_index(self.class_space(name)))
 
     def label_index(self, test_set: str, labels: str) -> LabelIndex:
         """A label set of a test set, in the named version (default: the newest)."""
         store = self.workspace.store
         name, _, version = labels.partition("@")
-        return self._label_index(test_set, f"{name}@{version or store.newest_version(test_set, name)}")
+        full_name = f"{name}@{version or store.newest_version(test_set, name)}"
+        return self._label_indexes.get(
+            (test_set, full_name), lambda: LabelIndex(store.label_set(self.test_set(test_set), full_name))
+        )
 
     def examined(self) -> frozenset[str]:
         """The test sets with an examination: none of their images is shown with its class to anyone."""
@@ -108,27 +117,15 @@ class Site:
         """A queue that a person may work on, by its id."""
         return self.ledger.queues.for_person(person, queue_id)
 
-    def _agreement(self, queue: Queue, votes: tuple[int, int]) -> PanelAgreement | None:  # noqa: ARG002
+    def agreement(self, queue: Queue, votes: tuple[int, int]) -> PanelAgreement | None:
         """The agreement of a queue's people on items where all have voted, or None if it is undefined.
 
-        ``votes``, the number of standing votes and the id of the newest, is the cache key.
+        ``votes``, the number of standing votes and the id of the newest, tell when to compute it again.
         """
+        return self._agreements.get(queue.id, lambda: self._agreement(queue), stamp=(queue, votes))
+
+    def _agreement(self, queue: Queue) -> PanelAgreement | None:
         try:
             return self.workspace.agreement(queue.name, revealed_only=True)
         except InputError:
             return None
-
-    def _read_labels(self, test_set: str, labels: str) -> LabelIndex:
-        return LabelIndex(self.workspace.store.label_set(self.test_set(test_set), labels))
-
-    def _class_space(self, name: str) -> ClassSpace:
-        store = self.workspace.store
-        if name not in (names := store.class_space_names()):
-            raise UnknownName("class space", name, names)
-        return store.class_space(name)
-
-    def _space_of(self, test_set: str) -> str:
-        return self.test_set(test_set).class_space.name
-
-    def _class_index(self, name: str) -> ClassIndex:
-        return class_index(self.class_space(name))

@@ -1,4 +1,4 @@
-"""Families of classes by name: a group, a superclass, or a concept of the hierarchy."""
+"""Look up classes by words: a family by its name, and a class by its description."""
 
 from __future__ import annotations
 
@@ -46,3 +46,21 @@ def _below_word(space: ClassSpace, word: str) -> IntArray | None:
     if len(set(below.values())) > 1:
         raise InputError(f"{word!r} is ambiguous: give one of {', '.join(below)}")
     return next((np.array(classes) for classes in below.values()), None)
+
+
+def class_by_words(space: ClassSpace, words: str) -> int:
+    """Return the index of the class with this list of words, as in the class descriptions of ILSVRC.
+
+    The whole list must match, since single words are shared. Unknown and ambiguous descriptions raise.
+
+    >>> from regrade.classes import imagenet_1k
+    >>> class_by_words(imagenet_1k(), "laptop, laptop computer")
+    620
+    """
+    matches = [index for index, lemmas in enumerate(space.lemmas) if ", ".join(lemmas) == words]
+    if not matches:
+        raise UnknownName(f"description of a class of {space.name}", words, [", ".join(own) for own in space.lemmas])
+    if len(matches) > 1:
+        ids = " or ".join(space.ids[index] for index in matches)
+        raise InputError(f"the description {words!r} could mean {ids} of {space.name}")
+    return matches[0]

@@ -1,14 +1,20 @@
-"""Read a class space from a CSV file, a JSON file or a folder of folders."""
+"""Read class spaces and class maps from users' CSV and JSON files; every error is one line that names the file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regrade.classes.json_form import class_space_from_json
-from regrade.classes.reading import CsvRow, errors_naming, read_json, read_rows
-from regrade.core import ClassSpace, FormatError
+from regrade.classes.json_form import class_indices, class_space_from_json
+from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule, UnknownName
+from regrade.core.errors import not_utf8
+from regrade.core.names import near_miss
+from regrade.core.strict_json import parse_json
 
 
 def class_space_from_file(path: str | Path, name: str | None = None) -> ClassSpace:
@@ -39,7 +45,7 @@ def _check_whitespace(space: ClassSpace) -> None:
 def _reader(path: Path) -> Callable[[Path], Mapping[str, Any]]:
     if path.is_dir():
         return _folder
-    readers = {".csv": _csv, ".json": _json}
+    readers = {".csv": _csv_space, ".json": _json_space}
     if path.suffix.casefold() not in readers:
         raise FormatError("expected a file that ends in .csv or .json, or a folder of folders")
     return readers[path.suffix.casefold()]
@@ -55,7 +61,7 @@ def _folder(path: Path) -> Mapping[str, Any]:
     return {"name": path.resolve().name, "ids": ids}
 
 
-def _json(path: Path) -> Mapping[str, Any]:
+def _json_space(path: Path) -> Mapping[str, Any]:
     content = read_json(path)
     if isinstance(content, list):
         return {"ids": content}
@@ -68,7 +74,7 @@ def _json(path: Path) -> Mapping[str, Any]:
     return {"ids": list(content), "names": list(content.values())}
 
 
-def _csv(path: Path) -> Mapping[str, Any]:
+def _csv_space(path: Path) -> Mapping[str, Any]:
     rows = read_rows(path, ["id"], optional=["name", "parent", "groups"])
     _check_ids(rows)
     content: dict[str, Any] = {
@@ -102,3 +108,130 @@ def _groups(rows: list[CsvRow]) -> dict[str, list[int]]:
 def _split_cell(row: CsvRow, column: str) -> list[str]:
     parts = (part.strip() for part in row.cells.get(column, "").split(";"))
     return list(dict.fromkeys(part for part in parts if part))
+
+
+def class_map_from_file(path: str | Path, source: ClassSpace, target: ClassSpace, rule: MapRule) -> ClassMap:
+    """Read the accepted classes of ``source`` for each class of ``target``; raise `InputError` if invalid.
+
+    - CSV: columns ``target`` and ``source``, one pair of ids per row.
+    - JSON: ``{target id: [source ids or indices]}``.
+
+    Every target class must be listed; an empty source (an empty list) leaves it unmapped.
+    """
+    path = Path(path)
+    with errors_naming(path):
+        entries = _map_entries(path, source, target)
+        missing = [class_id for class_id in target.ids if class_id not in entries]
+        if missing:
+            raise FormatError(
+                f"lacks {len(missing)} classes of {target.name}, for example {missing[0]!r}; "
+                "list every class, with an empty source if there is none"
+            )
+        sources = tuple(tuple(dict.fromkeys(entries[class_id])) for class_id in target.ids)
+        return ClassMap(source, target, sources, rule)
+
+
+def _map_entries(path: Path, source: ClassSpace, target: ClassSpace) -> Mapping[str, tuple[int, ...]]:
+    match path.suffix.casefold():
+        case ".csv":
+            return _csv_map(path, source, target)
+        case ".json":
+            return _json_map(path, source, target)
+    raise FormatError("expected a file that ends in .csv or .json")
+
+
+def _csv_map(path: Path, source: ClassSpace, target: ClassSpace) -> Mapping[str, tuple[int, ...]]:
+    entries: dict[str, tuple[int, ...]] = {}
+    for row in read_rows(path, ["target", "source"]):
+        class_id, source_id = row.cells["target"], row.cells["source"]
+        try:
+            target.index(class_id)
+            sources = (source.index(source_id),) if source_id else ()
+        except InputError as error:
+            raise FormatError(f"line {row.line}: {error}") from error
+        entries[class_id] = entries.get(class_id, ()) + sources
+    return entries
+
+
+def _json_map(path: Path, source: ClassSpace, target: ClassSpace) -> Mapping[str, tuple[int, ...]]:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise FormatError("expected an object {target id: [source ids or indices]}")
+    for class_id in content:
+        target.index(class_id)
+    return {class_id: class_indices(source, sources, class_id) for class_id, sources in content.items()}
+
+
+@dataclass(frozen=True)
+class CsvRow:
+    """One row of a CSV file: its last line number, and its cells by column without surrounding whitespace."""
+
+    line: int
+    cells: dict[str, str]
+
+
+@contextmanager
+def errors_naming(path: Path) -> Iterator[None]:
+    """Prefix the messages of errors with the path of the file."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    try:
+        yield
+    except InputError as error:
+        raise FormatError(f"{path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def read_rows(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> list[CsvRow]:
+    """Read a CSV file with a header that contains the required columns.
+
+    Other columns are ignored, but a misspelled optional column raises an error.
+    """
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        columns = [column.strip().casefold() for column in reader.fieldnames or ()]
+        _check_columns(columns, required, optional)
+        reader.fieldnames = columns
+        rows = [_row(reader.line_num, cells) for cells in reader]
+    except csv.Error as error:
+        raise FormatError(
+            f"line {max(reader.line_num, 1)} is not valid CSV: close every quote, and double quotes within a cell"
+        ) from error
+    if not rows:
+        raise FormatError("has a header but no rows; add one row per class")
+    return rows
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; raise if a key is repeated in an object."""
+    return parse_json(_text(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(not_utf8(error)) from error
+    if not text.strip():
+        raise FormatError("is empty")
+    return text
+
+
+def _check_columns(columns: Sequence[str], required: Sequence[str], optional: Sequence[str]) -> None:
+    for column in required:
+        if column not in columns:
+            raise FormatError(f"has no column {column!r}; its header contains {', '.join(columns)}")
+    if len(set(columns)) != len(columns):
+        raise FormatError("has a column twice in its header")
+    for column in columns:
+        if column not in optional and (near := near_miss(column, set(optional).difference(columns))):
+            raise UnknownName("column", column, [near], hint=" (rename or remove it)")
+
+
+def _row(line: int, cells: dict[str | Any, str | Any]) -> CsvRow:
+    if None in cells:
+        raise FormatError(f"line {line} has more cells than the header")
+    if None in cells.values():
+        raise FormatError(f"line {line} has fewer cells than the header")
+    return CsvRow(line, {column: cell.strip() for column, cell in cells.items()})

@@ -13,14 +13,10 @@ from itertools import pairwise
 import typer
 
 from regrade.cli import (
-    compare,
     demo,
-    grade,
     import_,
-    init,
     labels,
     models,
-    neighbors,
     plan,
     predict,
     replicate,
@@ -30,8 +26,7 @@ from regrade.cli import (
     study,
     team,
     testsets,
-    upgrade,
-    verify,
+    workspace,
 )
 from regrade.cli.output import one_line
 from regrade.core.errors import InputError, RegradeError
@@ -40,6 +35,7 @@ _MAY_BE_EMPTY = ("--prefix", "--keep")  # options for which an empty value has a
 
 app = typer.Typer(
     name="regrade",
+    cls=study.LazyGroup,
     help="A second, honest grading of image classifiers: every number with its uncertainty.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -47,24 +43,24 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("demo")(demo.demo)
-app.command("init")(init.init)
+app.command("init")(workspace.init)
 app.add_typer(testsets.app, name="testsets")
 app.add_typer(models.app, name="models")
 app.add_typer(labels.app, name="labels")
 app.add_typer(import_.app, name="import")
 app.command("predict")(predict.predict)
-app.command("grade")(grade.grade)
-app.command("compare")(compare.compare)
+app.command("grade")(study.placeholder("grade"))
+app.command("compare")(study.placeholder("compare"))
 app.add_typer(plan.app, name="plan")
 app.add_typer(study.app, name="study")
-app.command("neighbors")(neighbors.neighbors)
+app.command("neighbors")(study.placeholder("neighbors"))
 app.command("report")(report.report)
 app.add_typer(review.app, name="review")
 app.command("serve")(serve.serve)
 app.add_typer(team.app, name="team")
 app.command("replicate")(replicate.replicate)
-app.command("verify")(verify.verify)
-app.command("upgrade")(upgrade.upgrade)
+app.command("verify")(workspace.verify)
+app.command("upgrade")(workspace.upgrade)
 
 
 @app.callback(invoke_without_command=True)

@@ -23,6 +23,7 @@ from regrade.cli.options import (
     opened,
 )
 from regrade.cli.output import report_import
+from regrade.core import ScoreKind
 from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
@@ -34,14 +35,6 @@ _FEW_SLICES = 5
 app = typer.Typer(
     help="Import predictions, checkpoints, labels, slices, verdicts and people from files.", no_args_is_help=True
 )
-
-
-class ScoreKindName(StrEnum):
-    """The kinds of scores."""
-
-    logits = "logits"
-    probabilities = "probabilities"
-    log_probabilities = "log-probabilities"
 
 
 class Format(StrEnum):
@@ -137,7 +130,7 @@ def checkpoints(
     ],
     test_set: TestSetOption,
     ensemble: Annotated[str, typer.Option(help="Name for the ensemble.")],
-    kind: Annotated[ScoreKindName, typer.Option(help="Kind of the scores; rows that do not fit are rejected.")],
+    kind: Annotated[ScoreKind, typer.Option(help="Kind of the scores; rows that do not fit are rejected.")],
     classes: Annotated[str | None, typer.Option(help="Class space of the scores (default: the test set's).")] = None,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),

@@ -9,22 +9,58 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.labels_diff import diff
-from regrade.cli.labels_export import export
 from regrade.cli.listing import ListErrors
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
+from regrade.cli.study import LazyGroup, placeholder
 from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
     from regrade.core import Table, TestSet
     from regrade.workspace import DrawnReview
 
-app = typer.Typer(help="Label sets, and novel predictions: those that nobody has judged yet.", no_args_is_help=True)
-app.command("diff")(diff)
-app.command("export")(export)
+app = typer.Typer(
+    cls=LazyGroup, help="Label sets, and novel predictions: those that nobody has judged yet.", no_args_is_help=True
+)
+app.command("diff")(placeholder("label_change"))
+
 LabelSet = Annotated[str, typer.Option("--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.")]
 _SHOWN = 20  # rows of a long list on a terminal
+
+
+class Written(StrEnum):
+    """File formats for exported labels."""
+
+    plain = "plain"
+    multilabel_v3 = "multilabel-v3"
+
+
+@app.command()
+def export(
+    labels: Annotated[str, typer.Argument(help="Label set: NAME (newest version) or NAME@VERSION.")],
+    file: Annotated[Path, typer.Argument(help="File to write: .csv, .json or .parquet.")],
+    test_set: TestSetOption,
+    form: Annotated[
+        Written,
+        typer.Option(
+            "--format",
+            help="plain: columns image, class, state, reason of problematic images, author and time of decisions. "
+            "multilabel-v3: the published JSON format, without authors and times.",
+        ),
+    ] = Written.plain,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Write a label set to a file; `regrade import labels` reads the same labels from it."""
+    from regrade.core import Unlisted
+
+    done = opened(workspace).export_labels(labels, file, test_set=test_set, form=form.value)
+    label_set = done.labels
+    hint = "; import it with --complete" if label_set.unlisted is Unlisted.WRONG else ""
+    say(
+        f"{file}: {label_set.full_name}, {amount(label_set.covered.sum(), 'image')}, "
+        f"{amount(len(label_set.classes), 'judgment')}, {amount(label_set.problematic.sum(), 'problematic image')}, "
+        f"{done.with_authors:,} with author and time{hint}"
+    )
 
 
 class By(StrEnum):
@@ -114,7 +150,7 @@ def sample(
     inappropriate): then mark all rows of the image, with the reason. Later calls continue the same random order.
     """
     from regrade.core import AlreadyStored, InputError
-    from regrade.report import to_csv
+    from regrade.display import to_csv
     from regrade.store import write_file
 
     if out.exists():

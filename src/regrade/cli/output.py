@@ -42,7 +42,7 @@ def chosen_form(*, as_json: bool, csv: bool, markdown: bool, latex: bool) -> For
 
 def show(table: Table, data: dict[str, Any], form: Form) -> None:
     """Print a result: ``data`` as JSON, or ``table`` in any other format."""
-    from regrade.report import csv_parts, print_table, to_latex, to_markdown
+    from regrade.display import csv_parts, print_table, to_latex, to_markdown
 
     match form:
         case Form.TERMINAL:

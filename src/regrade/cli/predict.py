@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.model_output import models_print_to_stderr
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
+from regrade.core import IMAGENET, Interpolation, Preprocessing
 
-if TYPE_CHECKING:
-    from regrade.core import Preprocessing
+_STDOUT, _STDERR = 1, 2  # file descriptors
 
 
 class DeviceName(StrEnum):
@@ -32,14 +34,6 @@ class PrecisionName(StrEnum):
     fp32 = "fp32"
     bf16 = "bf16"
     fp16 = "fp16"
-
-
-class InterpolationName(StrEnum):
-    """Interpolation used to resize images."""
-
-    nearest = "nearest"
-    bilinear = "bilinear"
-    bicubic = "bicubic"
 
 
 class ResizerName(StrEnum):
@@ -72,7 +66,7 @@ def predict(
     short_side: Annotated[
         int | None, typer.Option(min=1, help="Size of the shorter side before the crop, in pixels (default: --size).")
     ] = None,
-    interpolation: Annotated[InterpolationName | None, typer.Option(help="Interpolation (default: bilinear).")] = None,
+    interpolation: Annotated[Interpolation | None, typer.Option(help="Interpolation (default: bilinear).")] = None,
     mean: Annotated[
         str | None, typer.Option(help="Mean of each channel, in 0 to 1 (default: ImageNet's); one value: grayscale.")
     ] = None,
@@ -172,11 +166,9 @@ def predict(
 
 
 def _preprocessing(
-    size: int | None, short_side: int | None, interpolation: InterpolationName | None, mean: str | None, std: str | None
+    size: int | None, short_side: int | None, interpolation: Interpolation | None, mean: str | None, std: str | None
 ) -> Preprocessing | None:
     """The preprocessing that the options describe; None if no option is given."""
-    from regrade.core import IMAGENET, Interpolation, Preprocessing
-
     if size is None:
         if any(option is not None for option in (short_side, interpolation, mean, std)):
             raise typer.BadParameter("--short-side, --interpolation, --mean and --std require --size")
@@ -184,7 +176,7 @@ def _preprocessing(
     return Preprocessing(
         size,
         size if short_side is None else short_side,
-        interpolation=Interpolation(interpolation.value) if interpolation else IMAGENET.interpolation,
+        interpolation=interpolation or IMAGENET.interpolation,
         mean=IMAGENET.mean if mean is None else _numbers(mean, "--mean"),
         std=IMAGENET.std if std is None else _numbers(std, "--std"),
     )
@@ -206,3 +198,42 @@ def _numbers(text: str, option: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise typer.BadParameter(f"{option} takes numbers separated by commas, such as 0.5,0.5,0.5") from None
+
+
+@contextmanager
+def models_print_to_stderr() -> Iterator[None]:
+    """Send what models and their libraries print to standard error, and keep the streams open if they close them."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout = sys.stderr = cast("TextIO", _Unclosable(sys.stderr))
+    descriptor = _redirect_stdout()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+        if descriptor is not None:
+            os.dup2(descriptor, _STDOUT)
+            os.close(descriptor)
+
+
+def _redirect_stdout() -> int | None:
+    """Redirect the file descriptor of standard output, used by compiled code, to standard error; return a copy."""
+    try:
+        copy = os.dup(_STDOUT)
+    except OSError:  # the caller has closed it
+        return None
+    with suppress(OSError):
+        os.dup2(_STDERR, _STDOUT)
+    return copy
+
+
+class _Unclosable:
+    """A stream whose close() only flushes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def close(self) -> None:
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -1,25 +1,313 @@
-"""regrade review: queues of items for people to review, and their results."""
+"""regrade review: create queues of items for people to review, follow their progress, and publish their results."""
 
 from __future__ import annotations
 
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
-from regrade.cli.review_agreement import agreement
+from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.labels import By, LabelSet
+from regrade.cli.options import TestSetOption, WorkspaceOption, opened
+from regrade.cli.output import say, watching, watching_images
 from regrade.cli.review_files import backup, export, import_, restore, verify
-from regrade.cli.review_list import assign, list_, overlap
-from regrade.cli.review_publish import publish
-from regrade.cli.review_queue import label, mistakes, people, queue
+from regrade.core.amounts import amount
+
+if TYPE_CHECKING:
+    from regrade.ledger import Ledger, Queue
+    from regrade.workspace import QueueResult
 
 app = typer.Typer(help="Create review queues, follow their progress, and publish their results.", no_args_is_help=True)
-app.command("queue")(queue)
-app.command("people")(people)
-app.command("mistakes")(mistakes)
-app.command("label")(label)
-app.command("list")(list_)
-app.command("assign")(assign)
-app.command("overlap")(overlap)
-app.command("agreement")(agreement)
-app.command("publish")(publish)
+
+Name = Annotated[str | None, typer.Option(help="Name of the queue; items are added to an existing queue.")]
+Overlap = Annotated[
+    int | None,
+    typer.Option(help="Number of votes per item (default: one per reviewer, at most 3)."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+
+
+class LabelMode(StrEnum):
+    """Whether people are shown the correct classes after an answer."""
+
+    examination = "examination"
+    training = "training"
+
+
+@app.command()
+@shown
+def queue(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    size: Annotated[int | None, typer.Option(help="Size of a random sample (default: all novel predictions).")] = None,
+    by: Annotated[
+        By | None,
+        typer.Option(help="Strata of the sample: number of models that agree (default), their score, or none."),
+    ] = None,
+    seed: Seed = 0,
+    name: Name = None,
+    overlap: Overlap = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue novel predictions, which are not judged yet and not in another queue: are they correct?
+
+    Run it again after adding models: only new predictions are added. --size draws a random sample, from which the
+    results for all novel predictions are estimated, in the order of `regrade labels sample`; further calls continue it.
+    """
+    return _shown(
+        opened(workspace).queue_novel(
+            test_set, labels=labels, models=model, size=size, by=by.value if by else None, seed=seed, name=name,
+            overlap=overlap, progress=watching,
+        )
+    )  # fmt: skip
+
+
+@app.command()
+@shown
+def people(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    person: Annotated[list[str], typer.Option(help="Only these people. May be repeated.")] = [],
+    seed: Seed = 0,
+    name: Name = None,
+    overlap: Overlap = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue novel answers of people, mixed with predictions of models, for a blind review: are they correct?
+
+    Every image has an answer of a person and a prediction of a random model, and reviewers cannot tell them apart.
+    """
+    return _shown(
+        opened(workspace).queue_people(
+            test_set, labels=labels, people=person, seed=seed, name=name, overlap=overlap, progress=watching
+        )
+    )
+
+
+@app.command()
+@shown
+def mistakes(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    model: Annotated[str, typer.Option(help="The model.")],
+    name: Name = None,
+    overlap: Overlap = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue the remaining mistakes of a model: what category are they, and how severe?
+
+    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
+    """
+    return _shown(opened(workspace).queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap))
+
+
+@app.command()
+@shown
+def label(
+    test_set: TestSetOption,
+    size: Annotated[int | None, typer.Option(help="Number of images to draw (default: all).")] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(help="Only images labeled with a class of a family: dogs, insects, terrier, a WordNet id."),
+    ] = None,
+    mode: Annotated[
+        LabelMode,
+        typer.Option(help="training: people are shown the correct classes, and their answers are not counted."),
+    ] = LabelMode.examination,
+    seed: Seed = 0,
+    name: Name = None,
+    overlap: Annotated[int | None, typer.Option(help="Number of people per image (default: everyone).")] = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue images drawn at random: which class are they? Further calls draw more images."""
+    return _shown(
+        opened(workspace).queue_labels(
+            test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
+            progress=watching_images,
+        )
+    )  # fmt: skip
+
+
+def _shown(result: QueueResult) -> CommandResult:
+    return CommandResult(result.table(), result.as_dict())
+
+
+@app.command("list")
+@shown
+def list_(
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """List the queues with their question, progress, unreadable images, and number of votes by person."""
+    from regrade.core import Column, Table
+
+    ledger = opened(workspace).readable_ledger
+    queues = [_as_dict(ledger, queue) for queue in ledger.queues.all()]
+    headings = {"overlap": "votes per item", "disputed": "to discuss", "reported": "unreadable",
+                "by_person": "votes by", "assigned": "for"}  # fmt: skip
+    keys = ("queue", "question", "test_set", "items", "overlap", "answered", "decided", "disputed", "reported",
+            "by_person", "assigned")  # fmt: skip
+    rows = tuple(
+        tuple(
+            {
+                **row,
+                "question": row["question"] + (", training" if row["mode"] == "training" else ""),
+                "by_person": ", ".join(f"{person} {votes:,}" for person, votes in row["by_person"].items()),
+                "assigned": ", ".join(row["assigned"]) or "everyone",
+            }[key]
+            for key in keys
+        )
+        for row in queues
+    )
+    columns = tuple(Column(key, headings.get(key, key.replace("_", " "))) for key in keys)
+    return CommandResult(Table("queues", columns, rows), {"queues": queues})
+
+
+@app.command()
+def assign(
+    queue: Annotated[str, typer.Argument(help="The queue.")],
+    people: Annotated[list[str] | None, typer.Argument(metavar="PERSON...", help="Names of the people.")] = None,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Open it to everyone whose role allows it.")] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Assign a queue to these people only; a queue that is not assigned is open to everyone whose role allows it.
+
+    Labelers can only label: the other questions show predictions of models and are for reviewers and owners.
+    """
+    from regrade.core import InputError
+
+    names = people or []
+    if bool(names) == everyone:
+        raise InputError("give either names of people, or --everyone")
+    ledger = opened(workspace).ledger
+    assigned_queue = ledger.queues.named(queue)
+    ledger.queues.assign(assigned_queue, [ledger.people.named(name) for name in dict.fromkeys(names)])
+    assignees = ledger.queues.assigned(assigned_queue)
+    say(f"{queue} is for {', '.join(person.name for person in assignees) or 'everyone whose role allows it'}")
+    if assignees and len(assignees) < assigned_queue.overlap:
+        say(
+            f"each item needs {amount(assigned_queue.overlap, 'vote')}, but only {len(assignees)} can vote: "
+            f"change that with regrade review overlap {assigned_queue.name!r} {len(assignees)}"
+        )
+
+
+@app.command()
+def overlap(
+    queue: Annotated[str, typer.Argument(help="The queue.")],
+    votes: Annotated[int, typer.Argument(min=1, help="Number of votes per item.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Change the number of votes per item of a queue, while people work on it.
+
+    This applies to items with missing votes and to items that are added later; complete items are unchanged. If the new
+    number makes an item complete, it is decided if all votes agree, and is to be discussed otherwise.
+    """
+    ledger = opened(workspace).ledger
+    change = ledger.queues.change_overlap(ledger.queues.named(queue), votes, dry_run=dry_run)
+    say(("would be: " if dry_run else "") + change.in_words())
+
+
+def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
+    progress = ledger.queues.progress(queue)
+    return {
+        "queue": queue.name,
+        "question": queue.question.name,
+        "test_set": queue.test_set,
+        "labels": queue.labels,
+        "model": queue.model,
+        "mode": queue.mode.value,
+        "overlap": queue.overlap,
+        "items": progress.items,
+        "answered": progress.answered,
+        "decided": progress.decided,
+        "disputed": progress.disputed,
+        "reported": progress.reported,
+        "by_person": progress.by_person,
+        "assigned": [person.name for person in ledger.queues.assigned(queue)],
+    }
+
+
+class AgreementTable(StrEnum):
+    """The tables of agreement."""
+
+    panel = "panel"
+    reviewers = "reviewers"
+
+
+@app.command()
+@shown
+def agreement(
+    queue: Annotated[str | None, typer.Argument(help="The queue (default: all queues).")] = None,
+    show: Annotated[
+        AgreementTable,
+        typer.Option(
+            help="panel: agreement of all reviewers. reviewers: each reviewer of a queue compared with the others."
+        ),
+    ] = AgreementTable.panel,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Measure agreement between reviewers: equal answers, Fleiss' kappa and Krippendorff's alpha.
+
+    Only independent votes count, which were cast before the reviewers could see each other's votes.
+    """
+    from dataclasses import replace
+
+    from regrade.core import InputError
+
+    opened_workspace = opened(workspace)
+    if queue is not None:
+        result = opened_workspace.agreement(queue)
+        return CommandResult(
+            result.table() if show is AgreementTable.panel else result.reviewer_table(), result.as_dict()
+        )
+    if show is AgreementTable.reviewers:
+        raise InputError("--show reviewers needs the name of a queue")
+    names = [queue.name for queue in opened_workspace.readable_ledger.queues.all() if queue.mode.value != "training"]
+    if not names:
+        raise InputError("there is no queue yet whose answers count: create one with regrade review queue")
+    results = [opened_workspace.agreement(name) for name in names]
+    tables = [result.table() for result in results]
+    rows = tuple(row for table in tables for row in table.rows)
+    notes = tables[0].notes[:1] + tuple(f"{result.queue}: {reason}" for result in results for reason in result.reasons)
+    combined = replace(tables[0], title="agreement", rows=rows, notes=notes)
+    return CommandResult(combined, {"agreement": [result.as_dict() for result in results]})
+
+
+@app.command()
+def publish(
+    queue: Annotated[str, typer.Argument(help="The queue.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Publish the current decisions of a queue as files that studies read. Idempotent: repeat it after more decisions.
+
+    Judged classes become a new version of the label set, or verdicts of its review if they were drawn by `regrade
+    labels sample`; mistakes become the review of the model's mistakes; labels from examinations become the answers of
+    people. On a terminal the command shows what would change and how many items are undecided, and asks for
+    confirmation.
+    """
+    opened_workspace = opened(workspace)
+    if sys.stdin.isatty() and not (yes or dry_run or as_json):
+        preview = opened_workspace.publish(queue, dry_run=True)
+        say(preview.in_words())
+        if not preview.changes:
+            return
+        typer.confirm("Publish this?", abort=True, err=True)
+    result = opened_workspace.publish(queue, dry_run=dry_run)
+    if as_json:
+        json.dump(result.as_dict(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        say(("would be " if dry_run and result.changes else "") + result.in_words())
+
+
 app.command("export")(export)
 app.command("import")(import_)
 app.command("backup")(backup)

@@ -1,9 +1,8 @@
 """The core data types of regrade: immutable records that all other packages use."""
 
-from regrade.core.answer_times import AnswerTimes
 from regrade.core.checkpoints import Checkpoints, checkpoints_of
 from regrade.core.class_map import ClassMap, MapRule, subset_map
-from regrade.core.class_space import ClassSpace
+from regrade.core.class_space import ClassSpace, Hierarchy
 from regrade.core.errors import (
     AlreadyStored,
     DamagedFile,
@@ -29,10 +28,18 @@ from regrade.core.errors import (
     refusal,
 )
 from regrade.core.estimate import Estimate
-from regrade.core.fingerprints import FINGERPRINT, UNKNOWN_STAMP, Fingerprints, no_fingerprints
-from regrade.core.hierarchy import Hierarchy
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
-from regrade.core.images import FileStamp, Images, ImageSource, Orientation, StoredImage
+from regrade.core.images import (
+    FINGERPRINT,
+    UNKNOWN_STAMP,
+    FileStamp,
+    Fingerprints,
+    Images,
+    ImageSource,
+    Orientation,
+    StoredImage,
+    no_fingerprints,
+)
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
 from regrade.core.mistake_annotations import (
     MistakeAnnotations,
@@ -41,16 +48,13 @@ from regrade.core.mistake_annotations import (
     category_named,
     severity_named,
 )
-from regrade.core.model_spec import ModelSpec
-from regrade.core.near_pairs import Distance, NearPairs
+from regrade.core.model_spec import IMAGENET, CropMode, Interpolation, ModelSpec, Preprocessing
+from regrade.core.near_duplicates import Distance, NearPairs, Signatures, joined_signatures
 from regrade.core.novel_sample import NovelSample
 from regrade.core.packed_texts import PackedTexts
-from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
-from regrade.core.preprocessing import IMAGENET, CropMode, Interpolation, Preprocessing
-from regrade.core.signatures import Signatures, joined_signatures
-from regrade.core.slice_set import SliceSet
+from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, AnswerTimes, Predictions, ScoreKind
 from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
-from regrade.core.test_set import UNLABELED, Example, TestSet
+from regrade.core.test_set import UNLABELED, Example, SliceSet, TestSet
 
 __all__ = [
     "FINGERPRINT",

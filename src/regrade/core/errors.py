@@ -152,6 +152,19 @@ def refusal(error: OSError) -> str:
     return _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
 
 
+def not_utf8(error: UnicodeDecodeError) -> str:
+    r"""A message with the position of the invalid byte, worded to follow the name of the file.
+
+    >>> try:
+    ...     b"cat\nd\xffg".decode()
+    ... except UnicodeDecodeError as error:
+    ...     not_utf8(error)
+    'is not UTF-8 text (line 2, byte 5): save it in that encoding'
+    """
+    line = error.object.count(b"\n", 0, error.start) + 1
+    return f"is not UTF-8 text (line {line:,}, byte {error.start:,}): save it in that encoding"
+
+
 def _restored(kind: type[RegradeError], message: str, fields: dict[str, object]) -> RegradeError:
     error = kind.__new__(kind, message)
     vars(error).update(fields)

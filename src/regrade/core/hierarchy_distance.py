@@ -12,9 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from regrade.core.arrays import IntArray
-from regrade.core.class_space import ClassSpace
+from regrade.core.class_space import ClassSpace, Hierarchy
 from regrade.core.errors import UndefinedError
-from regrade.core.hierarchy import Hierarchy
 
 
 class Steps(Enum):

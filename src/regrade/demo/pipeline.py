@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from regrade.core import MissingExtra
-from regrade.core.arrays import FloatArray
-from regrade.demo.classifiers import EPOCHS, SEEDS, classifiers, small_network_epochs
-from regrade.demo.digits import Digits, halves, mnist, uci
-from regrade.demo.image_table import ink_thresholds, write_images
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.demo.digits import Digits, halves, ink_thresholds, mnist, uci, write_images
+from regrade.studies import ProgressCallback
 from regrade.tables import Columns
-from regrade.workspace import ProgressCallback, Workspace, WrittenReport, init
+from regrade.workspace import Workspace, WrittenReport, init
 from regrade.workspace import open as open_workspace
 
 ORIGINAL, NEW, TRAINED_ON = "mnist", "uci-digits", "mnist-train"
@@ -32,6 +32,8 @@ LABELS = "own"
 _SIGNATURE_SIZE = 32  # side in pixels at which digits are compared
 
 Log = Callable[[str], None]
+SEEDS, EPOCHS = 3, 20
+"""How many times the small network is trained, and the epochs of each training."""
 
 
 def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> WrittenReport:
@@ -51,7 +53,7 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
     workspace.create_labels(NEW, name=LABELS)
     log("looking for digits of the test sets among those trained on")
     for name in (ORIGINAL, NEW):
-        workspace.leakage(name, against=TRAINED_ON, by=["exact", "pixels"], size=_SIGNATURE_SIZE)
+        workspace.study.leakage(name, against=TRAINED_ON, by=["exact", "pixels"], size=_SIGNATURE_SIZE)
     log("writing the report")
     return workspace.report(
         "demo",
@@ -97,7 +99,7 @@ def _train_small_network(workspace: Workspace, inputs: dict[str, FloatArray], tr
 def _keep_hard_set(workspace: Workspace, log: Log) -> None:
     if HARD not in workspace.test_sets:
         log("choosing the digits that confuse it most")
-        workspace.keep_hard_set(workspace.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
+        workspace.keep_hard_set(workspace.study.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
 
 
 @contextmanager
@@ -109,3 +111,45 @@ def _one_thread() -> Iterator[None]:
         raise MissingExtra("the demo", "demo") from None
     with threadpool_limits(1):
         yield
+
+
+def classifiers() -> dict[str, Any]:
+    """Eight classifiers by name, from simple to good."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.svm import SVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    return {
+        "naive Bayes": GaussianNB(var_smoothing=1e-2),
+        "decision tree": DecisionTreeClassifier(random_state=0),
+        "linear discriminant": LinearDiscriminantAnalysis(shrinkage="auto", solver="lsqr"),
+        "logistic regression": LogisticRegression(max_iter=1000),
+        "nearest neighbors": KNeighborsClassifier(3),
+        "random forest": RandomForestClassifier(200, random_state=0),
+        "support vectors": CalibratedClassifierCV(SVC(), ensemble=False),
+        "neural network": MLPClassifier((128,), max_iter=400, random_state=0),
+    }
+
+
+def small_network_epochs(
+    inputs: FloatArray, labels: IntArray, evaluation_inputs: dict[str, FloatArray], *, seed: int
+) -> Iterator[dict[str, FloatArray]]:
+    """Train a network of 32 hidden units, and yield its probabilities on the evaluation digits for each epoch.
+
+    The first are those of a nearly untrained network, after a single batch, which the confusion score requires.
+    """
+    from sklearn.neural_network import MLPClassifier
+
+    network = MLPClassifier((32,), learning_rate_init=0.005, random_state=seed)
+    batch = slice(0, 10)
+    network.partial_fit(inputs[batch], labels[batch], classes=np.arange(10))
+    for epoch in range(EPOCHS):
+        if epoch:
+            network.partial_fit(inputs, labels)
+        yield {name: network.predict_proba(images) for name, images in evaluation_inputs.items()}

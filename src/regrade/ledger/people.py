@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Engine, insert, select, update
 
 from regrade.core import AlreadyStored, InputError
-from regrade.core.similar_names import comparable_name
+from regrade.core.names import comparable_name
 from regrade.ledger.database import added_row, writing
 from regrade.ledger.records import Person, Role, record_named, record_of
 from regrade.ledger.schema import now_in_utc, person

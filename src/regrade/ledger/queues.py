@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from regrade.core import InputError, UnknownName
 from regrade.core.amounts import amount
-from regrade.core.similar_names import check_distinct_names
+from regrade.core.names import check_distinct_names
 from regrade.ledger.database import added_row, filling, snapshot, writing
 from regrade.ledger.decisions import decide_complete, is_decided
 from regrade.ledger.people import check_name

@@ -10,7 +10,6 @@ from regrade.metrics.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
-from regrade.metrics.class_subset import best_within, mapped_correct, top_k_within
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
 from regrade.metrics.confusion_score import (
     ConfusionEntropies,
@@ -19,23 +18,23 @@ from regrade.metrics.confusion_score import (
     confusion_score,
     final_predictions,
 )
-from regrade.metrics.corruption import (
+from regrade.metrics.multilabel import Judged, MultilabelRule, judge
+from regrade.metrics.robustness import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
     corruption_errors,
+    effective_robustness,
     mean_corruption_error,
     relative_mean_corruption_error,
+    relative_robustness,
 )
-from regrade.metrics.groups import GroupAccuracy, group_accuracy
-from regrade.metrics.multilabel import Judged, MultilabelRule, judge, multilabel_accuracy
-from regrade.metrics.robustness import effective_robustness, relative_robustness
 from regrade.metrics.similarity import (
     agreement,
     dominance_probability,
     error_consistency,
     independent_dominance,
 )
-from regrade.metrics.top_k import top_k_classes, top_k_correct
+from regrade.metrics.top_k import best_within, mapped_correct, top_k_classes, top_k_correct, top_k_within
 
 __all__ = [
     "ALEXNET_CLEAN_ERROR",
@@ -44,7 +43,6 @@ __all__ = [
     "ConfusedPairs",
     "ConfusionEntropies",
     "FinalPredictions",
-    "GroupAccuracy",
     "Judged",
     "MultilabelRule",
     "ReliabilityBins",
@@ -62,13 +60,11 @@ __all__ = [
     "equal_size_bins",
     "error_consistency",
     "final_predictions",
-    "group_accuracy",
     "independent_dominance",
     "judge",
     "log_losses",
     "mapped_correct",
     "mean_corruption_error",
-    "multilabel_accuracy",
     "negative_log_likelihood",
     "relative_mean_corruption_error",
     "relative_robustness",

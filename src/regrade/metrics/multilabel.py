@@ -1,4 +1,4 @@
-"""Multi-label accuracy: a prediction is right if reviewers judged its class correct for the image.
+"""Multi-label correctness: a prediction is right if reviewers judged its class correct for the image.
 
 Shankar et al. 2020 and the later annotations average in two ways: over images, or over classes.
 """
@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.core.errors import InputError, MismatchError, UndefinedError
+from regrade.core.errors import MismatchError
 from regrade.core.label_set import LabelSet, LabelState
 
 
@@ -72,22 +72,6 @@ def judge(
     novel = (states == LabelState.UNJUDGED) & ~right
     scored = labels.scored
     return Judged(right & scored, novel & scored, scored)
-
-
-def multilabel_accuracy(right: BoolArray, scored: BoolArray, originals: IntArray, *, rule: MultilabelRule) -> float:
-    """Return the accuracy over the scored images, averaged by the rule.
-
-    The mean over classes ignores classes without a scored image, and raises if a scored image has no original label.
-    Raises if no image is scored.
-    """
-    if not scored.any():
-        raise UndefinedError("no image is scored: none has judged labels, or all are problematic")
-    if rule is MultilabelRule.IMAGES:
-        return float(right[scored].mean())
-    if (originals[scored] < 0).any():
-        raise InputError("a scored image has no original label: a mean over classes needs one for each")
-    _, classes = np.unique(originals[scored], return_inverse=True)
-    return float((np.bincount(classes, weights=right[scored]) / np.bincount(classes)).mean())
 
 
 def _in_collapsed(predictions: IntArray, originals: IntArray, collapsed: Mapping[int, tuple[int, ...]]) -> BoolArray:

@@ -1,12 +1,11 @@
 """Models: common classifiers by name, each with its classes and preprocessing, run on a CPU or a GPU."""
 
-from regrade.models.cores import usable_cores
+from regrade.core.cores import usable_cores
 from regrade.models.gpu_images import decode_and_crop_jpegs, gpu_can_decode
 from regrade.models.model import Device, Model, ModelMetadata, OutOfMemory, Precision, Settings
-from regrade.models.preprocess import crop_and_resize, normalize, preprocess
+from regrade.models.preprocess import Resizer, crop_and_resize, fastest_resizer, normalize, preprocess
 from regrade.models.published import LITE_PUBLISHED, PublishedAccuracies, published_warning, read_published_accuracies
 from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
-from regrade.models.resize import Resizer, fastest_resizer
 from regrade.models.torch_to_onnx import OnnxExport, can_export, export_to_onnx
 
 __all__ = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from regrade.core import ClassSpace, InputError, MismatchError, ModelSpec
-from regrade.core.preprocessing import Preprocessing
+from regrade.core.model_spec import Preprocessing
 from regrade.models.model import Settings
-from regrade.models.own_code import OwnCode
+from regrade.models.user_code import OwnCode
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from regrade.core.preprocessing import Interpolation, Preprocessing
-from regrade.models.crop_geometry import MAX_PIXELS, compute_crop
-from regrade.models.torch_images import crop_and_resize_on_gpu
+from regrade.core.model_spec import Interpolation, Preprocessing
+from regrade.models.preprocess import MAX_PIXELS, compute_crop, crop_and_resize_on_gpu
 from regrade.models.torchvision_model import decode_jpegs_on_gpu
 
 _START_MARKER, _END_MARKER = b"\xff\xd8", b"\xff\xd9"

@@ -11,7 +11,7 @@ import numpy as np
 
 from regrade.core import ClassSpace, InputError, ModelSpec, ScoreKind
 from regrade.core.arrays import FloatArray
-from regrade.core.preprocessing import Preprocessing
+from regrade.core.model_spec import Preprocessing
 
 
 class Device(Enum):

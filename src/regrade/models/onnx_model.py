@@ -16,8 +16,8 @@ import numpy as np
 
 from regrade.core import InputError, MismatchError, ScoreKind
 from regrade.core.arrays import FloatArray
-from regrade.core.preprocessing import Preprocessing
-from regrade.models.cores import usable_cores
+from regrade.core.cores import usable_cores
+from regrade.core.model_spec import Preprocessing
 from regrade.models.description import ModelDescription, describe_model
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings

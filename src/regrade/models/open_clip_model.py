@@ -9,8 +9,7 @@ from regrade.core import ClassSpace, CropMode, InputError, Interpolation, Prepro
 from regrade.models.description import describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.torch_modules import zero_shot_module
-from regrade.models.torch_runtime import TorchModel
+from regrade.models.torch_runtime import TorchModel, zero_shot_module
 
 _CROP_MODES = {"shortest": CropMode.RESIZE_THEN_CROP, "squash": CropMode.STRETCH}
 _SCHEMES = ("hf-hub:", "local-dir:")

@@ -1,17 +1,113 @@
-"""Preprocess an image: crop, resize, normalize."""
+"""Preprocess images: crop, resize and normalize them, by Pillow, the reference, or faster by torch."""
 
 from __future__ import annotations
 
+import importlib.util
+from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from regrade.core.arrays import FloatArray
-from regrade.core.preprocessing import Preprocessing
-from regrade.models.crop_geometry import MAX_PIXELS, Box, CropGeometry, compute_crop
-from regrade.models.resize import FILTERS, Resizer, as_image, resize, size_of
+from regrade.core.model_spec import CropMode, Interpolation, Preprocessing
+
+Box = tuple[int, int, int, int]
+"""Left, top, right, bottom."""
+
+MAX_PIXELS = 1 << 25
+"""Largest resized image; for one that is longer, only the part inside the crop is computed."""
+
+FILTERS = {
+    Interpolation.NEAREST: Image.Resampling.NEAREST,
+    Interpolation.BILINEAR: Image.Resampling.BILINEAR,
+    Interpolation.BICUBIC: Image.Resampling.BICUBIC,
+}
+"""Pillow's resampling filters."""
+
+
+@dataclass(frozen=True)
+class CropGeometry:
+    """Crop to ``crop_before`` unless it is None, resize to ``size`` (width, height), crop to ``crop_after``."""
+
+    crop_before: Box | None
+    size: tuple[int, int]
+    crop_after: Box
+
+    @property
+    def pixels(self) -> int:
+        """Number of pixels of the resized image."""
+        return self.size[0] * self.size[1]
+
+
+def compute_crop(image_size: tuple[int, int], preprocessing: Preprocessing) -> CropGeometry:
+    """The crop and resize that a preprocessing applies to an image of a size (width, height)."""
+    size, short_side = preprocessing.size, preprocessing.short_side
+    match preprocessing.crop_mode:
+        case CropMode.STRETCH:
+            square = (short_side, short_side)
+            return CropGeometry(None, square, _center(square, size))
+        case CropMode.CROP_THEN_RESIZE:
+            side = max(round(min(image_size) * size / short_side), 1)
+            return CropGeometry(_center(image_size, side), (size, size), (0, 0, size, size))
+        case CropMode.RESIZE_THEN_CROP:
+            # the length of the longer side is rounded down, as torchvision does
+            width, height = (short_side * length // min(image_size) for length in image_size)
+            return CropGeometry(None, (width, height), _center((width, height), size))
+
+
+def _center(outer: tuple[int, int], side: int) -> Box:
+    """The central square; an offset of half a pixel is rounded as torchvision rounds it."""
+    left, top = (round((length - side) / 2) for length in outer)
+    return left, top, left + side, top + side
+
+
+class Resizer(Enum):
+    """The library that resizes images."""
+
+    PILLOW = "pillow"
+    """Bit-identical to torchvision's transforms on a Pillow image."""
+
+    TORCH = "torch"
+    """Three to four times faster; within one gray level of Pillow on photographs, more at edges of tall ones."""
+
+    GPU = "gpu"
+    """JPEGs are decoded on the GPU too, within a few gray levels of Pillow; other images are resized by torch."""
+
+    @property
+    def runtime(self) -> str:
+        """The library and its version, as manifests record them."""
+        if self is Resizer.GPU:
+            return f"nvjpeg of torchvision {version('torchvision')}"
+        return f"{self.value} {version(self.value)}"
+
+
+def fastest_resizer() -> Resizer:
+    """The fastest installed resizer that needs no GPU."""
+    return Resizer.TORCH if importlib.util.find_spec("torch") else Resizer.PILLOW
+
+
+def resize(
+    image: Image.Image | NDArray[np.uint8], size: tuple[int, int], interpolation: Interpolation, resizer: Resizer
+) -> NDArray[np.uint8]:
+    """Shape (height, width) or (height, width, 3): a grayscale or RGB image resized to ``size`` (width, height)."""
+    if resizer is Resizer.PILLOW or interpolation is Interpolation.NEAREST or size_of(image) == size:
+        return np.asarray(as_image(image).resize(size, FILTERS[interpolation]))
+    return resize_by_torch(np.asarray(image), size, interpolation.value)
+
+
+def size_of(image: Image.Image | NDArray[np.uint8]) -> tuple[int, int]:
+    """Width and height."""
+    return image.size if isinstance(image, Image.Image) else (image.shape[1], image.shape[0])
+
+
+def as_image(image: Image.Image | NDArray[np.uint8]) -> Image.Image:
+    """An image as a Pillow image."""
+    return image if isinstance(image, Image.Image) else Image.fromarray(image)
 
 
 def preprocess(image: Image.Image, preprocessing: Preprocessing, resizer: Resizer = Resizer.PILLOW) -> FloatArray:
@@ -76,3 +172,58 @@ def _center_of_resized(image: Image.Image, geometry: CropGeometry, preprocessing
     return np.asarray(
         image.resize((preprocessing.size, preprocessing.size), FILTERS[preprocessing.interpolation], box=box)
     )
+
+
+def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str) -> NDArray[np.uint8]:
+    """Pixels (height, width) or (height, width, 3) at another size (width, height), with anti-aliasing."""
+    import torch
+
+    # torch refuses read-only arrays, and is slow to copy part of an array
+    own = np.require(np.atleast_3d(pixels), requirements=["C", "W"])
+    image = torch.from_numpy(own).permute(2, 0, 1)[None]
+    resized = torch.nn.functional.interpolate(image, (size[1], size[0]), mode=mode, antialias=True)
+    return resized[0].permute(1, 2, 0).numpy().reshape(size[1], size[0], *pixels.shape[2:])
+
+
+def bytes_tensor(data: bytes) -> Any:
+    """A tensor of bytes."""
+    import torch
+
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def wait_for_gpu() -> None:
+    """Wait until the GPU has finished all its work."""
+    import torch
+
+    torch.cuda.synchronize()
+
+
+def crop_and_resize_on_gpu(image: Any, preprocessing: Preprocessing) -> Any:
+    """Shape (size, size, 3): the part of an RGB image (3, height, width) on the GPU that the model sees, as bytes."""
+    import torch
+
+    geometry = compute_crop((image.shape[2], image.shape[1]), preprocessing)
+    if geometry.crop_before is not None:
+        image = _crop_tensor(image, geometry.crop_before)
+    width, height = geometry.size
+    resized = torch.nn.functional.interpolate(
+        image[None].float(), (height, width), mode=preprocessing.interpolation.value, antialias=True
+    )
+    return _crop_tensor(resized[0], geometry.crop_after).round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0)
+
+
+def normalize_by_torch(levels: Any, preprocessing: Preprocessing) -> Any:
+    """Shape (n, channels, size, size): bytes as a model's input."""
+    import torch
+
+    mean, std = (
+        torch.tensor(values, dtype=torch.float32, device=levels.device)[:, None, None]
+        for values in (preprocessing.mean, preprocessing.std)
+    )
+    return (levels.float() / 255 - mean) / std
+
+
+def _crop_tensor(image: Any, box: Box) -> Any:
+    left, top, right, bottom = box
+    return image[:, top:bottom, left:right]

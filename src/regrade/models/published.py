@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regrade.core import Estimate, FormatError, InputError
-from regrade.core.utf8 import not_utf8
+from regrade.core.errors import not_utf8
 
 TOLERANCE = 0.005
 """How far outside the interval a published accuracy may lie: half a point, for differences of decoders and resizers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from regrade.core import InputError
-from regrade.core.preprocessing import Preprocessing
+from regrade.core.model_spec import Preprocessing
 from regrade.models.description import describe_model
 from regrade.models.model import Model, Settings
 from regrade.models.score_checks import detect_score_kind

@@ -10,7 +10,7 @@ from regrade.core import CropMode, InputError, Interpolation, Preprocessing, Unk
 from regrade.models.description import describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.torch_images import bytes_tensor, wait_for_gpu
+from regrade.models.preprocess import bytes_tensor, wait_for_gpu
 from regrade.models.torch_runtime import TorchModel
 
 

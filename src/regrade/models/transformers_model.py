@@ -12,8 +12,7 @@ from regrade.models.description import describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.score_checks import check_width
-from regrade.models.torch_modules import logits_module
-from regrade.models.torch_runtime import TorchModel, require_torch
+from regrade.models.torch_runtime import TorchModel, logits_module, require_torch
 
 _INTERPOLATIONS = {0: Interpolation.NEAREST, 2: Interpolation.BILINEAR, 3: Interpolation.BICUBIC}
 

@@ -1,13 +1,19 @@
 """Neighbors: near and exact duplicates among images, by pixels, structure, perceptual hash or features."""
 
-from regrade.neighbors.collection import ImageCollection
 from regrade.neighbors.engines import NeighborEngine
-from regrade.neighbors.hashes import perceptual_hashes, pixel_hash
-from regrade.neighbors.image_search import PHASH_CANDIDATE_BITS, image_pairs, no_progress
+from regrade.neighbors.image_search import PHASH_CANDIDATE_BITS, ImageCollection, image_pairs, no_progress
 from regrade.neighbors.nearest import Metric, Nearest, nearest
-from regrade.neighbors.scaling import SIZE, block_means, scaled
 from regrade.neighbors.search import NEIGHBORS, default_threshold, exact_pairs, feature_pairs, phash_pairs
-from regrade.neighbors.signatures import THUMBNAIL, Decoded, compute_signatures
+from regrade.neighbors.signatures import (
+    SIZE,
+    THUMBNAIL,
+    Decoded,
+    block_means,
+    compute_signatures,
+    perceptual_hashes,
+    pixel_hash,
+    scaled,
+)
 from regrade.neighbors.ssim import WINDOW, WindowMoments, dssim, squared_difference, window_moments
 
 __all__ = [

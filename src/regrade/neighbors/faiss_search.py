@@ -8,8 +8,7 @@ import numpy as np
 
 from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray
-from regrade.neighbors.engines import Searcher
-from regrade.neighbors.top_scores import EXCLUDED, TopScores
+from regrade.neighbors.engines import EXCLUDED, Searcher, TopScores
 
 
 class FaissSearcher(Searcher):

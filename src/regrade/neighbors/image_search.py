@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from regrade.core import Distance, MismatchError, NearPairs, UnreadableImage
+from regrade.core import Distance, MismatchError, NearPairs, Signatures, UnreadableImage
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.cores import on_all_cores
-from regrade.neighbors.collection import ImageCollection
 from regrade.neighbors.engines import NeighborEngine
-from regrade.neighbors.merging import Edges, edges_of, merged
 from regrade.neighbors.nearest import nearest
-from regrade.neighbors.search import NEIGHBORS, crowded_rows, default_threshold, near_pairs, phash_pairs
-from regrade.neighbors.ssim import WindowMoments, dssim, squared_difference
+from regrade.neighbors.search import (
+    NEIGHBORS,
+    Edges,
+    crowded_rows,
+    default_threshold,
+    edges_of,
+    merged,
+    near_pairs,
+    phash_pairs,
+)
+from regrade.neighbors.signatures import scaled
+from regrade.neighbors.ssim import WINDOW, WindowMoments, dssim, squared_difference, window_moments
 
 PHASH_CANDIDATE_BITS = 18.0
 """Pairs whose perceptual hashes differ in at most this many bits are candidates for DSSIM."""
@@ -28,6 +38,7 @@ _MEASURES: Mapping[Distance, Callable[[WindowMoments, WindowMoments], float]] = 
     Distance.PIXELS: squared_difference,
     Distance.DSSIM: dssim,
 }
+_CACHED = 24  # images with their window moments, about 4 MB each
 
 
 def no_progress(seen: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001
@@ -152,3 +163,29 @@ def _pairs(
     edges = merged([measured[measured.values <= threshold]], within=within)
     note = f"{unreadable:,} candidates could not be read again" if unreadable else ""
     return near_pairs(distance, threshold, edges, readable, smallest, crowded=near.crowded, note=note)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageCollection:
+    """The signatures of images, and ``image``, which decodes the image at a position.
+
+    Only candidates are decoded again; ``image`` raises `UnreadableImage` for one that can no longer be read.
+    """
+
+    signatures: Signatures
+    image: Callable[[int], NDArray[np.uint8]]
+    _moments: Callable[[int, bool], WindowMoments] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_moments", lru_cache(_CACHED)(self._compute))
+
+    def __len__(self) -> int:
+        return len(self.signatures)
+
+    def moments(self, position: int, *, mirrored: bool = False) -> WindowMoments:
+        """The window moments of the image at a position, or of its mirror image, at the common size."""
+        return self._moments(position, mirrored)
+
+    def _compute(self, position: int, mirrored: bool) -> WindowMoments:
+        square = scaled(self.image(position), self.signatures.size)
+        return window_moments(square[:, ::-1] if mirrored else square, window=min(WINDOW, self.signatures.size))

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from regrade.core import InputError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.cores import on_all_cores
-from regrade.neighbors.engines import NeighborEngine, NumpySearcher, Searcher
-from regrade.neighbors.top_scores import EXCLUDED, TopScores
+from regrade.neighbors.engines import EXCLUDED, NeighborEngine, NumpySearcher, Searcher, TopScores
 
 Rows = NDArray[Any]
 """Vectors (n, d), often a memory map."""

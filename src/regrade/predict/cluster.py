@@ -27,10 +27,9 @@ from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
 from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
 from regrade.predict.image_check import content_digest
-from regrade.predict.predictor import Predictor
+from regrade.predict.predictor import Predictor, choose_runtime, first_images
 from regrade.predict.result import ModelRun
 from regrade.predict.run import ProgressCallback, no_progress, predict_with
-from regrade.predict.runtime_choice import choose_runtime, first_images
 from regrade.predict.stored_pair import match_stored_options
 from regrade.store import Part, Store, joined_parts
 from regrade.testsets import open_images

@@ -39,7 +39,7 @@ _COLUMNS = {"model": "model", "top1": "top-1", "published": "published"}
 
 def check_published(grade: Grade, sources: Sequence[PublishedAccuracies]) -> PublishedCheck:
     """Compare a grade with published accuracies on the same test set; raises if no model has one."""
-    from regrade.studies import EVERYTHING  # imports scipy, which processes that prepare images do not need
+    from regrade.studies import EVERYTHING
 
     published: dict[str, tuple[float, ...]] = {}
     warnings = []

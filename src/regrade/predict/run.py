@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from regrade.core import (
     AlreadyStored,
     Images,
     ImageSource,
+    ImageSourceError,
     InputError,
     Predictions,
     StoreError,
@@ -29,13 +30,15 @@ from regrade.predict.predictor import LocalPredictor, Predictor
 from regrade.predict.prepare import check_source_exists
 from regrade.predict.result import ModelRun
 from regrade.predict.stored_pair import match_stored_options, stored_pair
-from regrade.predict.unreadable import UnreadableLimit
 from regrade.store import Part, PartialPredictions, PredictionSource, Store, manifest_of, with_replaced_rows
 from regrade.store.prediction_files import STORED_K
 from regrade.testsets import open_images
 
 ProgressCallback = Callable[[str, int], Progress]
 """Called with a description of the work and the number of examples left; returns the callback for finished examples."""
+
+_MIN_LIMIT = 10  # damaged images allowed in a small test set
+_SHARE = 0.05  # of a test set, if that is more
 
 
 def no_progress(what: str, left: int) -> Progress:  # noqa: ARG001
@@ -268,3 +271,36 @@ def _digest(source: ImageSource) -> str:
     for location in source.locations:
         state.update(f"{location}\n".encode())
     return state.hexdigest()
+
+
+@dataclass(frozen=True)
+class UnreadableLimit:
+    """The limit for one test set: ``share`` of its images, if given.
+
+    The default is 5 % of the images, or 10 if that is more, but never more than half of them.
+    """
+
+    test_set: TestSet
+    source: ImageSource
+    share: float | None = None
+
+    @property
+    def limit(self) -> int:
+        """How many images may be unreadable."""
+        size = len(self.test_set)
+        if self.share is not None:
+            return int(self.share * size)
+        return min(max(_MIN_LIMIT, int(_SHARE * size)), size // 2)
+
+    def check(self, unreadable: Mapping[int, str], done: int) -> None:
+        """Raise if more of the ``done`` images than the limit are unreadable or, without a given share, all of them."""
+        none_readable = self.share is None and len(unreadable) == done
+        if not unreadable or not (none_readable or len(unreadable) > self.limit):
+            return
+        position, reason = next(iter(unreadable.items()))
+        raise ImageSourceError(
+            f"{len(unreadable):,} of {done:,} images of {self.test_set.name} cannot be read, for instance "
+            f"{self.test_set.ids[position]!r} ({reason}): if {self.source.path} is not mounted or incomplete, repair "
+            "it and run the same command again, which resumes from here; to store them as unreadable, add "
+            "--allow-unreadable 100%"
+        )

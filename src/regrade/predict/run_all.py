@@ -9,7 +9,7 @@ from pathlib import Path
 from regrade.core import ExecutorError, ImageSourceError, RegradeError, StoreError, TestSet
 from regrade.executors import RayCluster
 from regrade.models import load_model
-from regrade.models.interrupts import tracking_control_c
+from regrade.models.failures import tracking_control_c
 from regrade.predict.cluster import NamedModel, predict_on
 from regrade.predict.engine import EngineOptions
 from regrade.predict.result import Failure, ModelRun, Run

@@ -1,10 +1,8 @@
 """Replication of papers: each printed figure compared with the value that regrade computes."""
 
-from regrade.replicate.cell import Cell, CellKind, CellOutcome, Replication
-from regrade.replicate.coverage import Coverage, CoveredPart
+from regrade.replicate.cell import Cell, CellKind, CellOutcome, Coverage, CoveredPart, Replication
 from regrade.replicate.printed import PrintedFigure, printed_figure, printed_figures
-from regrade.replicate.published_files import PublishedFile, fetch, folder_for, official_files
-from regrade.replicate.registry import Paper, papers, replicate
+from regrade.replicate.registry import Paper, PublishedFile, fetch, folder_for, official_files, papers, replicate
 
 __all__ = [
     "Cell",

@@ -14,7 +14,8 @@ from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure, printed_figures
 from regrade.replicate.recht2019_data import PublishedCounts, read_published
 from regrade.stats import LineFit, Scale, clopper_pearson, proportion
-from regrade.studies import Generalization, ModelCounts, ModelShift, SetCounts, SetPair, generalization
+from regrade.studies import Generalization, ModelCounts, ModelShift, SetCounts, SetPair
+from regrade.studies.generalization.analysis import generalization
 
 _PAPER = "recht2019"
 _NEW_SETS = {

@@ -24,8 +24,9 @@ from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure
 from regrade.stats import ChiSquare, chi_square
 from regrade.store import MistakeFormat, read_mistake_file
-from regrade.studies.mistakes import change_between, reviewed_mistakes
 from regrade.studies.mistakes.categories import categories_of
+from regrade.studies.mistakes.changes import change_between
+from regrade.studies.mistakes.mistake_labels import reviewed_mistakes
 from regrade.tables import read_json, texts
 
 _PAPER = "vasudevan2022"

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from PIL import Image
 
+from regrade.display.figure import VEGA_LITE, Figure, converter
+from regrade.display.page import without_title
 from regrade.executors.processes import ProcessPerThread
-from regrade.report.figure import VEGA_LITE, Figure, converter
-from regrade.report.page import without_title
 
 _PROCESSES = 2
 _FILE_SCALE = 2.0  # PNG pixels per figure pixel: about 200 dpi for a figure of 560 pixels printed 14 cm wide

@@ -8,15 +8,16 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 
+from regrade.display.figure import Figure
+from regrade.display.finding import Finding
+from regrade.display.page import asset, heading_of, without_title
+from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
 from regrade.report.drawing import DrawnFigure
-from regrade.report.figure import Figure
-from regrade.report.finding import Finding
 from regrade.report.packed import packed, packed_text, script_hash
-from regrade.report.page import asset, heading_of, without_title
 from regrade.report.report_table import table_html
 from regrade.report.sections import Gallery, GalleryTile, KeyFinding, Report, Section
-from regrade.report.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
 
+_PACKAGE = "regrade.report"  # has the style and the script of the page
 _COLORS = {
     "ink": INK, "gray": GRAY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
     "accent": COLORS[0],
@@ -29,7 +30,7 @@ _escaped = html.escape
 
 def report_page(report: Report, drawn: Callable[[Figure], DrawnFigure], *, scripts: str) -> str:
     """The whole page, from a report, its drawn figures and the scripts that make them interactive."""
-    own = asset("fitting.js") + asset("report.js")
+    own = asset("fitting.js") + asset("report.js", _PACKAGE)
     names = frozenset(report.names)
     chapters = "".join(_chapter(question, parts, drawn, names) for question, parts in _grouped(report))
     options = "".join(f'<option value="{_escaped(name)}"></option>' for name in sorted(names, key=str.lower))
@@ -59,7 +60,7 @@ def _policy(own: str, scripts: str) -> str:
 
 def _style() -> str:
     variables = "".join(f"--{name}:{color};" for name, color in _COLORS.items())
-    return f":root{{{variables}--font:{FONT};}}\n{asset('report.css')}"
+    return f":root{{{variables}--font:{FONT};}}\n{asset('report.css', _PACKAGE)}"
 
 
 def _grouped(report: Report) -> Iterator[tuple[str, list[Section]]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from regrade.core import RegradeError, Table, Tabular
-from regrade.report.figure import Figure, figure
-from regrade.report.finding import Finding, findings
+from regrade.display import Figure, Finding
+from regrade.studies import Study
 
 MOST_FINDINGS = 7
 """The most key findings of a report."""
@@ -120,14 +120,15 @@ class Report:
 
 def section_of(
     bare: Section,
+    study: Study[..., Any, Any],
     result: Tabular,
     *,
     tables: Sequence[Table] = (),
     more_figures: Callable[[Any], Sequence[Figure]] = lambda _: (),
 ) -> Section:
-    """Fill a section from a result: its table, or the given tables, its figures and its findings, if there are any."""
+    """Fill a section from the result of a study: its table or the given tables, its figures and its findings."""
     drawn, notes = list[Figure](), list[str]()
-    for draw in (lambda study: (figure(study),), more_figures):
+    for draw in (partial(_own_figure, study), more_figures):
         try:
             drawn += draw(result)
         except RegradeError as error:
@@ -135,8 +136,12 @@ def section_of(
     first, *more_tables = tables or (result.table(),)
     noted = replace(first, notes=(*first.notes, *notes))
     return replace(
-        bare, findings=findings(result), figures=tuple(drawn), tables=(noted, *more_tables), result=result
+        bare, findings=study.findings(result), figures=tuple(drawn), tables=(noted, *more_tables), result=result
     )  # fmt: skip
+
+
+def _own_figure(study: Study[..., Any, Any], result: Tabular) -> Sequence[Figure]:
+    return () if study.figure is None else (study.figure(result),)
 
 
 def anchor_of(*names: str) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import Table
+from regrade.display.text import to_csv, to_latex, to_markdown
 from regrade.report.drawing import Drawing
 from regrade.report.report_page import file_anchor, provenance_anchor, report_page
 from regrade.report.report_table import table_endings
 from regrade.report.sections import Report, Section
-from regrade.report.text import to_csv, to_latex, to_markdown
 from regrade.store import check_folder, replace_folder
 from regrade.studies import Comparison
 

@@ -1,41 +1,50 @@
 """Statistics for accuracies: pure functions, vectorized over many models at once."""
 
-from regrade.stats.absolute_mean import absolute_mean
-from regrade.stats.agreement import fleiss_kappa, krippendorff_alpha, pairwise_agreement
-from regrade.stats.binned_correlation import binned_correlation
-from regrade.stats.bounded_mean import bounded_mean
+from regrade.stats.agreement import (
+    covariance_interval,
+    fleiss_kappa,
+    kappa_interval,
+    krippendorff_alpha,
+    pairwise_agreement,
+)
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
-from regrade.stats.clusters import Clusters, cluster
-from regrade.stats.components import components, keep_one_per_group
+from regrade.stats.clusters import Clusters, cluster, components, keep_one_per_group
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
 from regrade.stats.correlation import (
     Correlations,
+    binned_correlation,
     kendall,
     kendall_matrix,
     pearson,
     pearson_matrix,
+    robust_pearson,
     spearman,
     spearman_matrix,
 )
-from regrade.stats.equivalence import paired_equivalence
-from regrade.stats.group_power import disparity_power, images_per_group, ordered_pairs, smallest_disparity
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_differ,
     group_shares,
+    range_ratio,
     share_difference,
     share_noise,
     share_range,
     smallest_share,
 )
 from regrade.stats.independent import fisher_exact, independent_difference, subset_effect
-from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
-from regrade.stats.kappa import covariance_interval, kappa_interval
-from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
-from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
-from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
+from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, quantile, wilson
+from regrade.stats.line_fit import Band, LineFit, Scale, bootstrap_line, bootstrap_lines, fit_line, fit_lines
+from regrade.stats.means import (
+    absolute_mean,
+    bounded_mean,
+    clustered_mean,
+    clustered_proportion,
+    reweighted_proportion,
+    stratified_mean,
+    stratified_proportion,
+)
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
     bonferroni_confidence,
@@ -54,6 +63,7 @@ from regrade.stats.paired import (
     mcnemar_all_pairs,
     mcnemar_exact,
     paired_difference,
+    paired_equivalence,
 )
 from regrade.stats.partial_review import (
     PartialReview,
@@ -62,18 +72,19 @@ from regrade.stats.partial_review import (
     reviewed_accuracy,
 )
 from regrade.stats.power import (
+    disparity_power,
+    half_width_power,
     images_for_difference,
+    images_for_half_width,
+    images_per_group,
     independent_disagreement,
     mcnemar_power,
+    ordered_pairs,
     smallest_difference,
+    smallest_disparity,
 )
-from regrade.stats.precision import half_width_power, images_for_half_width
-from regrade.stats.quantiles import quantile
-from regrade.stats.range_ratio import range_ratio
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
 from regrade.stats.ratio import Ratio
-from regrade.stats.reweighted import reweighted_proportion
-from regrade.stats.robust_pearson import robust_pearson
 from regrade.stats.selection import (
     align_with_test,
     below_others_p_values,

@@ -6,6 +6,7 @@ The intervals in this module account for that selection.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, exact_bounds, method_name, normal_quantile, tail_share
+from regrade.stats.ratio import Ratio
 
 _GRID = 400  # integration points for the distribution of the largest error
 _EPSILON = 1e-12  # a variance below this is rounding error
@@ -214,4 +216,82 @@ def _differences(shares: GroupShares, z: float) -> Intervals:
 
 
 def _squared_distance(first: FloatArray, second: FloatArray, correlations: FloatArray) -> FloatArray:
+    """Shape (g, g): squared distances of all differences to their bounds, from the distances of the two shares."""
     return first[:, None] ** 2 + second**2 - 2 * correlations * np.outer(first, second)
+
+
+def range_ratio(first: GroupShares, second: GroupShares, *, confidence: float = 0.95) -> Ratio:
+    """Return the range of the first shares divided by that of the second, for the same groups and clusters.
+
+    The interval is conservative, whichever groups are the extremes. The ratio is shown to be above r if some difference
+    of the first shares exceeds r times every difference of the second in simultaneous tests (Bonferroni), and
+    conversely for below. There is no upper bound if the second range is not significantly different from 0.
+    """
+    if first.errors.shape != second.errors.shape:
+        raise InputError("a ratio of ranges needs the same groups and the same clusters on both sides")
+    groups = len(first.values)
+    if groups < 2:
+        raise UndefinedError("a disparity needs at least two groups")
+    c = float(special.ndtri(1 - tail_share(confidence) / (groups * (groups - 1))))
+    low = max(float(_lower(test).min()) for test in _tests(first, second, c))
+    high = min(float(_upper(test).max()) for test in _tests(second, first, c))
+    first_range, second_range = float(np.ptp(first.values)), float(np.ptp(second.values))
+    name = method_name("simultaneous Fieller", confidence)
+    return Ratio(
+        first_range / second_range if second_range else None,
+        low if np.isfinite(low) else None,
+        high if np.isfinite(high) else None,
+        int(first.sizes.sum()),
+        name,
+    )
+
+
+@dataclass(frozen=True)
+class _Test:
+    """One difference of the left shares, tested against all p differences of the right shares.
+
+    The left difference should exceed the right ones, so its lower and their upper error bounds are used;
+    ``left_square`` and ``right_squares`` are the squared distances to these bounds, ``covariances`` (p,) their
+    products.
+    """
+
+    left: float
+    left_square: float
+    right: FloatArray
+    right_squares: FloatArray
+    covariances: FloatArray
+
+
+def _tests(left: GroupShares, right: GroupShares, c: float) -> Iterator[_Test]:
+    more, less = np.nonzero(~np.eye(len(left.values), dtype=bool))
+    (down, up), (right_down, right_up) = left.wilson_distances(c), right.wilson_distances(c)
+    left_differences = left.values[more] - left.values[less]
+    right_differences = right.values[more] - right.values[less]
+    left_squares = _squared_distance(down, up, left.correlations)[more, less]
+    right_squares = _squared_distance(right_up, right_down, right.correlations)[more, less]
+    correlations = error_correlations(left.errors, right.errors)
+    for pair, (i, j) in enumerate(zip(more, less, strict=True)):
+        row = down[i] * correlations[i] - up[j] * correlations[j]
+        covariances = row[more] * right_up[more] - row[less] * right_down[less]
+        yield _Test(
+            float(left_differences[pair]), float(left_squares[pair]), right_differences, right_squares, covariances
+        )
+
+
+def _lower(test: _Test) -> FloatArray:
+    """The largest r at which left significantly exceeds r times each right; 0 if never, infinite if always."""
+    rest = test.left**2 - test.left_square
+    if test.left <= 0 or rest <= 0:
+        return np.zeros(1)
+    square, cross = test.right**2 - test.right_squares, test.left * test.right - test.covariances
+    below = cross + np.sqrt(np.maximum(cross**2 - square * rest, 0.0))
+    return np.where(below > 0, rest / np.where(below > 0, below, 1.0), np.inf)
+
+
+def _upper(test: _Test) -> FloatArray:
+    """The smallest r at which r times left significantly exceeds each right; infinite if it never does."""
+    square = test.left**2 - test.left_square
+    if test.left <= 0 or square <= 0:
+        return np.full(1, np.inf)
+    cross = test.left * test.right - test.covariances
+    return (cross + np.sqrt(np.maximum(cross**2 - square * (test.right**2 - test.right_squares), 0.0))) / square

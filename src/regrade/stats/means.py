@@ -1,7 +1,8 @@
-"""Means over images from stratified or clustered samples."""
+"""Means with intervals: stratified, clustered and reweighted samples, bounded losses, sizes of noisy errors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,15 @@ from scipy import special
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import exact_bounds, method_name, tail_share
+from regrade.stats.intervals import exact_bounds, method_name, normal_quantile, tail_share
+
+MANY = 1000
+"""From so many values on, their variance tells how far the mean may be off."""
+
+_GOLDEN = (np.sqrt(5) - 1) / 2  # its multiples spread neighbors far apart
+_BOLDEST = 0.75  # share of the capital that a bet may put at risk
+_STEPS = 40  # halvings in the search for a bound
+_HALF_NORMAL_MEAN = np.sqrt(2 / np.pi)
 
 
 @dataclass(frozen=True)
@@ -174,3 +183,132 @@ def korn_graubard(spread: Spread, method: str, confidence: float) -> list[Estima
 def _estimates(spread: Spread, low: FloatArray, high: FloatArray, method: str) -> list[Estimate]:
     rows = zip(spread.means, low, high, strict=True)
     return [Estimate(float(v), float(lo), float(hi), spread.n, method) for v, lo, hi in rows]
+
+
+def reweighted_proportion(
+    values: ArrayLike, strata: ArrayLike, target_strata: ArrayLike, *, confidence: float = 0.95
+) -> Estimate:
+    """Estimate the proportion of 0/1 ``values`` (n,) among target images of which only the strata are known.
+
+    ``strata`` (n,) and ``target_strata`` (u,) are integers from 0; each stratum's proportion is weighted by its
+    frequency among the target images (post-stratification). This assumes that images of the same stratum are comparable
+    in both sets. The interval covers the sampling of both: the variance within strata, as in `stratified_proportion`,
+    and that of the strata sizes among the targets. It is a Clopper-Pearson interval at the effective sample size
+    (Korn-Graubard). Raises if a target stratum has no values. ``n`` of the result is the number of values.
+    """
+    source, target = np.asarray(strata), np.asarray(target_strata)
+    if not len(target):
+        raise UndefinedError("a proportion needs at least one target image, got 0")
+    count = int(max(source.max(initial=-1), target.max())) + 1
+    sizes, target_sizes = (np.bincount(members, minlength=count) for members in (source, target))
+    if (target_sizes[sizes == 0] > 0).any():
+        raise InputError("a stratum of the target images has no values")
+    weights = (target_sizes / target_sizes.sum())[sizes > 0]
+    spread = stratified(values, source, weights)
+    shares = np.bincount(source, np.asarray(values, dtype=np.float64), minlength=count)[sizes > 0] / sizes[sizes > 0]
+    between = float((weights * (shares - weights @ shares) ** 2).sum()) / len(target)
+    spread = replace(spread, variances=spread.variances + between)
+    return korn_graubard(spread, "post-stratified korn-graubard", confidence)[0]
+
+
+def bounded_mean(values: ArrayLike, *, largest: float, confidence: float = 0.95) -> Estimate:
+    """The mean of ``values`` (n,) between 0 and ``largest``.
+
+    From `MANY` values on, the interval is that of Clopper and Pearson at the sample size that the variance is worth.
+    Fewer values may all be small by chance where the mean rests on rare large ones, and their variance does not show
+    it. For them the interval is the hedged betting interval of Waudby-Smith and Ramdas (2024), which covers for every
+    distribution and is wider. It takes the values in an order that parts neighbors, as test sets are often sorted.
+
+    >>> print(bounded_mean(np.repeat([0.0, 1.0], 2000), largest=2.0).method)
+    bounded exact 95%
+    """
+    shares = np.asarray(values, dtype=np.float64) / largest
+    if shares.ndim != 1:
+        raise InputError(f"a mean needs values (n,), got {shares.shape}")
+    if not len(shares):
+        raise UndefinedError("a mean of no values has no value")
+    if not (shares.min() >= 0 and shares.max() <= 1):  # not a number fails both
+        raise InputError(f"values must be between 0 and {largest:g}")
+    estimate = _by_variance(shares, confidence) if len(shares) >= MANY else _by_betting(shares, confidence)
+    value, low, high = (largest * share for share in (estimate.value, estimate.low, estimate.high))
+    return Estimate(value, low, high, estimate.n, estimate.method)
+
+
+def _by_variance(shares: FloatArray, confidence: float) -> Estimate:
+    n = len(shares)
+    variance = shares.var(ddof=1) / n
+    spread = Spread(np.array([shares.mean()]), np.array([variance]), np.array([n - 1.0]), float(n), n)
+    return korn_graubard(spread, "bounded exact", confidence)[0]
+
+
+def _by_betting(shares: FloatArray, confidence: float) -> Estimate:
+    """The means against which no bettor would have gained so much that it is rarer than the level."""
+    shuffled = shares[np.argsort(np.arange(len(shares)) * _GOLDEN % 1)]
+    level = 2 * tail_share(confidence)
+    bets = _bets(shuffled, level)
+    limit = np.log(2 / level)  # half of the capital bets on a larger mean, half on a smaller one
+    mean = float(shares.mean())
+    low = _search(lambda m: _gain(shuffled - m, bets, m) <= limit, rejected=0.0, kept=mean)
+    high = _search(lambda m: _gain(m - shuffled, bets, 1 - m) <= limit, rejected=1.0, kept=mean)
+    return Estimate(mean, min(low, mean), max(high, mean), len(shares), method_name("hedged betting", confidence))
+
+
+def _bets(shuffled: FloatArray, level: float) -> FloatArray:
+    """Shape (n,): how much to bet on each value, from the mean and the variance of those before it."""
+    n = len(shuffled)
+    counts = np.arange(1, n + 1)
+    means = (0.5 + np.cumsum(shuffled)) / (counts + 1)
+    variances = (0.25 + np.cumsum((shuffled - means) ** 2)) / (counts + 1)
+    before = np.concatenate([[0.25], variances[:-1]])
+    return np.sqrt(2 * np.log(2 / level) / (n * before))
+
+
+def _gain(distances: FloatArray, bets: FloatArray, room: float) -> float:
+    """The log of what bets on positive distances make of a capital of 1; ``room`` is how far a distance may go down."""
+    boldest = _BOLDEST / room if room > 0 else np.inf
+    return float(np.log1p(np.minimum(bets, boldest) * distances).sum())
+
+
+def _search(is_kept: Callable[[float], bool], *, rejected: float, kept: float) -> float:
+    """The mean nearest to ``rejected`` that is kept, to within rounding."""
+    if is_kept(rejected):
+        return rejected
+    for _ in range(_STEPS):
+        middle = (rejected + kept) / 2
+        rejected, kept = (rejected, middle) if is_kept(middle) else (middle, kept)
+    return kept
+
+
+def absolute_mean(
+    means: ArrayLike, variances: ArrayLike, sizes: ArrayLike, *, largest: float = np.inf, confidence: float = 0.95
+) -> Estimate:
+    """The mean over images of the absolute ``means`` (b,) of their bins, ``sizes`` (b,) images each.
+
+    ``variances`` (b,) are those of the means. Noise makes absolute values larger: the value is too large on average,
+    and the interval reaches further down than up. Its upper end is that of the mean with the true signs, which is never
+    larger than the value and has normal noise. Its lower end allows for the mean size of the noise, by which the value
+    may be too large at most; its distribution is taken as a gamma with the same mean and variance.
+
+    >>> print(absolute_mean([0.1, -0.05], [0.0001, 0.0001], [500, 500]))
+    7.5 [5.7, 8.9]
+    """
+    gaps, noise, counts = (np.asarray(numbers, dtype=np.float64) for numbers in (means, variances, sizes))
+    if not gaps.shape == noise.shape == counts.shape or gaps.ndim != 1:
+        raise InputError(f"means {gaps.shape}, variances {noise.shape} and sizes {counts.shape} must all be (b,)")
+    if not counts.sum() > 0:
+        raise UndefinedError("a mean over no images has no value")
+    weighted = counts / counts.sum() * np.sqrt(noise)
+    value = float(counts @ np.abs(gaps) / counts.sum())
+    up = normal_quantile(confidence) * float(np.sqrt(weighted @ weighted))
+    down = _largest_noise(float(weighted.sum()), float(weighted @ weighted), confidence)
+    method = method_name("absolute mean, gamma and normal", confidence)
+    return Estimate(value, max(value - down, 0.0), min(value + up, largest), int(counts.sum()), method)
+
+
+def _largest_noise(total: float, squares: float, confidence: float) -> float:
+    """The quantile of a sum of absolute normal numbers whose deviations add up to ``total``, squared to ``squares``."""
+    if total <= 0:
+        return 0.0
+    mean, variance = _HALF_NORMAL_MEAN * total, (1 - 2 / np.pi) * squares
+    shape = mean**2 / variance
+    return float(special.gammaincinv(shape, 1 - tail_share(confidence)) * variance / mean)

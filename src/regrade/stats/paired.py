@@ -1,4 +1,4 @@
-"""Paired comparison of models on the same images: McNemar's tests and intervals for differences."""
+"""Paired comparison of models on the same images: McNemar's tests, intervals for differences, equivalence."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.cores import elementwise
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.core.joint_counts import joint_counts
-from regrade.stats.cores import elementwise
 from regrade.stats.intervals import Intervals, as_counts, method_name, normal_quantile
 
 _BLOCK = 1 << 18  # pairs processed at a time; there may be millions
+WIDEST = 0.2
+"""Largest supported equivalence margin."""
 
 
 @dataclass(frozen=True)
@@ -193,3 +195,29 @@ def score_variance(difference: FloatArray | float, b: FloatArray, c: FloatArray,
     constant = -c * difference * (1 - difference)
     nuisance = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0)) - linear) / (4 * n)
     return np.maximum(n * (2 * nuisance + difference * (1 - difference)), 0)
+
+
+def paired_equivalence(
+    only_first: ArrayLike, only_second: ArrayLike, images: ArrayLike, *, margin: float
+) -> FloatArray:
+    """Return p-values for the claim that two accuracies on the same images differ by less than ``margin``.
+
+    The larger p-value of two one-sided tests (Schuirmann 1987) with Tango's score statistic (1998), with a continuity
+    correction of half an image. Over all outcomes for 1 to 2,000 images, the size of the test at 0.05 is at most 5.1 %
+    for margins up to 20 points; a larger margin raises.
+
+    >>> round(float(paired_equivalence(500, 490, 10_000, margin=0.01)), 4)
+    0.0023
+    """
+    if not 0 < margin <= WIDEST:
+        raise InputError(f"the equivalence margin must lie between 0 and 20 points, got {100 * margin:g}")
+    b, c, n = check_discordant(only_first, only_second, images)
+    above = _excess(b - c + n * margin, score_variance(-margin, b, c, n))
+    below = _excess(n * margin - (b - c), score_variance(margin, b, c, n))
+    return special.ndtr(-np.minimum(above, below))
+
+
+def _excess(distance: FloatArray, variance: FloatArray) -> FloatArray:
+    """Distance to the margin in standard errors, after the continuity correction."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(variance > 0, (distance - 0.5) / np.sqrt(variance), -np.inf)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from regrade.core import FormatError, UnknownName, VersionError
-from regrade.core.utf8 import not_utf8
+from regrade.core.errors import not_utf8
 
 CONFIG = "regrade.toml"
 

@@ -32,7 +32,7 @@ from regrade.core import (
     UnknownName,
 )
 from regrade.core.arrays import IntArray
-from regrade.core.similar_names import check_distinct_names
+from regrade.core.names import check_distinct_names
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.checkpoint_folder import (
     CHECKPOINT_MANIFEST,

@@ -26,7 +26,7 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.core.similar_names import check_distinct_names
+from regrade.core.names import check_distinct_names
 from regrade.store.example_positions import ExamplePositions
 from regrade.store.time_values import is_seconds, parse_time
 from regrade.tables import (

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from regrade.core import ClassSpace, FormatError, InputError, ScoreKind, UnknownName
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.core.near_names import misspelling
+from regrade.core.names import misspelling
 from regrade.metrics import top_k_classes
 from regrade.store.score_kinds import best_kind_note, kind_note, kind_of_all, kind_of_best, stated_kind, sum_to_1
 from regrade.tables import (

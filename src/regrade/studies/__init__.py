@@ -1,69 +1,54 @@
-"""Studies: pure functions from loaded records to frozen results; the caller loads and prints."""
+"""Studies: one folder per question; analyses are pure functions, and a record says how each is loaded and shown."""
 
-from regrade.studies.adaptivity import Adaptivity, AdaptivityVerdict
-from regrade.studies.compare import compare, compare_correctness
-from regrade.studies.comparison import Basis, Comparison, Rank
-from regrade.studies.confusion import (
-    Confusion,
-    ConfusionPart,
-    HardRule,
-    HardSet,
-    UnlabeledInputs,
-    confusion,
+from regrade.display.finding import finding_kinds, verdict_kinds
+from regrade.studies.compare.analysis import compare_correctness
+from regrade.studies.compare.model_pairs import ModelPairs
+from regrade.studies.compare.pair import McNemarTests, Pair, PairResult
+from regrade.studies.compare.result import Basis, Comparison, ComparisonPart, Rank
+from regrade.studies.confusion.hard_set import HardRule, HardSet
+from regrade.studies.confusion.result import Confusion, ConfusionPart
+from regrade.studies.confusion.unlabeled import UnlabeledInputs
+from regrade.studies.corruptions.analysis import (
+    CleanCorrectness,
+    CorruptionGrade,
+    CorruptionRow,
+    Extreme,
+    corruption_grade,
 )
-from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
-from regrade.studies.corruption_grade import CleanCorrectness, CorruptionGrade, CorruptionRow, Extreme, corruption_grade
-from regrade.studies.difficulty import Difficulty
-from regrade.studies.generalization import SetPair, generalization
-from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
-from regrade.studies.geography import (
-    BenchmarkKind,
-    Disparity,
-    DisparityGrowth,
-    Geography,
-    GeographyPart,
-    Grouping,
-    GroupSize,
-    GrowthVerdict,
-    ModelByGroup,
-    Progress,
-    ProgressGap,
-    ProgressRate,
-    geography,
-    grouping,
-)
-from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
-from regrade.studies.grade_metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.corruptions.frame import CorruptionFrame, corruption_frame
+from regrade.studies.generalization.adaptivity import Adaptivity, AdaptivityVerdict
+from regrade.studies.generalization.analysis import SetPair
+from regrade.studies.generalization.difficulty import Difficulty
+from regrade.studies.generalization.loss_parts import LossParts
+from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
+from regrade.studies.geography.grouping import Grouping, grouping
+from regrade.studies.geography.growth import DisparityGrowth, GrowthVerdict
+from regrade.studies.geography.progress import BenchmarkKind, Progress, ProgressGap, ProgressRate
+from regrade.studies.geography.result import Disparity, Geography, GeographyPart, GroupSize, ModelByGroup
+from regrade.studies.geography.study import map_figure
+from regrade.studies.grade.analysis import EVERYTHING, Grade, GradeRow, slice_masks
+from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
 from regrade.studies.image_noise import ImageNoise
-from regrade.studies.label_change import LabelChange, ModelChange, label_change
-from regrade.studies.label_diff import LabelDiff, ProblemChange, describe_change, label_diff
-from regrade.studies.leakage import (
+from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, ModelChange
+from regrade.studies.label_change.diff import LabelDiff, ProblemChange, describe_change, label_diff
+from regrade.studies.leakage.pairs import LeakedPair
+from regrade.studies.leakage.result import (
     ANY,
     DistanceResult,
     DuplicateGroup,
     Leakage,
     LeakagePart,
     LeakedModel,
-    LeakedPair,
     NearestBar,
     SkippedImage,
-    leakage,
 )
+from regrade.studies.leakage.study import NEIGHBORS_COMMAND
 from regrade.studies.lines import DRAWS, ModelLine
-from regrade.studies.loss_parts import LossParts
-from regrade.studies.mistakes import (
-    MistakePart,
-    MistakeReviews,
-    Mistakes,
-    RemainingMistakes,
-    TriageKind,
-    TriageSources,
-    mistakes,
-    remaining_mistakes,
-)
-from regrade.studies.model_pairs import ModelPairs
-from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
-from regrade.studies.pair import McNemarTests, Pair, PairResult
+from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources
+from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining_mistakes
+from regrade.studies.mistakes.result import MistakePart, Mistakes
+from regrade.studies.mistakes.triage import TriageKind
+from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.panel_agreement import (
     AgreementMeasures,
     PanelAgreement,
@@ -71,36 +56,43 @@ from regrade.studies.panel_agreement import (
     ReviewerAgreement,
     panel_agreement,
 )
-from regrade.studies.people import FAST_SECONDS, people
-from regrade.studies.people_accuracy import Chance, Contender, PeopleRow
-from regrade.studies.people_agreement import Agreement, EqualPair
-from regrade.studies.people_result import Missed, MissedImage, People
-from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
-from regrade.studies.plan import (
+from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
+from regrade.studies.people.agreement import Agreement, EqualPair
+from regrade.studies.people.analysis import FAST_SECONDS
+from regrade.studies.people.result import Missed, MissedImage, People, PeoplePart
+from regrade.studies.people.timing import FastImages, SpeedBand, TimeSpent
+from regrade.studies.plan.accuracy import plan_accuracy
+from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
+from regrade.studies.plan.pairs import (
     Contrast,
-    GroupContrast,
-    Plan,
-    PlanOptions,
-    PlanRow,
-    ReviewedPair,
     assumed_ranking,
     contrasts_of,
-    extreme_groups,
-    plan_accuracy,
     plan_difference,
-    plan_disparity,
     plan_rank,
     plan_ranks_of,
-    plan_review,
-    reviewed_pair,
 )
+from regrade.studies.plan.result import Plan, PlanOptions, PlanRow
+from regrade.studies.plan.review import ReviewedPair, plan_review, reviewed_pair
+from regrade.studies.registry import (
+    STUDIES,
+    Studies,
+    all_studies,
+    figure,
+    find_near_duplicates,
+    findings,
+    study_method,
+    study_of,
+    verdicts,
+)
+from regrade.studies.report_data import ReportData
 from regrade.studies.review import Novel, StratifyBy, apply_review, draw_review, model_review, novel_predictions
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
 from regrade.studies.seeded_predictions import Seeds, draw_seeds
 from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of, counts_with_noise
-from regrade.studies.similarity import CLUSTER_KAPPA, similarity, similarity_of
-from regrade.studies.similarity_result import PairMatrix, Similarity, SimilarPair
+from regrade.studies.similarity.analysis import CLUSTER_KAPPA, similarity_of
+from regrade.studies.similarity.result import PairMatrix, Similarity, SimilarPair
+from regrade.studies.study import Chapter, Flag, Output, Parts, ProgressCallback, Study, StudyOptions, option
 
 __all__ = [
     "ANY",
@@ -109,6 +101,8 @@ __all__ = [
     "DRAWS",
     "EVERYTHING",
     "FAST_SECONDS",
+    "NEIGHBORS_COMMAND",
+    "STUDIES",
     "Adaptivity",
     "AdaptivityVerdict",
     "Agreement",
@@ -116,8 +110,10 @@ __all__ = [
     "Basis",
     "BenchmarkKind",
     "Chance",
+    "Chapter",
     "CleanCorrectness",
     "Comparison",
+    "ComparisonPart",
     "Confusion",
     "ConfusionPart",
     "Contender",
@@ -133,6 +129,7 @@ __all__ = [
     "EqualPair",
     "Extreme",
     "FastImages",
+    "Flag",
     "Generalization",
     "Geography",
     "GeographyPart",
@@ -148,6 +145,7 @@ __all__ = [
     "HardSet",
     "ImageNoise",
     "LabelChange",
+    "LabelChangePart",
     "LabelDiff",
     "Leakage",
     "LeakagePart",
@@ -171,22 +169,27 @@ __all__ = [
     "MultilabelScoring",
     "NearestBar",
     "Novel",
+    "Output",
     "Pair",
     "PairMatrix",
     "PairResult",
     "PanelAgreement",
     "PanelVote",
+    "Parts",
     "People",
+    "PeoplePart",
     "PeopleRow",
     "Plan",
     "PlanOptions",
     "PlanRow",
     "ProblemChange",
     "Progress",
+    "ProgressCallback",
     "ProgressGap",
     "ProgressRate",
     "Rank",
     "RemainingMistakes",
+    "ReportData",
     "ReviewedLabels",
     "ReviewedPair",
     "ReviewerAgreement",
@@ -201,17 +204,19 @@ __all__ = [
     "SkippedImage",
     "SpeedBand",
     "StratifyBy",
+    "Studies",
+    "Study",
+    "StudyOptions",
     "TimeSpent",
     "TopK",
     "TriageKind",
     "TriageSources",
     "UnlabeledInputs",
+    "all_studies",
     "apply_review",
     "assumed_ranking",
     "chosen_metrics",
-    "compare",
     "compare_correctness",
-    "confusion",
     "contrasts_of",
     "corruption_frame",
     "corruption_grade",
@@ -221,18 +226,18 @@ __all__ = [
     "draw_review",
     "draw_seeds",
     "extreme_groups",
-    "generalization",
-    "geography",
-    "grade",
+    "figure",
+    "find_near_duplicates",
+    "finding_kinds",
+    "findings",
     "grouping",
-    "label_change",
     "label_diff",
-    "leakage",
-    "mistakes",
+    "map_figure",
     "model_review",
+    "multilabel_accuracy",
     "novel_predictions",
+    "option",
     "panel_agreement",
-    "people",
     "plan_accuracy",
     "plan_difference",
     "plan_disparity",
@@ -243,7 +248,10 @@ __all__ = [
     "reviewed_pair",
     "same_images",
     "scoring_for",
-    "similarity",
     "similarity_of",
     "slice_masks",
+    "study_method",
+    "study_of",
+    "verdict_kinds",
+    "verdicts",
 ]

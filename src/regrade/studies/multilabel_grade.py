@@ -143,7 +143,7 @@ class _JudgedModel:
 
     def _accuracy(self, right: BoolArray, inside: BoolArray) -> Estimate:
         originals, rule = self.scoring.test_set.labels, self.labels.scoring.rule
-        return accuracy_by_rule(right, inside, originals, rule=rule, confidence=self.confidence)
+        return multilabel_accuracy(right, inside, originals, rule=rule, confidence=self.confidence)
 
     def _review(self, inside: BoolArray) -> PartialReview | None:
         if self.labels.review is None:
@@ -214,16 +214,23 @@ def _draws_needed(review: PartialReview, labels: ReviewedLabels, confidence: flo
     return math.ceil(needed * int((~labels.review.judged).sum()) / review.left)
 
 
-def accuracy_by_rule(
-    right: BoolArray, inside: BoolArray, originals: IntArray, *, rule: MultilabelRule, confidence: float
+def multilabel_accuracy(
+    right: BoolArray, scored: BoolArray, originals: IntArray, *, rule: MultilabelRule, confidence: float = 0.95
 ) -> Estimate:
-    """The accuracy over the images ``inside`` (n,), averaged over images or original labels (n,) by the rule."""
-    n = int(inside.sum())
-    classes = originals[inside]
-    if rule is MultilabelRule.CLASSES and np.bincount(classes).max(initial=0) > 1:
-        return stratified_proportion(right[inside], classes, confidence=confidence)[0]
+    """Return the accuracy over the ``scored`` images (n,), averaged over images or original labels (n,) by the rule.
+
+    The mean over classes ignores classes without a scored image. Raises if no image is scored, or if the mean is over
+    classes and a scored image has no original label (-1).
+    """
+    if not scored.any():
+        raise UndefinedError("no image is scored: none has judged labels, or all are problematic")
+    classes = originals[scored]
+    if rule is MultilabelRule.CLASSES and (classes < 0).any():
+        raise InputError("a judged image has no original label: averaging over classes needs one for each image")
+    if rule is MultilabelRule.CLASSES and np.bincount(classes).max() > 1:
+        return stratified_proportion(right[scored], classes, confidence=confidence)[0]
     # with one image per class, the mean over classes is the mean over images
-    return proportion(int((right & inside).sum()), n, confidence=confidence)
+    return proportion(int((right & scored).sum()), int(scored.sum()), confidence=confidence)
 
 
 def _weights(originals: IntArray, inside: BoolArray, scored: BoolArray, rule: MultilabelRule) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import InputError, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import MultilabelRule
-from regrade.studies.comparison import Basis
+from regrade.studies.compare.result import Basis
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import apply_review, problem_notes
 from regrade.studies.review_differences import ReviewDifferences, review_differences, review_rows

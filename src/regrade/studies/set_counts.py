@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from regrade.core import InputError, Predictions, TestSet
 from regrade.core.amounts import amount
-from regrade.studies.grade import EVERYTHING, Grade, grade, top5_right
+from regrade.studies.grade.analysis import EVERYTHING, Grade, grade, top5_right
 from regrade.studies.image_noise import ImageNoise, ImageNoiseCollector
 from regrade.studies.scoring import Scoring
 

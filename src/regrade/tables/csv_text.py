@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from regrade.core import FormatError
 from regrade.core.amounts import amount
-from regrade.core.utf8 import not_utf8
+from regrade.core.errors import not_utf8
 
 _OTHER_SEPARATORS = {",": ";\t|", "\t": ",;|"}
 _LARGEST_BLOCK = 2**31 - 1  # bytes

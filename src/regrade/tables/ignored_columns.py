@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from regrade.core import UnknownName
 from regrade.core.amounts import amount
-from regrade.core.near_names import near_miss
+from regrade.core.names import near_miss
 
 _SHOWN = 12
 

@@ -6,8 +6,8 @@ import errno
 from pathlib import Path
 
 from regrade.core import FormatError, InputError
+from regrade.core.errors import not_utf8
 from regrade.core.strict_json import parse_json
-from regrade.core.utf8 import not_utf8
 
 
 def check_file(path: Path) -> None:

@@ -12,9 +12,10 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.report import Gallery, GalleryTile
 from regrade.store import Store
+from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.same_images import judge_predictions
+from regrade.studies.study import ProgressCallback
 from regrade.testsets import decode_gray_or_rgb, open_images
-from regrade.workspace.loading import ProgressCallback, chosen_models, reviewed_labels, scored_predictions
 
 _TILES = 24
 _SIDE, _QUALITY = 192, 80

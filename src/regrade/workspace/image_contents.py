@@ -13,8 +13,8 @@ from regrade.ledger import Ledger, Queue
 from regrade.neighbors import no_progress, pixel_hash
 from regrade.predict import default_workers
 from regrade.store import SignatureKey, Store
+from regrade.studies.leakage.signatures import ImageProgress
 from regrade.testsets import decode, open_images, pixels_of
-from regrade.workspace.signature_loader import ImageProgress
 
 _BATCH = 512  # images that are read before their hashes are stored
 

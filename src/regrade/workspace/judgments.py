@@ -10,24 +10,20 @@ from typing import TYPE_CHECKING
 
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
-from regrade.metrics import MultilabelRule
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import LabelFormat, Store
-from regrade.studies import LabelChange, PanelAgreement, StratifyBy
-from regrade.workspace.label_diff_loader import compare_labels
-from regrade.workspace.label_export import ExportedLabels, export_labels
-from regrade.workspace.ledger_files import ImportedLedger, export_ledger, import_ledger
+from regrade.studies import PanelAgreement, StratifyBy
+from regrade.studies.leakage.signatures import ImageProgress
+from regrade.studies.study import ProgressCallback
+from regrade.workspace.label_publishing import ExportedLabels, export_labels
+from regrade.workspace.ledger_files import ImportedLedger, RestoredLedger, export_ledger, import_ledger, restore_ledger
 from regrade.workspace.ledger_note import ledger_problems, open_ledger, prepare_writing
-from regrade.workspace.ledger_restore import RestoredLedger, restore_ledger
-from regrade.workspace.loading import ProgressCallback
-from regrade.workspace.publish_result import PublishResult
-from regrade.workspace.queue_result import QueueResult
+from regrade.workspace.queue_result import PublishResult, QueueResult
 from regrade.workspace.review_publishing import publish_queue
-from regrade.workspace.signature_loader import ImageProgress
 
 if TYPE_CHECKING:
     from regrade.ledger import Item, Ledger, Mode, Queue
-    from regrade.workspace.running_review import RunningReview
+    from regrade.workspace.review_sample import RunningReview
 
 
 class Judgments:
@@ -83,7 +79,7 @@ class Judgments:
         if size is not None and models:
             raise InputError("a sample is drawn from the predictions of all models: give either models or size")
         with self._locked_ledger() as ledger:
-            from regrade.workspace.judge_queue import queue_all_novel, queue_sample
+            from regrade.workspace.prediction_queues import queue_all_novel, queue_sample
 
             if size is None:
                 return queue_all_novel(
@@ -111,7 +107,7 @@ class Judgments:
         was judged before. Reviewers cannot tell them apart.
         """
         with self._locked_ledger() as ledger:
-            from regrade.workspace.blind_queue import queue_people
+            from regrade.workspace.prediction_queues import queue_people
 
             return queue_people(
                 self.store,
@@ -135,7 +131,7 @@ class Judgments:
         """
         target = self.store.test_set(test_set)
         with self._locked_ledger() as ledger:
-            from regrade.workspace.mistake_queue import queue_mistakes
+            from regrade.workspace.prediction_queues import queue_mistakes
 
             return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
 
@@ -170,7 +166,7 @@ class Judgments:
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Return the item that asks about the class of a mistake which the panel decided is not a mistake."""
         with self._locked_ledger() as ledger:
-            from regrade.workspace.second_review import judge_again
+            from regrade.workspace.prediction_queues import judge_again
 
             return judge_again(ledger, queue, item)
 
@@ -200,7 +196,7 @@ class Judgments:
     def running_review(self, queue: str) -> RunningReview | None:
         """Accuracies from a queue's decisions so far, valid at any stopping time; None unless the queue is a sample."""
         ledger = self.readable_ledger
-        from regrade.workspace.running_review import running_review
+        from regrade.workspace.review_sample import running_review
 
         judged = ledger.queues.named(queue)
         return running_review(self.store, ledger, judged, self.store.test_set(judged.test_set))
@@ -215,25 +211,6 @@ class Judgments:
         ``dry_run`` only returns what would change.
         """
         return publish_queue(self.store, self.ledger, queue, dry_run=dry_run)
-
-    def label_change(
-        self,
-        before: str,
-        after: str,
-        *,
-        test_set: str,
-        models: Sequence[str] = (),
-        rule: MultilabelRule | str | None = None,
-        progress: ProgressCallback = iter,
-    ) -> LabelChange:
-        """Compare two versions of labels, such as ``own@1`` and ``own@2``, and the models' accuracies under each.
-
-        ``models`` names models and people (default: all models of the test set).
-        """
-        target = self.store.test_set(test_set)
-        return compare_labels(self.store, target, before, after, models=models, rule=rule, progress=progress)
-
-    # Backup and export
 
     def back_up_ledger(self, path: str | Path) -> None:
         """Copy a snapshot of the ledger to a new file that only its owner may read; voting can continue meanwhile."""

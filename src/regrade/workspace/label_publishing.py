@@ -1,19 +1,21 @@
-"""Publish decisions on classes as a new version of the queue's label set."""
+"""Labels from decisions: publish a new version of a label set, and export one with the authors of its decisions."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import InputError, LabelSet, LabelState, MismatchError, StoreError, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.core.label_set import without_version
 from regrade.core.panel import Answer
-from regrade.store import Store
+from regrade.store import PRIVATE, Authors, LabelAuthors, LabelFormat, Store, labels_as_file, write_new_file
 from regrade.studies import label_diff
-from regrade.workspace.publish_result import PublishResult, items_by_state
+from regrade.workspace.new_file import check_new_file
+from regrade.workspace.queue_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, PublishedDecision, Queue
@@ -94,11 +96,11 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         label_diff(newest, labels).counts() if changed else {},
         changed and not dry_run,
         items_by_state(ledger.queues.progress(queue)),
-        _notes(store, test_set, newest) if changed else (),
+        _left_behind(store, test_set, newest) if changed else (),
     )
 
 
-def _notes(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]:
+def _left_behind(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]:
     """Note on decisions of a review that do not carry over: they apply only to the version it was drawn under."""
     frame = store.review(test_set, newest)
     left_behind = 0 if frame is None else int(frame.judged.sum())
@@ -137,3 +139,39 @@ def origin_of(queues: tuple[str, ...], decisions: Iterable[PublishedDecision]) -
     times = [decision.at for decision in decisions]
     last = f", the last at {max(times):%Y-%m-%d %H:%M:%S} UTC" if times else ""
     return f"{'queue' if len(queues) == 1 else 'queues'} {', '.join(queues)}: {amount(len(times), 'decision')}{last}"
+
+
+@dataclass(frozen=True)
+class ExportedLabels:
+    """The exported labels, and how many of their judgments have an author."""
+
+    labels: LabelSet
+    with_authors: int
+
+
+def export_labels(
+    store: Store, ledger: Callable[[], Ledger], test_set: TestSet, name: str, path: Path, *, form: LabelFormat
+) -> ExportedLabels:
+    """Write a label set to a new file that only its owner may read, since it may name authors.
+
+    The ledger is read only if the labels contain decisions of queues.
+    """
+    check_new_file(path)
+    labels = store.label_set(test_set, name)
+    authors = _authors(ledger(), labels, test_set) if labels.queues else LabelAuthors()
+    write_new_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors), mode=PRIVATE)
+    with_authors = form is LabelFormat.PLAIN
+    return ExportedLabels(labels, (len(authors.pairs) + len(authors.images)) * with_authors)
+
+
+def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> LabelAuthors:
+    """The authors of these labels; decisions that differ from the labels belong to another version and are skipped."""
+    columns = (labels.examples.tolist(), labels.classes.tolist(), labels.states.tolist())
+    states = {(e, c): LabelState(s).name.lower() for e, c, s in zip(*columns, strict=True)}
+    pairs, images = {}, {}
+    for pair, decision in decided_pairs(decisions_of(ledger, labels.queues, test_set), test_set).decisions.items():
+        if states.get(pair) == decision.answer:
+            pairs[pair] = Authors(decision.by, decision.at)
+        elif decision.answer == PROBLEMATIC and labels.reasons[pair[0]]:
+            images[pair[0]] = Authors(decision.by, decision.at)
+    return LabelAuthors(pairs, images)

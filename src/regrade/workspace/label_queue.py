@@ -13,11 +13,11 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.ledger import Ledger, Mode, NewItem, Question, Queue
 from regrade.store import Store
+from regrade.studies.leakage.signatures import ImageProgress
+from regrade.studies.shared_images import shared_images
 from regrade.workspace.image_contents import ImageContents, fill_contents
 from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
-from regrade.workspace.shared_images import shared_images
-from regrade.workspace.signature_loader import ImageProgress
 
 _DEFAULT_NAMES = {Mode.EXAMINATION: "label", Mode.TRAINING: "training"}
 

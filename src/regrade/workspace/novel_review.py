@@ -11,7 +11,8 @@ from regrade.core import InputError, NovelSample, TestSet
 from regrade.core.arrays import IntArray
 from regrade.store import Store
 from regrade.studies import Novel, StratifyBy, draw_review, novel_predictions
-from regrade.workspace.loading import ProgressCallback, chosen_rows, multilabel_scoring
+from regrade.studies.loading import chosen_rows, multilabel_scoring
+from regrade.studies.study import ProgressCallback
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,8 @@ from regrade.studies import (
     GroupContrast,
     Plan,
     PlanOptions,
-    compare,
     contrasts_of,
     extreme_groups,
-    grade,
     plan_accuracy,
     plan_difference,
     plan_disparity,
@@ -24,7 +22,10 @@ from regrade.studies import (
     plan_review,
     reviewed_pair,
 )
-from regrade.workspace.loading import ProgressCallback, chosen_models, chosen_rows, reviewed_labels, scored_predictions
+from regrade.studies.compare.analysis import compare
+from regrade.studies.grade.analysis import grade
+from regrade.studies.loading import chosen_models, chosen_rows, reviewed_labels, scored_predictions
+from regrade.studies.study import ProgressCallback
 
 
 class Plans:

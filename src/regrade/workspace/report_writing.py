@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from regrade.core import FormatError, InputError, RegradeError, Table, Tabular
 from regrade.core.arguments import refuse_text
-from regrade.report import Drawing, Report, Section, anchor_of, check_replaceable, section_of, write_report
-from regrade.workspace.chapters import Chapter, ReportMaterial
-from regrade.workspace.loading import ProgressCallback
+from regrade.report import Drawing, Gallery, Report, Section, anchor_of, check_replaceable, section_of, write_report
+from regrade.studies import ReportData
+from regrade.studies.study import ProgressCallback
+from regrade.workspace.chapters import ReportChapter, ReportMaterial
 from regrade.workspace.provenance import report_provenance
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ def write_workspace_report(
     refuse_text(labels, "labels")
     if name is not None and (not name.strip() or Path(name).name != name or name.startswith(".")):
         raise InputError(f"{name!r} is not a valid report name: use a plain file name, or --out for another folder")
-    material = ReportMaterial(workspace, tuple(test_sets), original, labels)
+    material = ReportMaterial(ReportData(workspace.store, tuple(test_sets), original, labels))
     now = datetime.now(UTC)
     folder = out or workspace.store.root / "reports" / (name or _name_from_date(workspace.store.root / "reports", now))
     check_replaceable(folder, force=force)
-    chapters = {chapter.title: chapter for chapter in material.chapters()}
+    chapters = {chapter.title: chapter for chapter in material.chapters}
     with Drawing() as drawing:
         sections, anchors = list[Section](), set[str]()
         for heading in progress(list(chapters)):
@@ -58,7 +59,7 @@ def write_workspace_report(
             for figure in section.figures:
                 drawing.begin(figure)
         created = now.isoformat(timespec="seconds")
-        provenance = report_provenance(workspace.store, material.names, material.references, created=created)
+        provenance = report_provenance(workspace.store, material.data.names, material.references, created=created)
         report = Report(
             title or material.title,
             material.subtitle(now),
@@ -78,14 +79,17 @@ def _name_from_date(folder: Path, now: datetime) -> str:
     return day if not (folder / day).exists() else next(taken)
 
 
-def _section(chapter: Chapter, taken: set[str]) -> Section:
+def _section(chapter: ReportChapter, taken: set[str]) -> Section:
     anchor = _unused(anchor_of(chapter.kind, chapter.about), taken)
     bare = Section(anchor, chapter.question, chapter.about)
     try:
         result = chapter.compute()
-        if isinstance(result, Tabular):
-            return section_of(bare, result, tables=chapter.tables(result), more_figures=chapter.more_figures)
-        return replace(bare, tables=(result,)) if isinstance(result, Table) else replace(bare, gallery=result)
+        if isinstance(result, Tabular) and chapter.study is not None:
+            tables = chapter.tables(result)
+            return section_of(bare, chapter.study, result, tables=tables, more_figures=chapter.more_figures)
+        if isinstance(result, Gallery):
+            return replace(bare, gallery=result)
+        return replace(bare, tables=(result if isinstance(result, Table) else result.table(),))
     except RegradeError as error:
         damaged = isinstance(error, FormatError)
         return replace(bare, trouble=f"This could not be answered: {error}.", damaged=damaged)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from regrade.core import InputError
-from regrade.store import Store
-from regrade.workspace.label_publishing import publish_labels
+import numpy as np
+
+from regrade.core import (
+    NO_ANSWER,
+    PERSON_PREFIX,
+    AlreadyStored,
+    Answerer,
+    AnswerTimes,
+    InputError,
+    MismatchError,
+    MistakeAnnotations,
+    MistakeCategory,
+    Predictions,
+    Severity,
+    TestSet,
+)
+from regrade.core.panel import NO_MISTAKE
+from regrade.store import Manifest, PredictionSource, Store, manifest_of
+from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of, publish_labels, published_queue
 from regrade.workspace.ledger_note import note_last_link, noted_ledger
-from regrade.workspace.mistake_publishing import publish_mistakes
-from regrade.workspace.people_publishing import publish_people
-from regrade.workspace.publish_result import PublishResult
-from regrade.workspace.sample_publishing import publish_sample, purpose_of
+from regrade.workspace.queue_result import PublishResult, items_by_state
+from regrade.workspace.review_sample import publish_sample, purpose_of
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger
-
-_PUBLISHERS = {
-    ("judge", "census"): publish_labels,
-    ("judge", "random sample"): publish_sample,
-    ("mistake", "census"): publish_mistakes,
-    ("label", "census"): publish_people,
-}
-"""What a queue becomes, by its question and its purpose."""
+    from regrade.ledger import Ledger, PersonsAnswer, Queue
 
 
 def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> PublishResult:
@@ -43,3 +50,168 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
         if published.written or (not dry_run and noted_ledger(store) is None):
             note_last_link(store, ledger)
     return published
+
+
+def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
+    """Store the review of the mistakes of a queue's model, if its decisions change anything.
+
+    It contains the current decisions of all queues published for the model and replaces the earlier version.
+    Decisions "no mistake" are left out. A review imported from a file is not replaced.
+    """
+    if not queue.model:
+        raise InputError(f"queue {queue.name!r} has no model")
+    reviewed_models = store.mistake_review_names(test_set.name)
+    stored = store.mistake_review(test_set, queue.model) if queue.model in reviewed_models else None
+    if stored is not None and not stored.queues:
+        raise AlreadyStored(
+            f"the mistakes of {queue.model!r} on {test_set.name} were imported from a file ({stored.origin}): "
+            "remove that review first"
+        )
+    queues = tuple(dict.fromkeys([*(stored.queues if stored else ()), queue.name]))
+    review = _mistake_review(ledger, queues, queue.model, test_set)
+    changes = _mistake_changes(stored, review)
+    if changes and not dry_run:
+        if len(review):
+            store.add_mistake_review(review, test_set)
+        else:
+            store.remove_mistake_review(test_set.name, queue.model)
+    parts = items_by_state(ledger.queues.progress(queue))
+    written = bool(changes) and not dry_run
+    return PublishResult(
+        queue.name, f"mistakes of {queue.model}", changes, written, parts, _mistake_notes(ledger, queue)
+    )
+
+
+def _mistake_notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
+    """Note on decisions "no mistake": they are left out, and judging their class again would change the labels."""
+    none = sum(decision.answer == NO_MISTAKE for decision in ledger.decisions.of_queue(queue))
+    return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
+
+
+def _mistake_review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeAnnotations:
+    decisions = decisions_of(ledger, queues, test_set)
+    pairs = decided_pairs(decisions, test_set).decisions
+    last = {example: (class_index, decision) for (example, class_index), decision in pairs.items()}
+    last = {example: annotation for example, annotation in last.items() if annotation[1].answer != NO_MISTAKE}
+    categories = tuple(MistakeCategory(decision.answer) for _, decision in last.values())
+    return MistakeAnnotations(
+        model,
+        test_set.name,
+        len(test_set),
+        len(test_set.class_space),
+        np.array(list(last), dtype=np.int64),
+        np.array([class_index for class_index, _ in last.values()], dtype=np.int64),
+        categories,
+        tuple(Severity(decision.severity) for _, decision in last.values()),
+        tuple(category.value for category in categories),
+        origin_of(queues, decisions),
+        queues,
+    )
+
+
+def _mistake_changes(stored: MistakeAnnotations | None, review: MistakeAnnotations) -> dict[str, int]:
+    before, after = ({} if version is None else _annotations(version) for version in (stored, review))
+    counts = {
+        "added": len(after.keys() - before.keys()),
+        "changed": sum(before[example] != after[example] for example in before.keys() & after.keys()),
+        "taken back": len(before.keys() - after.keys()),
+    }
+    return {what: number for what, number in counts.items() if number}
+
+
+def _annotations(review: MistakeAnnotations) -> dict[int, tuple[object, ...]]:
+    columns = (review.classes.tolist(), review.categories, review.severities)
+    return {example: tuple(annotation) for example, *annotation in zip(review.examples.tolist(), *columns, strict=True)}
+
+
+def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
+    """Store a row for each person who answered in a queue: their last answers in it and in queues published before.
+
+    A row imported from a file is not replaced.
+    """
+    from regrade.ledger import Mode
+
+    if queue.mode is Mode.TRAINING:
+        raise InputError(f"queue {queue.name!r} is for training: its answers are not published")
+    stored = _stored_people(store, test_set)
+    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.votes.last_answers(queue))
+    people |= dict.fromkeys(name for name, manifest in stored.items() if queue.name in manifest.queues)
+    rows, silent = [], []
+    for name in people:
+        before = stored.get(name)
+        if before is not None and not before.queues:
+            folder = store.prediction_folder(test_set.name, name)
+            raise AlreadyStored(
+                f"the answers of {name} on {test_set.name} were imported from a file: remove {folder} first"
+            )
+        queues = tuple(dict.fromkeys([*(before.queues if before else ()), queue.name]))
+        answers = _person_answers(ledger, queues, name, test_set)
+        if not answers:
+            silent.append(name)
+            continue
+        row = _person_predictions(answers, name, test_set)
+        manifest = manifest_of(row, test_set, test_set.class_space, PredictionSource(), queues=queues)
+        if before is None or before.digest != manifest.digest:
+            rows.append((row, manifest))
+    if not dry_run:
+        if rows:
+            store.add_predictions(test_set, rows, test_set.class_space)
+        for name in silent:
+            store.remove_answers(test_set.name, name)
+    sizes = {row.model: int(row.counted.sum()) for row, _ in rows} | dict.fromkeys(silent, 0)
+    changes = {f"{'image' if size == 1 else 'images'} of {name}": size for name, size in sizes.items()}
+    progress = ledger.queues.progress(queue)
+    parts = {"items": progress.items, "with every answer": progress.answered}
+    return PublishResult(queue.name, f"people on {test_set.name}", changes, bool(changes) and not dry_run, parts)
+
+
+def _stored_people(store: Store, test_set: TestSet) -> dict[str, Manifest]:
+    return {name: store.manifest(test_set, name) for name in store.people_names(test_set.name)}
+
+
+def _person_answers(ledger: Ledger, queues: Iterable[str], name: str, test_set: TestSet) -> dict[int, PersonsAnswer]:
+    """The last answers of one person, by position in the test set."""
+    all_answers = [
+        answer for queue in queues for answer in ledger.votes.last_answers(published_queue(ledger, queue, test_set))
+    ]
+    own = sorted(
+        (answer for answer in all_answers if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at
+    )
+    for answer in own:
+        if answer.example not in test_set.position_of:
+            raise MismatchError(
+                f"the ledger has an answer on {answer.example!r}, which is not in test set {test_set.name}"
+            )
+    return {test_set.position_of[answer.example]: answer for answer in own}
+
+
+def _person_predictions(answers: dict[int, PersonsAnswer], name: str, test_set: TestSet) -> Predictions:
+    size = len(test_set)
+    classes = np.full((size, 1), NO_ANSWER, dtype=np.int32)
+    start, end = np.full(size, np.nan), np.full(size, np.nan)
+    was_asked = np.zeros(size, dtype=bool)
+    for position, answer in answers.items():
+        was_asked[position] = True
+        if answer.answer:
+            classes[position, 0] = test_set.class_space.index(answer.answer)
+        if answer.seconds is not None:
+            end[position] = answer.at.timestamp()
+            start[position] = end[position] - answer.seconds
+    return Predictions(
+        name,
+        test_set.name,
+        test_set.class_space.name,
+        classes,
+        by=Answerer.PERSON,
+        covered=None if was_asked.all() else was_asked,
+        times=AnswerTimes(start, end) if np.isfinite(end).any() else None,
+    )
+
+
+_PUBLISHERS = {
+    ("judge", "census"): publish_labels,
+    ("judge", "random sample"): publish_sample,
+    ("mistake", "census"): publish_mistakes,
+    ("label", "census"): publish_people,
+}
+"""What a queue becomes, by its question and its purpose."""

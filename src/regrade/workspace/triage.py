@@ -9,10 +9,10 @@ import numpy as np
 from regrade.classes import superclasses
 from regrade.core import TestSet
 from regrade.store import Store
+from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.mistake_labels import MistakeLabels
+from regrade.studies.mistakes.study import pair_labels
 from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, make_triage
-from regrade.workspace.loading import reviewed_labels
-from regrade.workspace.mistakes_loader import pair_labels
 
 
 def triage_under(store: Store, test_set: TestSet, labels: str) -> Triage:

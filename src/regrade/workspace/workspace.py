@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +12,14 @@ from numpy.typing import ArrayLike
 from regrade.core import (
     ClassSpace,
     InputError,
-    Predictions,
     Preprocessing,
     ScoreKind,
     SliceSet,
-    TestSet,
     Unlisted,
     checkpoints_of,
 )
 from regrade.core.arguments import member, refuse_text
 from regrade.executors import RayCluster
-from regrade.metrics import MultilabelRule
 from regrade.models import (
     LITE_PUBLISHED,
     Device,
@@ -71,20 +68,12 @@ from regrade.store import (
     predictions_from_scores,
     store_predictions,
 )
-from regrade.studies import (
-    Comparison,
-    CorruptionGrade,
-    Grade,
-    GradeMetric,
-    MetricFunction,
-    Novel,
-    Scoring,
-    StratifyBy,
-    chosen_metrics,
-    compare,
-    corruption_grade,
-    grade,
-)
+from regrade.studies import Confusion, Novel, StratifyBy, Studies, study_method
+from regrade.studies.compare.study import COMPARE
+from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
+from regrade.studies.grade.study import GRADE
+from regrade.studies.loading import resolve_class_space
+from regrade.studies.study import ProgressCallback
 from regrade.tables import Columns
 from regrade.testsets import (
     Checked,
@@ -94,20 +83,9 @@ from regrade.testsets import (
 )
 from regrade.testsets.check import ProgressCallback as ImageProgress
 from regrade.workspace.judgments import Judgments
-from regrade.workspace.loading import (
-    ProgressCallback,
-    chosen_models,
-    chosen_rows,
-    clean_predictions,
-    resolve_class_space,
-    reviewed_labels,
-    scored_predictions,
-)
-from regrade.workspace.metric_registry import installed_metrics
 from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 from regrade.workspace.plan_loader import Plans
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
-from regrade.workspace.studies import Studies
 from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, corrupt_test_set, listed_in_catalog
 from regrade.workspace.verification import Verification, missing_images, verify_workspace
 
@@ -115,14 +93,16 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class Workspace(Studies, Judgments, Plans):
-    """A folder with test sets, predictions and labels; its methods import data and run studies.
+class Workspace(Judgments, Plans):
+    """A folder with test sets, predictions and labels; its methods import data and grade models.
 
+    ``study`` has one method per study, such as ``study.generalization``.
     Open a workspace with `regrade.open`, create one with `regrade.init`.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self.study = Studies(store)
 
     def __repr__(self) -> str:
         return f"regrade.open({str(self.store.root)!r})"
@@ -456,114 +436,12 @@ class Workspace(Studies, Judgments, Plans):
 
     # Results
 
-    def grade(
-        self,
-        test_set: str,
-        *,
-        labels: str | None = None,
-        rule: MultilabelRule | str | None = None,
-        collapsed: bool = False,
-        slices: Sequence[str] = (),
-        models: Sequence[str] = (),
-        within: str | ClassSpace | None = None,
-        class_map: str | Path | None = None,
-        clean: str | None = None,
-        half_width: float | None = None,
-        metrics: Sequence[str | GradeMetric | MetricFunction] | None = None,
-        progress: ProgressCallback = iter,
-    ) -> Grade:
-        """Grade the named ``models`` and people of a test set (default: all).
+    grade = study_method(GRADE)
+    compare = study_method(COMPARE)
 
-        ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, the default, or
-        over classes), optionally accepting ``collapsed`` classes. ``within`` scores among the classes of another
-        class space only. ``clean`` names another test set, which is graded among the same classes for comparison.
-        ``class_map`` is a file for predictions in other classes than the labels (default: the map stored with the
-        test set). ``metrics`` adds further columns: metrics by name (ece, adaptive-ece, brier, nll, or offered by an
-        installed package), `GradeMetric` records or functions (default: those listed in regrade.toml).
-        """
-        refuse_text(slices, "slices")
-        refuse_text(metrics or (), "metrics")
-        target = self.store.test_set(test_set)
-        if labels and within:
-            raise InputError("multi-label accuracy is computed over all classes: give either labels or within")
-        if not labels and (rule or collapsed or half_width):
-            raise InputError("rule, collapsed and half-width require labels")
-        if clean and (class_map or self.store.class_map(target)):
-            raise InputError(
-                f"{test_set} is scored through a class map: leave out --clean, which requires the same classes"
-            )
-        judged = None
-        if labels:
-            judged = reviewed_labels(self.store, target, labels, rule=rule, collapsed=collapsed, half_width=half_width)
-        result = grade(
-            target,
-            self._scored(target, models, within, class_map, progress),
-            labels=judged,
-            slices=slices,
-            metrics=chosen_metrics(self.store.config.metrics if metrics is None else metrics, installed_metrics()),
-            confidence=self.store.config.confidence,
-        )
-        if clean is None:
-            return result
-        common = [row.model for row in result.rows if row.model in self.models(clean)]
-        if not common:
-            raise InputError(f"none of these models has predictions on {clean}")
-        same_classes = within or target.class_space
-        return result.with_clean(
-            self.grade(clean, models=list(dict.fromkeys(common)), within=same_classes, progress=progress)
-        )
-
-    def grade_corruptions(
-        self, test_set: str, *, clean: str | None = None, models: Sequence[str] = (), progress: ProgressCallback = iter
-    ) -> CorruptionGrade:
-        """Grade models on a test set with group columns corruption and severity: errors by corruption, and mCE.
-
-        ``clean`` names the test set of the original images, and adds relative mCE.
-        """
-        target = self.store.test_set(test_set)
-        names = chosen_models(self.store, target, models)
-        clean_right = (
-            None
-            if clean is None
-            else clean_predictions(self.store, self.store.test_set(clean), names, progress=progress)
-        )
-        scored = scored_predictions(self.store, target, names, progress=progress)
-        return corruption_grade(target, scored, clean=clean_right, confidence=self.store.config.confidence)
-
-    def compare(
-        self,
-        *models: str,
-        test_set: str,
-        labels: str | None = None,
-        rule: MultilabelRule | str | None = None,
-        collapsed: bool = False,
-        slice: str | None = None,
-        within: str | ClassSpace | None = None,
-        class_map: str | Path | None = None,
-        equivalence: float | None = None,
-        progress: ProgressCallback = iter,
-    ) -> Comparison:
-        """Compare all pairs of the named models and people (default: all models) on the images that all predicted.
-
-        With ``labels`` predictions are scored against that label set; novel predictions count as wrong, and the result
-        shows how many there are and their possible effect. ``slice`` keeps only the images of a slice; ``within`` and
-        ``class_map`` are as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models differ by
-        less than half a point.
-        """
-        target = self.store.test_set(test_set)
-        if labels and (within or class_map):
-            raise InputError("multi-label accuracy is computed over all classes: give either labels or within and map")
-        if not labels and (rule or collapsed):
-            raise InputError("rule and collapsed require labels")
-        judged = reviewed_labels(self.store, target, labels, rule=rule, collapsed=collapsed) if labels else None
-        return compare(
-            target,
-            self._scored(target, models or self.models(test_set), within, class_map, progress),
-            labels=judged,
-            slice_name=slice,
-            confidence=self.store.config.confidence,
-            equivalence=equivalence,
-        )
+    def keep_hard_set(self, result: Confusion, name: str) -> KeptHardSet:
+        """Store a study's hard images as a test set of their own and as a slice of the source test set."""
+        return keep_hard_set(self.store, result, name)
 
     def check_models(
         self,
@@ -647,17 +525,6 @@ class Workspace(Studies, Judgments, Plans):
         target = self.store.test_set(test_set)
         judged = self.store.label_set(target, labels)
         return self.store.import_decisions(Path(path), target, judged, columns or Columns(), correction=correct)
-
-    def _scored(
-        self,
-        test_set: TestSet,
-        models: Sequence[str],
-        within: str | ClassSpace | None,
-        class_map: str | Path | None,
-        progress: ProgressCallback,
-    ) -> Iterator[tuple[Predictions, Scoring]]:
-        names = chosen_rows(self.store, test_set, models)
-        return scored_predictions(self.store, test_set, names, within=within, class_map=class_map, progress=progress)
 
 
 def open(path: str | Path) -> Workspace:

@@ -1,6 +1,5 @@
 """Explore: every number of a grade, and the images it was computed from."""
 
-from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import Explorer
 
-__all__ = ["Choice", "Explorer"]
+__all__ = ["Explorer"]

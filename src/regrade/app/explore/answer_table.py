@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regrade.app.cache import Stamp
 from regrade.app.explore.outcomes import Codes, codes_of
-from regrade.app.explore.stamps import Stamp
 from regrade.core import (
     NO_ANSWER,
     PERSON_PREFIX,
@@ -29,8 +29,8 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import best_within
 from regrade.store import Store
 from regrade.studies import Scoring
+from regrade.studies.loading import scored_predictions
 from regrade.studies.same_images import judge_predictions
-from regrade.workspace.loading import scored_predictions
 
 TOP_K = 5
 """Top classes kept per image."""
@@ -106,6 +106,12 @@ class AnswerTable:
             row = self.rows[place]
             predictions = self.predictions(place) if row.own_classes else store.predictions(self.test_set, row.name)
             yield predictions, row.scoring
+
+    def with_scores(self, store: Store, places: Sequence[int]) -> Iterator[tuple[Predictions, Scoring]]:
+        """The answers of some rows with their scoring, as stored: with all their scores."""
+        for place in places:
+            row = self.rows[place]
+            yield store.predictions(self.test_set, row.name), row.scoring
 
 
 def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTable | None) -> AnswerTable:

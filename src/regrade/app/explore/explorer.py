@@ -8,18 +8,19 @@ from functools import cached_property
 
 import numpy as np
 
+from regrade.app.cache import RecentCache, Stamp, answers_stamp, review_stamp, test_set_stamp
 from regrade.app.explore.answer_table import AnswerTable, read_answers
 from regrade.app.explore.near_duplicates import NearDuplicateFinder
 from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, Codes, codes_of, has_kind
-from regrade.app.explore.stamps import Stamp, answers_stamp, review_stamp, test_set_stamp
-from regrade.app.recent_cache import RecentCache
-from regrade.core import InputError, LabelState, TestSet, UnknownName
+from regrade.core import InputError, LabelState, RegradeError, TestSet, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.store import Store
-from regrade.studies import EVERYTHING, Grade, GradeRow, ReviewedLabels, grade
+from regrade.studies import EVERYTHING, Grade, GradeMetric, GradeRow, ReviewedLabels, chosen_metrics
+from regrade.studies.grade.analysis import grade
+from regrade.studies.grade.metric_registry import installed_metrics
+from regrade.studies.loading import reviewed_labels
 from regrade.studies.same_images import judge_predictions
 from regrade.workspace import Workspace
-from regrade.workspace.loading import reviewed_labels
 
 _CACHED_ANSWERS = 4  # test sets
 _CACHED_VIEWS = 8  # pairs of test set and label set
@@ -82,7 +83,7 @@ class Explorer:
 
     def test_set(self, name: str) -> TestSet:
         """A test set with all its slices."""
-        return self._test_sets.get(name, test_set_stamp(self.store, name), lambda _: self.store.test_set(name))
+        return self._test_sets.get(name, lambda: self.store.test_set(name), stamp=test_set_stamp(self.store, name))
 
     def labels_named(self, test_set: str, labels: str) -> str:
         """The full name of a label set (default version: the newest); empty for the original labels."""
@@ -95,18 +96,22 @@ class Explorer:
     def view(self, name: str, labels: str) -> View:
         """A test set with all answers, scored with a label set or, if empty, with the original labels."""
         stored = test_set_stamp(self.store, name)
-        test_set = self._test_sets.get(name, stored, lambda _: self.store.test_set(name))
+        test_set = self._test_sets.get(name, lambda: self.store.test_set(name), stamp=stored)
         answers_written = answers_stamp(self.store, name)
         answers = self._answers.get(
-            name, (stored, answers_written), lambda before: read_answers(self.store, test_set, answers_written, before)
+            name,
+            lambda: read_answers(self.store, test_set, answers_written, self._answers.outdated(name)),
+            stamp=(stored, answers_written),
         )
         written = (stored, answers_written, review_stamp(self.store, name, labels) if labels else ())
-        return self._views.get((name, labels), written, lambda _: self._build_view(test_set, answers, labels, written))
+        return self._views.get(
+            (name, labels), lambda: self._build_view(test_set, answers, labels, written), stamp=written
+        )
 
     def grade(self, view: View, slice_name: str) -> Grade:
         """The grade of all models and people on a test set or a slice of it, equal to `Workspace.grade`."""
         key = (view.test_set.name, view.labels, slice_name)
-        return self._grades.get(key, view.written, lambda _: self._graded(view, slice_name))
+        return self._grades.get(key, lambda: self._graded(view, slice_name), stamp=view.written)
 
     def inside(self, view: View, slice_name: str) -> BoolArray:
         """Shape (n,): the images of a slice, or all images if the name is empty."""
@@ -114,11 +119,23 @@ class Explorer:
         if not slice_name:
             return np.ones(len(test_set), dtype=bool)
         key = (test_set.name, slice_name)
-        return self._slices.get(key, view.written[0], lambda _: test_set.slice(slice_name))
+        return self._slices.get(key, lambda: test_set.slice(slice_name), stamp=view.written[0])
 
     def available_slices(self, view: View) -> Mapping[str, tuple[str, ...]]:
         """The slices of a test set by heading: subsets, values of group columns, groups of classes."""
-        return self._offered.get(view.test_set.name, view.written[0], lambda _: _slices_of(view.test_set))
+        return self._offered.get(view.test_set.name, lambda: _slices_of(view.test_set), stamp=view.written[0])
+
+    @cached_property
+    def _metrics(self) -> tuple[tuple[GradeMetric, ...], tuple[str, ...]]:
+        """The metrics listed in regrade.toml, and why some of them cannot be shown."""
+        metrics: tuple[GradeMetric, ...] = ()
+        problems = []
+        for name in self.store.config.metrics:
+            try:
+                metrics = chosen_metrics([*metrics, name], installed_metrics())
+            except RegradeError as error:
+                problems.append(f"the metric {name} of regrade.toml is not shown: {error}")
+        return metrics, tuple(problems)
 
     def _build_view(self, test_set: TestSet, answers: AnswerTable, labels: str, written: tuple[Stamp, ...]) -> View:
         if not labels:
@@ -134,19 +151,22 @@ class Explorer:
         plain = [place for place, row in enumerate(answers.rows) if row.own_classes]
         mapped = [place for place, row in enumerate(answers.rows) if not row.own_classes]
         groups = [(plain, judged), (mapped, None)] if judged else [([*plain, *mapped], None)]
+        metrics, problems = self._metrics
+        read = answers.with_scores if metrics else answers.scored
         grades = [
             grade(
                 view.test_set,
-                answers.scored(self.store, places),
+                read(self.store, places),
                 labels=labels,
                 slices=slices,
+                metrics=metrics,
                 confidence=self.store.config.confidence,
             )
             for places, labels in groups
             if places
         ]
         rows = [row for part in grades for row in part.rows if row.slice == (slice_name or EVERYTHING)]
-        notes = tuple(dict.fromkeys(note for part in grades for note in part.notes))
+        notes = (*dict.fromkeys(note for part in grades for note in part.notes), *problems)
         return replace(grades[0], rows=tuple(sorted(rows, key=_best_first)), notes=notes)
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from regrade.app.cache import RecentCache, signatures_stamp
 from regrade.app.explore.answer_table import AnswerTable
-from regrade.app.recent_cache import RecentCache
 from regrade.core import InputError, Signatures, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.neighbors import Metric, nearest
 from regrade.store import SignatureKey, Store
-from regrade.store.names import file_name
 
 MAX_NEIGHBORS = 8
 """Neighbors shown on a page."""
@@ -45,9 +44,8 @@ class NearDuplicateFinder:
 
         ``hidden`` images (n,) are left out.
         """
-        folder = self._store.root / "neighbors" / file_name(test_set.name)
-        written = folder.stat().st_mtime_ns if folder.is_dir() else 0
-        stored = self._hashes.get(test_set.name, written, lambda _: _stored(self._store, test_set))
+        stamp = signatures_stamp(self._store, test_set.name)
+        stored = self._hashes.get(test_set.name, lambda: _stored(self._store, test_set), stamp=stamp)
         if stored is None or not stored.readable[position]:
             return None
         hashes = stored.phashes

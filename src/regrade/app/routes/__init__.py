@@ -1,23 +1,17 @@
-"""The routes of the pages and of their API, one module per page."""
+"""The routes of the pages and of their API."""
 
 from regrade.app.routes import (
-    classes,
+    class_api,
     discussion,
     explore,
-    explore_class,
-    explore_image,
-    explore_images,
     guide,
-    guide_api,
     home,
     images,
-    judge,
-    label,
-    mistake,
     panel,
     sign_in,
     team,
     votes,
+    work,
 )
 
 ROUTERS = (
@@ -25,17 +19,11 @@ ROUTERS = (
     images.router,
     sign_in.router,
     home.router,
-    judge.router,
-    mistake.router,
+    work.router,
     panel.router,
     discussion.router,
-    label.router,
     guide.router,
-    guide_api.router,
+    class_api.router,
     team.router,
-    classes.router,
     explore.router,
-    explore_images.router,
-    explore_image.router,
-    explore_class.router,
 )

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from regrade.app.forms import FormId, PlainText, StrictForm, StrictRoute
-from regrade.app.panel_access import PanelItem, PanelItemDep
-from regrade.app.panel_view import panel_state
-from regrade.core import InputError
+from regrade.app.routes.panel import PanelItem, PanelItemDep
+from regrade.app.site import Site
+from regrade.app.views import score_text
+from regrade.core import InputError, UndefinedError
+from regrade.core.panel import NO_MISTAKE
+from regrade.ledger import Decision, Discussion, Item, Person, Question, Queue, Vote, panel_decision
 
 router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"], route_class=StrictRoute)
 
@@ -85,3 +91,85 @@ def again(panel_item: PanelItemDep) -> Address:
 
 def _state(panel_item: PanelItem) -> dict[str, Any]:
     return panel_state(panel_item.site, panel_item.queue, panel_item.item, panel_item.person)
+
+
+def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[str, Any]:
+    """Everything that may change during a discussion; ``version`` changes with any of it."""
+    seen = site.ledger.discussions.seen_by(item.id, viewer)
+    names = {person.id: person.name for person in site.ledger.people.all()}
+    mine = next((vote for vote in seen.standing if vote.person_id == viewer.id), None)
+    state = {
+        "open": seen.open,
+        "missing": max(0, seen.item.missing),
+        "mine": None if mine is None else _vote(mine, names),
+        "reason_needed": mine is not None
+        or (_has_voted(seen, viewer) and site.ledger.votes.is_revealed(item.id, viewer)),
+        "votes": [_vote(vote, names) for vote in seen.standing] if seen.open else [],
+        "newest": max((vote.id for vote in seen.standing), default=None) if seen.open else None,
+        "changes": _changes(seen, names),
+        "comments": [
+            {
+                "id": comment.id,
+                "person": names[comment.person_id],
+                "text": comment.text,
+                "at": comment.at.isoformat(),
+            }
+            for comment in seen.comments
+        ],
+        "decision": None if seen.decision is None else _decision(seen.decision, names),
+        "past": [_decision(decision, names) for decision in seen.decisions if decision is not seen.decision],
+        "verdict": _provisional_decision(queue, seen),
+        "score": score_text(site, queue, item, all_voted=seen.open),
+        "suggestion": site.suggestions.of(queue, item) if mine and queue.question is Question.MISTAKE else None,
+        "again": seen.decision is not None and seen.decision.answer == NO_MISTAKE,
+    }
+    digest = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+    return {"version": digest[:16], **state}
+
+
+def _has_voted(seen: Discussion, viewer: Person) -> bool:
+    return any(vote.person_id == viewer.id for vote in seen.votes)
+
+
+def _vote(vote: Vote, names: Mapping[int, str]) -> dict[str, Any]:
+    return {"person": names[vote.person_id], "answer": vote.answer, "severity": vote.severity, "reason": vote.reason}
+
+
+def _changes(seen: Discussion, names: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Votes that replaced another one after all had voted, oldest first; earlier changes are not shown."""
+    newest: dict[int, Vote] = {}
+    opened, changes = False, []
+    for vote in seen.votes:
+        replaced = newest.get(vote.person_id)
+        if opened and replaced is not None:
+            change = {"person": names[vote.person_id], "before": _vote_text(replaced), "after": _vote_text(vote)}
+            changes.append({**change, "why": vote.why, "at": vote.at.isoformat()})
+        newest[vote.person_id] = vote
+        opened = opened or sum(earlier.answer is not None for earlier in newest.values()) >= seen.item.needed
+    return changes
+
+
+def _vote_text(vote: Vote) -> str:
+    return ", ".join(part for part in (vote.answer, vote.severity) if part)
+
+
+def _decision(decision: Decision, names: Mapping[int, str]) -> dict[str, Any]:
+    return {
+        "answer": decision.answer,
+        "severity": decision.severity,
+        "reached": decision.reached,
+        "person": None if decision.person_id is None else names[decision.person_id],
+        "why": decision.why,
+        "at": decision.at.isoformat(),
+    }
+
+
+def _provisional_decision(queue: Queue, seen: Discussion) -> dict[str, Any] | None:
+    """The decision if the votes were locked now, or why they would be tied."""
+    if not seen.open or seen.decision is not None or not seen.standing:
+        return None
+    try:
+        decided = panel_decision(queue.question, [(vote.answer or "", vote.severity) for vote in seen.standing])
+    except UndefinedError as tie:
+        return {"answer": None, "severity": None, "reached": None, "tie": str(tie)}
+    return {"answer": decided.answer, "severity": decided.severity, "reached": decided.reached.value, "tie": ""}

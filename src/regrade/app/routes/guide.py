@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
 from regrade.app.forms import FormId, is_visible
+from regrade.app.guide_text import render_markdown
 from regrade.app.guide_views import (
     VARIANT,
     breadcrumbs,
@@ -28,7 +29,6 @@ from regrade.app.guide_views import (
     with_examples,
     without_examples,
 )
-from regrade.app.markdown import render_markdown
 from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.app.views import class_view

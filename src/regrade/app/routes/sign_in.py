@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from ipaddress import IPv6Address, ip_address, ip_network
 from itertools import chain, count
 from math import ceil
 from typing import Annotated
@@ -11,15 +12,13 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from regrade.app.access import Labeler, SiteDep
-from regrade.app.client_network import client_network
+from regrade.app.access import MAX_PATH_LENGTH, Labeler, SiteDep, redirect_after_sign_in, safe_path
 from regrade.app.forms import PlainText, is_visible
 from regrade.app.pages import page
-from regrade.app.redirects import MAX_PATH_LENGTH, redirect_after_sign_in, safe_path
 from regrade.app.sessions import SESSION_SECONDS
 from regrade.app.site import Site
 from regrade.core import InputError
-from regrade.core.similar_names import comparable_name
+from regrade.core.names import comparable_name
 from regrade.ledger import AccountState, OpenAccount, Person, Role
 
 router = APIRouter(include_in_schema=False)
@@ -152,3 +151,28 @@ def _check_origin(request: Request) -> None:
         raise HTTPException(403, "this form was sent from another site")
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403, "this form was sent from another site")
+
+
+_SUBSCRIBER_PREFIX = 64  # bits: a provider assigns one subscriber a whole IPv6 network of this size
+
+
+def client_network(request: Request) -> str:
+    """Return the network address that a request comes from."""
+    return network_of(request.client.host if request.client else "unknown")
+
+
+def network_of(address: str) -> str:
+    """Return an IPv4 address unchanged, and the /64 network of an IPv6 address.
+
+    >>> network_of("192.0.2.7"), network_of("::ffff:192.0.2.7"), network_of("2001:db8:1:2:3:4:5:6")
+    ('192.0.2.7', '192.0.2.7', '2001:db8:1:2::/64')
+    """
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ip_network((parsed, _SUBSCRIBER_PREFIX), strict=False))

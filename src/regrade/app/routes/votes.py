@@ -11,11 +11,10 @@ from regrade.app.access import Labeler, SiteDep
 from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm, StrictRoute
 from regrade.app.sessions import Session
 from regrade.app.site import Site
-from regrade.app.training import TrainingFeedback, training_feedback
-from regrade.app.views import image_address, item_view, references
+from regrade.app.views import image_address, item_view, reference_addresses
 from regrade.core import InputError
 from regrade.core.panel import Answer
-from regrade.ledger import Item, Person, Question, Queue, VoteContent
+from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent
 
 router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"], route_class=StrictRoute)
 
@@ -170,9 +169,9 @@ def more_references(
 ) -> list[str]:
     """Up to 100 reference images of a class, none from the queue's test set."""
     queue = site.queue(queue_id, session.person)
-    index = site.test_set(queue.test_set).class_space.index(class_id)
-    examinations, hidden = site.ledger.queues.examinations(), site.hidden_from(session.person)
-    return references(site, queue, hidden, index, examinations=examinations, count=MAX_REFERENCES)
+    space, hidden = site.test_set(queue.test_set).class_space, site.hidden_from(session.person)
+    excluded = frozenset([queue.test_set])
+    return reference_addresses(site, hidden, space, space.index(class_id), excluded=excluded, count=MAX_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, content: VoteContent) -> None:
@@ -196,3 +195,40 @@ def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str
 
 def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
     return site.ledger.items.for_person(session.person, queue_id, item_id)
+
+
+class TrainingFeedback(BaseModel):
+    """The outcome of an answer, and the ids of the right classes."""
+
+    outcome: Literal["right", "unclear", "wrong", "unknown", "withheld"]
+    right: list[str]
+
+
+def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> TrainingFeedback | None:
+    """Compare an answer with the queue's label set if it has one, else with the original labels.
+
+    Classes that people cannot tell from a right one count as right; without a label, the outcome is unknown. Labels of
+    an image that the person still has to label in another queue are withheld.
+    """
+    if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
+        return None
+    test_set = site.test_set(queue.test_set)
+    space, position = test_set.class_space, test_set.position(item.example)
+    if site.unlabeled(person).asking(test_set, position):
+        return TrainingFeedback(outcome="withheld", right=[])
+    right, unclear = _right_and_unclear(site, queue, position)
+    answered = space.index(answer)
+    ids = [space.ids[index] for index in right]
+    if not right:
+        return TrainingFeedback(outcome="unknown", right=ids)
+    if answered in right or any(answered in space.collapsed.get(index, ()) for index in right):
+        return TrainingFeedback(outcome="right", right=ids)
+    return TrainingFeedback(outcome="unclear" if answered in unclear else "wrong", right=ids)
+
+
+def _right_and_unclear(site: Site, queue: Queue, position: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if queue.labels:
+        labels = site.label_index(queue.test_set, queue.labels).of(position)
+        return (() if labels.problematic else labels.correct), labels.unclear
+    label = int(site.test_set(queue.test_set).labels[position])
+    return ((label,) if label >= 0 else ()), ()

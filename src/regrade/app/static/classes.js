@@ -9,7 +9,7 @@ const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").t
 const words = (text) => plain(text).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
 const squeezed = (text) => words(text).join("");
 
-export function singular(word) {
+function singular(word) {
   if (word.length < 4 || /(ss|us|is)$/.test(word)) return word;
   return word.replace(/ies$/, "y").replace(/(x|ch|sh|ss)es$/, "$1").replace(/s$/, "");
 }
@@ -20,7 +20,7 @@ export async function loadClasses(space) {
   return new Classes(await call(`/api/classes/${encodeURIComponent(space)}`, undefined, { cache: "no-cache" }));
 }
 
-export class Classes {
+class Classes {
   constructor({ space, classes, tree, groups }) {
     this.space = space;
     this.all = classes.map(([id, name, synonyms, definition], index) => ({ index, id, name, words: synonyms, definition }));

@@ -1,17 +1,11 @@
 // Explore: forms that submit on change, a zoomable image, and keys for the next and previous image.
 
 import { onKeys } from "./keys.js";
+import "./sharp_pixels.js";
 import { zoomable } from "./zoom.js";
-
-const TINY = 96;
 
 for (const form of document.querySelectorAll("form[data-at-once]")) {
   form.addEventListener("change", (event) => { if (event.target.matches("select")) form.requestSubmit(); });
-}
-
-for (const image of document.querySelectorAll(".grid img, .strip img")) {
-  const mark = () => image.classList.toggle("tiny", image.naturalWidth > 0 && image.naturalWidth <= TINY);
-  if (image.complete) mark(); else image.addEventListener("load", mark);
 }
 
 const image = document.getElementById("image");
@@ -26,6 +20,5 @@ if (image) {
     event.preventDefault();
     lens.keys[event.key]();
   });
-  if (image.complete) image.dispatchEvent(new Event("load"));
 }
 onKeys(keys);

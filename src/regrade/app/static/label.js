@@ -6,10 +6,35 @@ import { loadClasses } from "./classes.js";
 import { WorkPage } from "./work_page.js";
 import { guideAddress, guideBlock } from "./guide_block.js";
 import { noDialog, onKeys } from "./keys.js";
-import { Score } from "./score.js";
 import { call, explain, notice, storageKey } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
+
+// The training score, kept in this window until it is closed.
+class Score {
+  constructor(queue) {
+    this.place = storageKey("score", queue);
+    this.outcomes = new Map(JSON.parse(sessionStorage.getItem(this.place) ?? "[]"));
+  }
+
+  keep(item, outcome) {
+    this.outcomes.set(item, outcome);
+    this.save();
+  }
+
+  forget(item) {
+    if (this.outcomes.delete(item)) this.save();
+  }
+
+  save() { sessionStorage.setItem(this.place, JSON.stringify([...this.outcomes])); }
+
+  get text() {
+    const counted = [...this.outcomes.values()].filter((outcome) => outcome === "right" || outcome === "wrong");
+    if (!counted.length) return "";
+    const right = counted.filter((outcome) => outcome === "right").length;
+    return `${right} of ${counted.length} right`;
+  }
+}
 
 const by = (id) => document.getElementById(id);
 const page = by("label");

@@ -1,8 +1,8 @@
 // The list of a panel: filters apply at once, J and K move between items.
 
 import { onKeys } from "./keys.js";
+import "./sharp_pixels.js";
 
-const TINY = 96; // pixels; images up to this size are shown with sharp pixels
 const links = [...document.querySelectorAll(".topic a.whole")];
 const filters = document.getElementById("filters");
 
@@ -12,10 +12,5 @@ function go(step) {
   links[next]?.focus();
 }
 
-for (const image of document.querySelectorAll(".topic img")) {
-  const sharpen = () => image.classList.toggle("tiny", image.naturalWidth > 0 && image.naturalWidth <= TINY);
-  image.addEventListener("load", sharpen);
-  sharpen();
-}
 filters?.addEventListener("change", () => filters.requestSubmit());
 onKeys({ j: () => go(1), k: () => go(-1) });

@@ -4,7 +4,7 @@ const TIMEOUT = 30; // seconds
 export const SIGNED_OUT = "Your session has ended: sign in again in another tab.";
 const STATUS = { signedOut: 401, notAllowed: 403, unavailable: 503 };
 
-export const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
+const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 
 // A key for the browser storage. All workspaces that are ever served at an address share its storage, and their people,
 // queues and items have the same ids, so the key contains the ledger's name.
@@ -71,7 +71,7 @@ async function renewToken() {
   return true;
 }
 
-export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // Whether the same request may work later: once the server is back, or after a new sign-in.
 export const mayPass = (error) => error instanceof ServiceError || (error instanceof Refused && [STATUS.signedOut, STATUS.notAllowed].includes(error.status));

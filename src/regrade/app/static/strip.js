@@ -1,7 +1,8 @@
 // A strip of small images.
 
+import { sharpen } from "./sharp_pixels.js";
+
 const SIDE = 160;
-const TINY = 96; // pixels; images up to this size are shown with sharp pixels
 
 export function strip(place, addresses, none = "There are no images in other test sets.") {
   place.replaceChildren(...addresses.map((address) => {
@@ -9,7 +10,7 @@ export function strip(place, addresses, none = "There are no images in other tes
     image.alt = "";
     image.loading = "lazy";
     image.onerror = () => image.classList.add("missing");
-    image.onload = () => image.classList.toggle("tiny", image.naturalWidth <= TINY);
+    sharpen(image);
     image.src = `${address}?side=${SIDE}`;
     return image;
   }));

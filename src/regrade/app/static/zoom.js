@@ -1,7 +1,8 @@
 // A zoomable image: wheel, pinch, drag, + - 0 and the arrow keys.
 
+import { sharpen } from "./sharp_pixels.js";
+
 const MAX_SCALE = 12;
-const TINY = 96; // pixels; images up to this size are shown with sharp pixels
 
 export function zoomable(canvas, image) {
   let scale = 1, x = 0, y = 0;
@@ -22,7 +23,7 @@ export function zoomable(canvas, image) {
     return [event.clientX - box.left - image.offsetLeft + canvas.offsetLeft, event.clientY - box.top - image.offsetTop + canvas.offsetTop];
   };
 
-  image.addEventListener("load", () => image.classList.toggle("tiny", Math.max(image.naturalWidth, image.naturalHeight) <= TINY));
+  sharpen(image);
   canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, ...inside(event)); }, { passive: false });
   canvas.addEventListener("dblclick", (event) => (scale > 1 ? reset() : zoom(3, ...inside(event))));
   canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); fingers.set(event.pointerId, event); });

@@ -1,167 +1,277 @@
-"""The confusion study: score images by an ensemble's entropy over training, and relate scores to models' errors."""
+"""The record of the confusion study: its options, how its data are loaded, and storing its hard set."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import e
 
 import numpy as np
 
-from regrade.core import Checkpoints, Estimate, InputError, TestSet, UndefinedError
+from regrade.core import AlreadyStored, Checkpoints, InputError, Predictions, ScoreKind, SliceSet, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
-from regrade.metrics import (
-    ConfusionEntropies,
-    FinalPredictions,
-    confusion_entropies,
-    confusion_score,
-    final_predictions,
+from regrade.display import Figure
+from regrade.store import Store, keep_slices
+from regrade.studies.confusion.analysis import BIN_WIDTH, confusion
+from regrade.studies.confusion.findings import confusion_findings
+from regrade.studies.confusion.hard_set import HardRule
+from regrade.studies.confusion.result import Confusion, ConfusionPart
+from regrade.studies.confusion.unlabeled import UnlabeledInputs
+from regrade.studies.loading import chosen_models, scored_predictions
+from regrade.studies.report_data import ReportData
+from regrade.studies.scoring import Scoring, scoring_for
+from regrade.studies.study import (
+    Chapter,
+    Output,
+    Parts,
+    Study,
+    StudyOptions,
+    models_option,
+    option,
+    parts_of,
+    seed_option,
+    test_set_option,
 )
-from regrade.metrics.confusion_score import bits_in
-from regrade.stats import proportion
-from regrade.studies.confusion.distribution import ScoreBins, distribution
-from regrade.studies.confusion.error_curve import error_curve
-from regrade.studies.confusion.graded_models import GradedModel, Scored, grade_models, own_name, same_size
-from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set
-from regrade.studies.confusion.reduced_checkpoints import RankAgreement, fewer_checkpoints, rank_agreements
-from regrade.studies.confusion.result import ConfusedModel, Confusion, ScoredEnsemble
-from regrade.studies.confusion.transfer import ranking_holds, transfer
-from regrade.studies.confusion.unlabeled import LabeledSet, UnlabeledInputs, expected_errors
-from regrade.studies.scoring import Scoring
+from regrade.testsets import images_are_missing
+from regrade.testsets import names as catalog_names
 
-_TOLERANCE = 1e-6  # scores this close are equal up to rounding
-
-BIN_WIDTH = 0.1
-"""Default width of score bins, in units of the score."""
+_MEMBERS = "models"  # name of an ensemble whose members are models
 
 
-def confusion(
-    test_set: TestSet,
-    ensembles: Sequence[Checkpoints],
-    predictions: Scored = (),
-    *,
-    rng: np.random.Generator,
-    own: Scoring | None = None,
-    base: float = 2.0,
-    bin_width: float = BIN_WIDTH,
-    hard: HardRule | None = None,
-    unlabeled: UnlabeledInputs | None = None,
-    confidence: float = 0.95,
-) -> Confusion:
-    """Score every image by the confusion of the first ensemble, and relate models' mistakes to the scores.
+class LogBase(Enum):
+    """Base of the logarithm on the command line."""
 
-    The score needs no labels; models are graded on the images whose labels count. ``own`` is the scoring of the
-    ensemble's predictions after its last epoch, which then get a row too. Further ensembles are compared by rank; with
-    a single ensemble its members are. ``hard`` chooses the hard set (default: the hardest tenth, or none if all images
-    have the same score). ``unlabeled`` is a set on which errors are estimated without labels.
+    BITS = "2"
+    NATS = "e"
+    HARTLEYS = "10"
+
+
+def _base(chosen: LogBase | None) -> float:
+    return 2.0 if chosen is None else e if chosen is LogBase.NATS else float(chosen.value)
+
+
+@dataclass(frozen=True)
+class ConfusionOptions(StudyOptions):
+    """Which ensemble scores the images, which models are compared with the scores, and which images are hard."""
+
+    test_set: str = test_set_option()
+    ensembles: Sequence[str] = option(
+        "Ensemble that scores the images; further ones are compared with it. May be repeated (default: the only "
+        "stored ensemble).",
+        (),
+        names=("--ensemble",),
+    )
+    members: Sequence[str] = option(
+        "Model with stored scores, as a member of an ensemble of one epoch. May be repeated.", (), names=("--member",)
+    )
+    models: Sequence[str] = models_option("Evaluate only this model. May be repeated (default: all).")
+    above: float | None = option("Images with at least this score are hard.", None)
+    hardest: int | None = option(
+        "Keep the N hardest images (default: a tenth of all images).", None, metavar="N", minimum=1
+    )
+    per_class: bool = option("With --hardest: the N hardest images of each class.", False)
+    unlabeled: str | None = option(
+        "Predict the models' errors on this test set without using its labels.", None, metavar="TEST_SET"
+    )
+    base: float = option(
+        "Base of the logarithm: 2 (bits), e (nats) or 10 (hartleys).", 2.0, kind=LogBase | None, parse=_base
+    )
+    bin_width: float = option("Width of the score bins.", BIN_WIDTH, names=("--bin",))
+    seed: int = seed_option("the bootstrap intervals")
+
+
+def run(store: Store, options: ConfusionOptions) -> Confusion:
+    """Study which images confuse an ensemble during training, and whether they confuse other models too.
+
+    The first of ``ensembles`` (default: the only stored one) scores the images; further ones are compared with it.
+    Alternatively, ``members`` are models with stored full scores: an ensemble of one epoch. ``models`` (default: all)
+    are compared with the scores. Hard images have a score of at least ``above``, or are the ``hardest`` N images, in
+    total or ``per_class`` (default: a tenth). ``unlabeled`` is a test set with checkpoints of the same ensemble, for
+    which the expected error is estimated. ``base`` is the base of the logarithm: 2 for bits.
     """
-    if not ensembles:
-        raise InputError("name at least one ensemble")
-    first = ensembles[0]
-    _check_sizes(test_set, ensembles)
-    entropies = confusion_entropies(first)
-    unit = bits_in(base)
-    ensemble = ScoredEnsemble(first.ensemble, first.members, first.epochs, first.kind, first.classes, float(base))
-    bins = ScoreBins(bin_width, ensemble.top)
-    scores = np.clip(entropies.score / unit, 0.0, ensemble.top)
-    last = final_predictions(first)
-    hard_images, notes = _hard(test_set, scores, last, hard, unit=ensemble.unit)
-    graded = grade_models(test_set, first, last, predictions, own, with_confidence=unlabeled is not None)
-    insiders = {own_name(first), *first.members}
-    rows = [
-        _model(name, model, scores, bins, hard_images, inside=name in insiders, rng=rng, confidence=confidence)
-        for name, model in graded.items()
-        if model.counted.any()
-    ]
-    models = tuple(sorted(rows, key=lambda row: (row.error.value, row.model)))
-    outside = [model for name, model in graded.items() if model.counted.any() and name not in insiders]
-    if not models:
-        notes.append(
-            f"no label of {test_set.name} counts, so nothing is said of errors"
-            if not test_set.labeled.any()
-            else f"no model has predictions on {test_set.name}"
-        )
-    return Confusion(
-        test_set.name,
-        ensemble,
-        confidence,
-        test_set.ids,
-        scores,
-        bins,
-        distribution(scores, bins, confidence=confidence),
-        models,
-        _agreements(ensembles, scores, entropies, unit, confidence),
-        fewer_checkpoints(entropies, first.members, bins, unit=unit, confidence=confidence),
-        hard_images,
-        _ranking(outside, hard_images, confidence),
-        expected_errors(LabeledSet(first, scores, graded), unlabeled, bins, unit=unit, rng=rng, confidence=confidence)
-        if unlabeled
-        else None,
-        tuple(notes),
+    test_set = store.test_set(options.test_set)
+    chosen = _ensembles(store, test_set, options.ensembles, options.members)
+    without_labels = None if options.unlabeled is None else _unlabeled(store, test_set, chosen[0], options)
+    names = chosen_models(store, test_set, options.models)
+    return confusion(
+        test_set,
+        chosen,
+        scored_predictions(store, test_set, names, progress=options.progress) if names else (),
+        rng=np.random.default_rng(options.seed),
+        own=_ensemble_scoring(store, test_set, chosen[0]),
+        base=options.base,
+        bin_width=options.bin_width,
+        hard=_hard_rule(options),
+        unlabeled=without_labels,
+        confidence=store.config.confidence,
     )
 
 
-def _check_sizes(test_set: TestSet, ensembles: Sequence[Checkpoints]) -> None:
-    for ensemble in ensembles:
-        same_size(test_set, ensemble)
-    names = [ensemble.ensemble for ensemble in ensembles]
-    if len(set(names)) < len(names):
-        raise InputError("an ensemble is named twice")
-
-
-def _hard(
-    test_set: TestSet, scores: FloatArray, last: FinalPredictions, rule: HardRule | None, *, unit: str
-) -> tuple[HardSet | None, list[str]]:
-    if rule is not None:
-        return hard_set(test_set, scores, last.classes, rule, unit=unit), []
-    try:
-        if np.ptp(scores) < _TOLERANCE:
-            raise UndefinedError(f"{amount(len(scores), 'image')}, all of one score")
-        return hard_set(test_set, scores, last.classes, HardRule(), unit=unit), []
-    except UndefinedError as error:
-        return None, [f"there is no hard set: {error}"]
-
-
-def _ranking(models: Sequence[GradedModel], hard: HardSet | None, confidence: float) -> Estimate | None:
-    if hard is None:
+def _hard_rule(options: ConfusionOptions) -> HardRule | None:
+    if options.above is None and options.hardest is None and not options.per_class:
         return None
-    return ranking_holds(
-        [model.wrong for model in models], [model.counted for model in models], hard.inside, confidence=confidence
+    return HardRule(options.above, options.hardest, options.per_class)
+
+
+def _unlabeled(store: Store, test_set: TestSet, ensemble: Checkpoints, options: ConfusionOptions) -> UnlabeledInputs:
+    target = store.test_set(str(options.unlabeled))
+    if target.name == test_set.name:
+        raise InputError(f"unlabeled must differ from the labeled set: {target.name} is both")
+    members = options.members
+    first = _members(store, target, members) if members else store.checkpoints(target, ensemble.ensemble)
+    stored_models = store.model_names(target.name)
+    both = tuple(name for name in chosen_models(store, test_set, options.models) if name in stored_models)
+    scored = list(scored_predictions(store, target, both, progress=options.progress)) if both else []
+    return UnlabeledInputs(target, first, scored, _ensemble_scoring(store, target, first))
+
+
+@dataclass(frozen=True)
+class KeptHardSet:
+    """A stored hard set: a test set of its own and a slice of the source test set."""
+
+    test_set: TestSet
+    slices: SliceSet
+    images: bool
+    new: bool
+
+
+def keep_hard_set(store: Store, result: Confusion, name: str) -> KeptHardSet:
+    """Store a study's hard set as a test set, with images if there are any, and as a slice of its source."""
+    if result.hard is None:
+        raise InputError("this study has no hard set: " + "; ".join(result.notes))
+    if name in catalog_names():
+        raise InputError(f"{name} is the name of a test set in the catalog: choose another name")
+    source = store.test_set(result.test_set)
+    test_set, slices = result.hard.as_test_set(source, name), result.hard.as_slices(name)
+    with_images = store.has_images(source.name)
+    with store.transaction():
+        if store.has_test_set(name) and store.test_set(name).digest != test_set.digest:
+            raise AlreadyStored(f"a different test set is stored as {name!r}: choose another name")
+        kept = keep_slices(store, slices)
+        class_map = store.class_map(source)
+        if with_images:
+            positions = np.flatnonzero(result.hard.inside).tolist()
+            images = store.images(source)
+            locations = tuple(images.locations[position] for position in positions)
+            kept_images = replace(images, locations=locations)
+            stored = store.add_images(test_set, kept_images, class_map, is_missing=images_are_missing)
+        else:
+            stored = store.add_test_set(test_set, class_map)
+    return KeptHardSet(test_set, slices, with_images, bool(stored.new or kept.new))
+
+
+def _ensembles(store: Store, test_set: TestSet, names: Sequence[str], members: Sequence[str]) -> list[Checkpoints]:
+    if members:
+        return [_members(store, test_set, members), *(store.checkpoints(test_set, name) for name in names)]
+    stored_names = names or store.ensemble_names(test_set.name)
+    if not names and len(stored_names) != 1:
+        hint = f": stored are {', '.join(stored_names)}" if stored_names else " yet: run regrade import checkpoints"
+        raise InputError(
+            f"{'name an ensemble of' if stored_names else 'there is no ensemble on'} {test_set.name}{hint}"
+        )
+    return [store.checkpoints(test_set, name) for name in stored_names]
+
+
+def _members(store: Store, test_set: TestSet, names: Sequence[str]) -> Checkpoints:
+    """An ensemble of one epoch whose members are models with full scores in the same classes."""
+    members = [_with_scores(store.predictions(test_set, name)) for name in chosen_models(store, test_set, names)]
+    if len({(member.class_space, member.score_kind) for member in members}) > 1:
+        described = ", ".join(f"{member.model} {_kind(member).value} of {member.class_space}" for member in members)
+        raise InputError(f"members of one ensemble need the same classes and the same kind of scores: {described}")
+    first = members[0]
+
+    def read(member: int, _epoch: int) -> FloatArray:
+        scores = members[member].full_scores
+        if scores is None:
+            raise InputError(f"model {members[member].model} has no full scores")
+        return scores
+
+    space = store.class_space(first.class_space)
+    return Checkpoints(
+        members[0].model if len(members) == 1 else _MEMBERS,
+        test_set.name,
+        space.name,
+        _kind(first),
+        tuple(member.model for member in members),
+        (1,),
+        len(test_set),
+        len(space),
+        read,
     )
 
 
-def _agreements(
-    ensembles: Sequence[Checkpoints],
-    scores: FloatArray,
-    entropies: ConfusionEntropies,
-    unit: float,
-    confidence: float,
-) -> tuple[RankAgreement, ...]:
-    """Rank agreements between ensembles, or between the members of a single one."""
-    if len(ensembles) > 1:
-        named = {ensembles[0].ensemble: scores}
-        named |= {ensemble.ensemble: confusion_score(ensemble) / unit for ensemble in ensembles[1:]}
-    else:
-        named = {f"member {name}": own for name, own in zip(ensembles[0].members, entropies.members, strict=True)}
-    return rank_agreements(named, confidence=confidence)
+def _with_scores(predictions: Predictions) -> Predictions:
+    if predictions.full_scores is None or predictions.score_kind is None:
+        raise InputError(
+            f"model {predictions.model!r} has no full scores on {predictions.test_set}: import them, or predict with "
+            "--keep scores"
+        )
+    return predictions
 
 
-def _model(
-    name: str,
-    model: GradedModel,
-    scores: FloatArray,
-    bins: ScoreBins,
-    hard: HardSet | None,
-    *,
-    inside: bool,
-    rng: np.random.Generator,
-    confidence: float,
-) -> ConfusedModel:
-    counted = model.counted
-    wrong = model.wrong[counted]
-    return ConfusedModel(
-        name,
-        inside,
-        proportion(int(wrong.sum()), len(wrong), confidence=confidence),
-        error_curve(scores[counted], wrong, bins, rng=rng, confidence=confidence),
-        transfer(wrong, hard.inside[counted], confidence=confidence) if hard else None,
-    )
+def _kind(predictions: Predictions) -> ScoreKind:
+    return predictions.score_kind or ScoreKind.LOGITS
+
+
+def _ensemble_scoring(store: Store, test_set: TestSet, checkpoints: Checkpoints) -> Scoring:
+    """The scoring of the ensemble's own predictions: the same as for any model."""
+    predicted = store.class_space(checkpoints.class_space)
+    stored = store.class_map(test_set)
+    fits = stored is not None and stored.source.digest == predicted.digest
+    return scoring_for(test_set, predicted, class_map=stored if fits else None)
+
+
+def _keep(store: Store, result: Confusion, name: str) -> str:
+    """Store the hard set for the command, and say so."""
+    stored = keep_hard_set(store, result, name)
+    images = amount(len(stored.test_set), "image")
+    missing = "" if stored.images else ", without images as the source has none"
+    what = "test set" if stored.new else "unchanged: test set"
+    return f"{what} and slice {name} of {result.test_set}: {images}{missing}"
+
+
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """Every set with an ensemble; the expected error on another set is computed from the original only."""
+    for test_set in data.sets:
+        ensembles = data.store.ensemble_names(test_set.name)
+        if not ensembles:
+            continue
+        also = [
+            name for name in data.names if name != test_set.name and ensembles[0] in data.store.ensemble_names(name)
+        ]
+        unlabeled = also[0] if also and test_set.name == data.original.name else None
+        options = ConfusionOptions(test_set.name, ensembles=ensembles, unlabeled=unlabeled)
+        yield Chapter(test_set.name, options, parts_of(ConfusionPart.MODELS, ConfusionPart.EXPECTED))
+
+
+def figure(result: Confusion) -> Figure:
+    """The error of models by score."""
+    from regrade.studies.confusion.figure import confusion_figure  # imports altair
+
+    return confusion_figure(result)
+
+
+CONFUSION = Study(
+    name="confusion",
+    question="Which images confuse models?",
+    summary="Score images by the confusion of an ensemble during training; show errors by score and on the hard "
+    "images.",
+    requires="Requires scores of several seeds over epochs: regrade import checkpoints.",
+    options=ConfusionOptions,
+    result=Confusion,
+    run=run,
+    figure=figure,
+    findings=confusion_findings,
+    parts=Parts(
+        ConfusionPart,
+        "Table to print. bins: error by score. images: score per image. distribution: of the scores. checkpoints: with "
+        "fewer epochs or seeds. ranks: correlation of ensembles or seeds. expected: --unlabeled.",
+        lambda options, _: ConfusionPart.EXPECTED if options.unlabeled else None,
+    ),
+    outputs=(
+        Output("write", "NAME", "Store the hard images as test set NAME, and as slice NAME of this test set.", _keep),
+    ),
+    chapters=chapters,
+)

@@ -164,6 +164,11 @@ class Geography(Tabular):
             *row.between,
         )
 
+    @property
+    def parts(self) -> tuple[GeographyPart, ...]:
+        """The available tables."""
+        return tuple(part for part in GeographyPart if part is not GeographyPart.PROGRESS or self.progress)
+
     def part(self, part: GeographyPart) -> Table:
         """Return one of the tables; the progress table raises if there is no progress."""
         match part:

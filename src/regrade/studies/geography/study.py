@@ -1,119 +1,169 @@
-"""The geography study: accuracy of every model in every group of images, and progress rates."""
+"""The record of the geography study: its options, and the counts of its models on reference sets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from regrade.core import InputError, Predictions, TestSet, UnknownName
-from regrade.core.arguments import refuse_text
-from regrade.studies.geography.group_frame import GroupFrame, correctness_of, few, frame_of
-from regrade.studies.geography.grouping import grouping
-from regrade.studies.geography.joint_analysis import Benchmarks, IntervalOptions, growth_over, progress_over
-from regrade.studies.geography.result import Geography, ModelByGroup
-from regrade.studies.geography.rows import model_row
-from regrade.studies.lines import DRAWS
-from regrade.studies.scoring import Scoring
-from regrade.studies.set_counts import SetCounts
+from regrade.core import InputError, TestSet, UndefinedError
+from regrade.display import Figure
+from regrade.store import Store
+from regrade.studies.geography.analysis import geography
+from regrade.studies.geography.findings import geography_findings, geography_verdicts
+from regrade.studies.geography.result import Geography, GeographyPart
+from regrade.studies.loading import chosen_models, scored_predictions
+from regrade.studies.report_data import ReportData
+from regrade.studies.set_counts import SetCounts, counts_with_noise
+from regrade.studies.study import (
+    Chapter,
+    Output,
+    Parts,
+    ProgressCallback,
+    Study,
+    StudyOptions,
+    class_map_option,
+    models_option,
+    option,
+    seed_option,
+    test_set_option,
+)
 
-_SMALL = 30  # groups with fewer images are listed in a note
+PLACE_COLUMNS = ("region", "continent", "country", "income")
+"""The group columns that a report studies."""
+
+_MAPPED_COLUMNS = ("region", "country")
 
 
-def geography(
-    test_set: TestSet,
-    predictions: Iterable[tuple[Predictions, Scoring]],
-    *,
-    by: str,
-    rng: np.random.Generator,
-    top: int = 1,
-    clusters: str | None = None,
-    parts: int | None = None,
-    between: Sequence[tuple[str, str]] = (),
-    original: SetCounts | None = None,
-    standard: Sequence[SetCounts] = (),
-    growth: tuple[str, str] | None = None,
-    confidence: float = 0.95,
-    draws: int = DRAWS,
-) -> Geography:
-    """Study models by the groups of a column such as region, country or income; numbers are split into ``parts``.
+@dataclass(frozen=True)
+class GeographyOptions(StudyOptions):
+    """The groups of images, the models, and the test sets that measure progress."""
 
-    A prediction is right if the label, or a class mapped to it, is among the top ``top``. Images with the same value in
-    the column ``clusters`` are treated as dependent (default: the column ``household``, if present). ``between`` names
-    pairs of groups to compare. With the ``original`` test set there are progress rates, and with ``standard`` sets
-    progress gaps, over the models that have predictions on all of them (top-1). ``growth`` names a strong and a weak
-    model whose disparities are compared (default: the best and the weakest quarter on the original). Undefined results
-    are None, and the notes explain why.
+    test_set: str = test_set_option()
+    by: str = option("Column of the groups: region, country, income or any other; numeric columns are binned.")
+    original: str | None = option("Test set that measures progress, such as imagenet-val.", None)
+    standard: Sequence[str] = option("Standard test set to compare the rate of progress with. May be repeated.", ())
+    models: Sequence[str] = models_option()
+    top: int = option("Compute top-N accuracy.", 1, metavar="N", minimum=1)
+    between: Sequence[tuple[str, str]] = option(
+        "Show the difference between these two groups.",
+        (),
+        metavar="GROUP GROUP",
+        kind=tuple[str, str] | None,
+        parse=lambda pair: (pair,) if pair else (),
+    )
+    clusters: str | None = option(
+        "Column of the sampling clusters (default: household, if there is such a column).", None
+    )
+    parts: int | None = option("Number of bins of a numeric column (default: 4).", None, minimum=2)
+    growth: tuple[str, str] | None = option(
+        "Compare the disparity of a strong model with that of a weak one (default: the best and the weakest quarter on "
+        "the original test set).",
+        None,
+        metavar="MODEL MODEL",
+        kind=tuple[str, str] | None,
+    )
+    class_map: str | Path | None = class_map_option()
+    seed: int = seed_option("the bootstrap intervals")
+
+
+def run(store: Store, options: GeographyOptions) -> Geography:
+    """Study accuracy by the groups of a column: region, country, income or any other.
+
+    With ``original`` there are progress rates and the growth of the disparity, with ``standard`` progress gaps. A
+    prediction is correct if the label is among the ``top`` classes. ``between`` names pairs of groups, ``clusters`` the
+    column of sampling clusters (default: ``household`` if present), ``parts`` the number of quantile groups of a
+    numeric column, ``growth`` a strong and a weak model instead of the best and the worst quarter.
     """
-    refuse_text(between, "between")
-    _each_once(test_set.name, original, standard)
-    groups = grouping(test_set, by, parts=parts)
-    for name in (name for pair in between for name in pair):
-        if name not in groups.names:
-            raise UnknownName(f"{by} of {test_set.name}", name, groups.names)
-    if same := [first for first, second in between if first == second]:
-        raise InputError(f"a difference needs two different groups, got {same[0]} twice")
-    judged = [correctness_of(model, scoring, top) for model, scoring in predictions]
-    if not judged:
-        raise InputError(
-            f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
-        )
-    frame = frame_of(test_set, groups, clusters, judged)
-    rows = [model_row(model, frame, between, original, confidence) for model in judged]
-    rows.sort(key=lambda row: (-row.overall.value, row.model))
-    benchmarks, options = Benchmarks(test_set.name, original, tuple(standard)), IntervalOptions(rng, draws, confidence)
-    progress, progress_notes = progress_over(rows, judged, benchmarks, frame, options)
-    disparity, growth_notes = growth_over(rows, judged, frame, growth, confidence=confidence)
-    set_notes = _set_notes(original, standard, top)
-    rules = sorted({model.rule for model in judged} - {""})
-    return Geography(
-        test_set.name,
-        by,
-        top,
-        confidence,
-        frame.column,
-        frame.sizes(judged),
-        groups.edges,
-        tuple((first, second) for first, second in between),
-        tuple(rows),
-        progress,
-        disparity,
-        (*rules, *frame.notes, *_row_notes(rows, frame), *progress_notes, *growth_notes, *set_notes),
+    test_set, original, progress = store.test_set(options.test_set), options.original, options.progress
+    reference_sets = [store.test_set(name) for name in (*([original] if original else []), *options.standard)]
+    chosen = chosen_models(store, test_set, options.models)
+    counts = [_counts(store, reference_set, chosen, progress) for reference_set in reference_sets]
+    return geography(
+        test_set,
+        scored_predictions(store, test_set, chosen, class_map=options.class_map, progress=progress),
+        by=options.by,
+        rng=np.random.default_rng(options.seed),
+        top=options.top,
+        clusters=options.clusters,
+        parts=options.parts,
+        between=options.between,
+        original=counts[0] if original else None,
+        standard=counts[1:] if original else counts,
+        growth=options.growth,
+        confidence=store.config.confidence,
     )
 
 
-def _each_once(test_set: str, original: SetCounts | None, standard: Sequence[SetCounts]) -> None:
-    names = [test_set, *([original.test_set] if original else []), *(counts.test_set for counts in standard)]
-    if len(set(names)) < len(names):
-        raise InputError("a test set is named twice: the geographic, the original and standard ones are different sets")
-    if standard and original is None:
-        raise InputError("progress on standard test sets needs an original test set: name it too")
+def _counts(store: Store, test_set: TestSet, models: Sequence[str], progress: ProgressCallback) -> SetCounts:
+    """The counts of those models that have predictions on another test set."""
+    stored_models = set(store.model_names(test_set.name))
+    common = tuple(model for model in models if model in stored_models)
+    if not common:
+        raise InputError(f"none of these models has predictions on {test_set.name}")
+    scored = scored_predictions(store, test_set, common, progress=progress)
+    return counts_with_noise(test_set, scored, confidence=store.config.confidence)
 
 
-def _row_notes(rows: Sequence[ModelByGroup], frame: GroupFrame) -> tuple[str, ...]:
-    column = frame.grouping.column
-    notes = [f"intervals: {', '.join(sorted({e.method for row in rows for e in row.groups if e}))}"]
-    if len(frame.names) > 1:
-        notes.append(f"those of every {column} hold for all of a model together")
-    if len(frame.names) == 1:
-        notes.append(f"one {column} only ({frame.names[0]}): there is no disparity")
-        return tuple(notes)
-    if without := [row.model for row in rows if row.disparity is None]:
-        notes.append(f"no image of some {column} counts for {few(without)}: no disparity")
-    if any(row.disparity for row in rows):
-        notes.append(
-            "disparity: best less worst group; too large on average, by chance at the most as much as in that column; "
-            "its interval and that of the lowest hold whichever groups are the extremes"
-        )
-    sizes = [max(accuracy.n for row in rows if (accuracy := row.groups[i])) for i in range(len(frame.names))]
-    small = [f"{name} ({size})" for name, size in zip(frame.names, sizes, strict=True) if size < _SMALL]
-    if small:
-        notes.append(f"few images, which widen every disparity: {few(small)}")
-    return tuple(notes)
+def map_figure(result: Geography, model: str | None = None) -> Figure:
+    """Draw a model's accuracies on a map of countries or regions (default: the best model).
+
+    Raises if the groups are neither countries nor regions, such as incomes.
+    """
+    from regrade.studies.geography.world_map import draw_map  # imports altair
+
+    return draw_map(result, model)
 
 
-def _set_notes(original: SetCounts | None, standard: Sequence[SetCounts], top: int) -> tuple[str, ...]:
-    notes = [note for counts in ([original] if original else []) + list(standard) for note in counts.notes]
-    if original and top > 1:
-        notes.append(f"top-{top} on the geographic set, top-1 on the original and standard sets")
-    return tuple(notes)
+def _save_map(_: Store, result: Geography, path: str) -> str:
+    """Save the map for the command; if the groups cannot be drawn on a map, say the reason."""
+    try:
+        drawn = map_figure(result)
+    except UndefinedError as error:
+        return f"no map: {error}"
+    return f"map: {drawn.save(path)}"
+
+
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """Every set by each of its columns of places or incomes."""
+    for test_set in data.sets:
+        original = data.original.name if data.comparable(test_set) else None
+        for column in PLACE_COLUMNS:
+            if len(set(test_set.group_columns.get(column, ()))) > 1:
+                options = GeographyOptions(test_set.name, column, original)
+                chapter = Chapter(f"{test_set.name} by {column}", options)
+                yield replace(chapter, more_figures=_maps) if column in _MAPPED_COLUMNS else chapter
+
+
+def _maps(result: Geography) -> Sequence[Figure]:
+    return (map_figure(result),)
+
+
+def figure(result: Geography) -> Figure:
+    """Accuracies by group."""
+    from regrade.studies.geography.figure import geography_figure  # imports altair
+
+    return geography_figure(result)
+
+
+GEOGRAPHY = Study(
+    name="geography",
+    question="How does accuracy vary by region?",
+    summary="Study accuracy by region, country, income or any group: accuracies, disparities, and progress by group.",
+    requires="Requires a test set with a group column such as region, country or income.",
+    options=GeographyOptions,
+    result=Geography,
+    run=run,
+    figure=figure,
+    findings=geography_findings,
+    verdicts=geography_verdicts,
+    parts=Parts(
+        GeographyPart, "models: one row per model. groups: one row per model and group. progress: rates and gaps."
+    ),
+    outputs=(
+        Output("map", "PATH", "Also save a map of the best model's accuracies: .html, .svg, .png or .pdf.", _save_map),
+    ),
+    chapters=chapters,
+)

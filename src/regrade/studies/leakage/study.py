@@ -1,218 +1,194 @@
-"""The leakage study: near duplicates of a test set's images, and their effect on labels and accuracies."""
+"""The record of the leakage study: its options, and the search that it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import numpy as np
+from regrade.core import Distance, InputError
+from regrade.display import Figure
+from regrade.neighbors import NEIGHBORS, SIZE, NeighborEngine, no_progress
+from regrade.store import Store
+from regrade.studies.leakage.findings import leakage_findings
+from regrade.studies.leakage.result import Leakage, LeakagePart
+from regrade.studies.leakage.search import check_pairs_file, search_folders, search_for, study_leakage, write_pairs
+from regrade.studies.leakage.signatures import ImageProgress
+from regrade.studies.report_data import ReportData
+from regrade.studies.study import Chapter, Parts, Study, StudyOptions, option, parts_of, test_set_option
 
-from regrade.core import Estimate, InputError, MismatchError, NearPairs, Predictions, TestSet
-from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import (
-    components,
-    fisher_exact,
-    holm,
-    independent_difference,
-    keep_one_per_group,
-    proportion,
-    subset_effect,
-)
-from regrade.stats.intervals import method_name
-from regrade.studies.leakage.pairs import labels_differ, leaked_pairs
-from regrade.studies.leakage.result import (
-    ANY,
-    DistanceResult,
-    DuplicateGroup,
-    Leakage,
-    LeakedModel,
-    NearestBar,
-    SkippedImage,
-)
-from regrade.studies.scoring import Scoring
-
-_STEPS, _FURTHEST = 16, 4.0  # number of histogram bars, and their range in units of the threshold
+_QUICK_DISTANCES = (Distance.EXACT, Distance.PIXELS)
 
 
-def leakage(
-    test_set: TestSet,
-    pairs: Sequence[NearPairs],
-    predictions: Iterable[tuple[Predictions, Scoring]] = (),
-    *,
-    against: TestSet | None = None,
-    preference: IntArray | None = None,
-    unreadable: Mapping[str, Mapping[str, str]] | None = None,
-    confidence: float = 0.95,
-) -> Leakage:
-    """Study which images of a test set have near duplicates in the set ``against``, or within the test set.
+def parse_distances(text: str | None) -> tuple[str, ...]:
+    """The names in a list that is separated by commas."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
-    Within one set, the image with the highest ``preference`` (n,) of each connected group is kept (default: the first),
-    and the others are surplus. ``unreadable`` gives for each set the images that could not be read, with reasons. An
-    image that was not compared by every distance, and not found by any, is excluded from the accuracies.
+
+def parse_thresholds(texts: Sequence[str]) -> dict[str, float]:
+    """Thresholds by distance, from texts such as ``phash=6``."""
+    by_distance = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            by_distance[name.strip()] = float(number)
+        except ValueError:
+            raise InputError(f"--near takes DISTANCE=THRESHOLD, e.g. phash=6, got {text!r}") from None
+    return by_distance
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFields(StudyOptions):
+    """The options of any search for duplicates."""
+
+    by: Sequence[Distance | str] = option(
+        "Distances, separated by commas: exact, pixels, dssim, phash; in a workspace also features (default: the first "
+        "four).",
+        (),
+        kind=str | None,
+        parse=parse_distances,
+    )
+    near: Mapping[str, float] | None = option(
+        "Override a distance threshold, e.g. phash=6. May be repeated.",
+        None,
+        metavar="DISTANCE=THRESHOLD",
+        kind=list[str],
+        parse=parse_thresholds,
+    )
+    most: int = option("Maximum number of near duplicates per image.", NEIGHBORS)
+    size: int = option("Images are scaled to this many pixels per side, a multiple of 32.", SIZE)
+    engine: NeighborEngine | str = option(
+        "Search library; cuda and torch require torch, faiss requires faiss.", NeighborEngine.NUMPY
+    )
+    pairs: str | Path | None = option(
+        "Write the pairs to a file for manual review: .csv, or .html with both images.", None, says="pairs"
+    )
+    image_progress: ImageProgress = field(default=no_progress, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class LeakageOptions(SearchFields):
+    """What is searched, where, and by which distances."""
+
+    test_set: str = test_set_option()
+    against: str | Path | None = option(
+        "Training set: a test set of the workspace, or a folder (default: search within the test set).", None
+    )
+    model: str | None = option("Also compare the features of this model.", None)
+
+
+def run(store: Store, options: LeakageOptions) -> Leakage:
+    """Find near duplicates ``against`` another test set or a folder, or within the test set itself.
+
+    ``by`` names distances (exact, pixels, dssim, phash, and features of a ``model``) and ``near`` overrides their
+    default thresholds. ``most`` limits the near duplicates listed per image. ``pairs`` is a .csv or .html file to write
+    the pairs to, for people to judge.
     """
-    _check(test_set, pairs, against)
-    reference = test_set if against is None else against
-    size, within = len(test_set), against is None
-    preferred = np.zeros(size, dtype=np.int64) if preference is None else preference
-    whole = _split(ANY, None, pairs, preferred if within else None)
-    splits = [whole, *(_split(near.distance.value, near.cut, [near], preferred if within else None) for near in pairs)]
-    return Leakage(
-        test_set.name,
-        None if against is None else against.name,
-        size,
-        len(reference),
-        tuple(_distance_result(split, test_set, reference, confidence) for split in splits),
-        _models(predictions, splits, confidence),
-        leaked_pairs(pairs, test_set, reference),
-        _groups(whole, test_set) if within else (),
-        tuple(bar for near in pairs for bar in _bars(near)),
-        tuple(
-            SkippedImage(name, image, reason)
-            for name, reasons in (unreadable or {}).items()
-            for image, reason in reasons.items()
-        ),
-        confidence,
-        tuple(f"{near.distance.value}: {near.note}" for near in pairs if near.note),
+    target = None if options.pairs is None else Path(options.pairs)
+    check_pairs_file(target)
+    search = search_for(
+        options.by,
+        options.near or {},
+        most=options.most,
+        size=options.size,
+        engine=options.engine,
+        model=options.model,
+    )
+    searched = study_leakage(
+        store,
+        options.test_set,
+        options.against,
+        search,
+        progress=options.progress,
+        image_progress=options.image_progress,
+    )
+    if target is not None:
+        write_pairs(searched, target)
+    return searched.result
+
+
+@dataclass(frozen=True)
+class NeighborsOptions(SearchFields):
+    """One or two folders of images, and the distances."""
+
+    first: str | Path = option("Folder of images.", is_argument=True)
+    second: str | Path | None = option(
+        "Second folder to search in (default: search within the first one).", None, is_argument=True
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """Images (n,) split into ``leaked`` and others, among the ``compared`` ones."""
-
-    distance: str
-    threshold: float | None
-    first: IntArray
-    second: IntArray
-    leaked: BoolArray
-    compared: BoolArray
-    crowded: int
-
-
-def _split(name: str, threshold: float | None, pairs: Sequence[NearPairs], preference: IntArray | None) -> _Split:
-    """Combine the pairs of some distances; with a preference (within one set), only surplus images are leaked."""
-    edges = np.unique(np.concatenate([np.column_stack([near.first, near.second]) for near in pairs]), axis=0)
-    first, second = edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
-    in_pair = np.zeros(len(pairs[0].seen), dtype=bool)
-    in_pair[first] = True
-    leaked = in_pair
-    if preference is not None:
-        in_pair[second] = True
-        leaked = ~keep_one_per_group(components(first, second, len(in_pair)), preference)
-    compared = np.logical_and.reduce([near.seen for near in pairs]) | in_pair
-    return _Split(name, threshold, first, second, leaked, compared, max(near.crowded for near in pairs))
+def find_near_duplicates(options: NeighborsOptions) -> Leakage:
+    """Find near duplicates between two folders of images or within one, without a workspace."""
+    target = None if options.pairs is None else Path(options.pairs)
+    check_pairs_file(target)
+    if Distance.FEATURES in options.by:
+        raise InputError("folders have no features: predict them in a workspace, and use regrade study leakage")
+    search = search_for(options.by, options.near or {}, most=options.most, size=options.size, engine=options.engine)
+    second = None if options.second is None else Path(options.second)
+    searched = search_folders(Path(options.first), second, search, image_progress=options.image_progress)
+    if target is not None:
+        write_pairs(searched, target)
+    return searched.result
 
 
-def _distance_result(split: _Split, test_set: TestSet, against: TestSet, confidence: float) -> DistanceResult:
-    compared, leaked = int(split.compared.sum()), int(split.leaked.sum())
-    both, differ = labels_differ(split.first, split.second, test_set, against)
-    labeled, differing = (np.zeros(len(test_set), dtype=bool) for _ in range(2))
-    labeled[split.first[both]], differing[split.first[differ]] = True, True
-    if against is test_set:
-        labeled[split.second[both]], differing[split.second[differ]] = True, True
-    with_label = int(labeled.sum())
-    return DistanceResult(
-        split.distance,
-        split.threshold,
-        len(split.first),
-        leaked,
-        proportion(leaked, compared, confidence=confidence) if compared else None,
-        with_label,
-        proportion(int(differing.sum()), with_label, confidence=confidence) if with_label else None,
-        split.crowded,
-    )
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """Pairs of sets with stored signatures; computing signatures or DSSIM would take too long for a report."""
+    parts = parts_of(LeakagePart.DISTANCES, LeakagePart.MODELS, LeakagePart.PAIRS)
+    for name, against, size in searched_pairs(data):
+        options = LeakageOptions(name, against, by=_QUICK_DISTANCES, size=size)
+        yield Chapter(f"{name} against {against}", options, parts)
 
 
-def _models(
-    predictions: Iterable[tuple[Predictions, Scoring]], splits: Sequence[_Split], confidence: float
-) -> tuple[LeakedModel, ...]:
-    """Every model on every split, sorted by accuracy on all images."""
-    rows = []
-    for model, scoring in predictions:
-        right = scoring.top_k(model, 1).right
-        counted = scoring.counted & model.counted
-        rows += [row for split in splits if (row := _model(model.model, right, counted, split, confidence))]
-    accuracy = {row.model: row.all.value for row in rows if row.distance == ANY}
-    by_split = ([row for row in rows if row.distance == split.distance] for split in splits)
-    corrected = [row for group in by_split for row in _corrected(group)]
-    return tuple(sorted(corrected, key=lambda row: (-accuracy.get(row.model, 0.0), row.model)))
+def searched_pairs(data: ReportData) -> Iterator[tuple[str, str, int]]:
+    """Each pair of a set of the report and another set, with the largest size at which both have signatures."""
+    sizes = {name: data.store.signature_sizes(name) for name in data.store.test_set_names()}
+    for place, name in enumerate(data.names):
+        for other_name, other_sizes in sizes.items():
+            both = sizes[name] & other_sizes
+            if both and other_name != name and other_name not in data.names[:place]:
+                yield name, other_name, max(both)
 
 
-def _corrected(rows: Sequence[LeakedModel]) -> list[LeakedModel]:
-    """Models on one split, with p-values corrected for all models that have one."""
-    adjusted = iter(holm([row.p_value for row in rows if row.p_value is not None]))
-    return [row if row.p_value is None else replace(row, holm=float(next(adjusted))) for row in rows]
+def figure(result: Leakage) -> Figure:
+    """The distances to the nearest images."""
+    from regrade.studies.leakage.figure import leakage_figure  # imports altair
+
+    return leakage_figure(result)
 
 
-def _model(model: str, right: BoolArray, counted: BoolArray, split: _Split, confidence: float) -> LeakedModel | None:
-    inside, outside = counted & split.leaked & split.compared, counted & ~split.leaked & split.compared
-    counts = [int((right & part).sum()) for part in (inside, outside)]
-    sizes = [int(part.sum()) for part in (inside, outside)]
-    if not sum(sizes):
-        return None
-    leaked, clean = (proportion(k, n, confidence=confidence) if n else None for k, n in zip(counts, sizes, strict=True))
-    whole = proportion(sum(counts), sum(sizes), confidence=confidence)
-    if not leaked or not clean:
-        return LeakedModel(model, split.distance, whole, leaked, clean, None, None)
-    table = counts[0], sizes[0], counts[1], sizes[1]
-    difference, change = duplicate_effects(*table, confidence=confidence)
-    return LeakedModel(model, split.distance, whole, leaked, clean, difference, change, fisher_exact(*table))
+_TABLES_HELP = "Table to print. models: accuracy with and without duplicates. pairs: all pairs. groups: within one set."
+
+LEAKAGE = Study(
+    name="leakage",
+    question="Are images of one set in another?",
+    summary="Find exact and near duplicates between a test set and another set, and grade every model without them."
+    "\n\nSignatures of images are stored in the workspace, so that later searches do not decode the images again.",
+    requires="Requires two test sets whose images have been compared: regrade study leakage.",
+    options=LeakageOptions,
+    result=Leakage,
+    run=run,
+    figure=figure,
+    findings=leakage_findings,
+    parts=Parts(LeakagePart, _TABLES_HELP),
+    chapters=chapters,
+)
 
 
-def duplicate_effects(
-    right_leaked: int, leaked: int, right_clean: int, clean: int, *, confidence: float
-) -> tuple[Estimate, Estimate]:
-    """Return the accuracy on leaked images, and that on all images, both minus that on clean images."""
-    n, value = leaked + clean, right_leaked / leaked - right_clean / clean
-    table = right_leaked, leaked, right_clean, clean
-    bounds = independent_difference(*table, confidence=confidence), subset_effect(*table, confidence=confidence)
-    names = (method_name(method, confidence) for method in ("newcombe", "newcombe times wilson"))
-    difference, change = (
-        Estimate(scale * value, float(interval.low), float(interval.high), n, name)
-        for scale, interval, name in zip((1.0, leaked / n), bounds, names, strict=True)
-    )
-    return difference, change
+def _shown_part(options: NeighborsOptions, result: Leakage) -> LeakagePart | None:
+    """The pairs between two folders or the groups within one, if there are any."""
+    part = LeakagePart.GROUPS if options.second is None else LeakagePart.PAIRS
+    return part if part in result.parts else None
 
 
-def _groups(split: _Split, test_set: TestSet) -> tuple[DuplicateGroup, ...]:
-    numbers = components(split.first, split.second, len(test_set))
-    members: dict[int, list[int]] = {}
-    for position in np.unique(np.concatenate([split.first, split.second])).tolist():
-        members.setdefault(int(numbers[position]), []).append(position)
-    return tuple(
-        DuplicateGroup(
-            next(test_set.ids[i] for i in group if not split.leaked[i]),
-            tuple(test_set.ids[i] for i in group if split.leaked[i]),
-        )
-        for group in members.values()
-    )
-
-
-def _bars(near: NearPairs) -> list[NearestBar]:
-    """Histogram of nearest-neighbor distances in units of the threshold; empty for a threshold of 0."""
-    if not near.cut:
-        return []
-    values = near.nearest[np.isfinite(near.nearest)] / near.cut
-    edges = np.linspace(0, _FURTHEST, _STEPS + 1)
-    # a neighbor at the threshold is within it, so bars are open below and closed above
-    places = np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
-    counts = np.bincount(places, minlength=_STEPS + 1)
-    highs = [*edges[1:].tolist(), None]
-    return [
-        NearestBar(near.distance.value, low, high, int(count))
-        for low, high, count in zip(edges.tolist(), highs, counts, strict=True)
-    ]
-
-
-def _check(test_set: TestSet, pairs: Sequence[NearPairs], against: TestSet | None) -> None:
-    if not pairs:
-        raise InputError("a study of leakage needs the pairs of at least one distance")
-    names = [near.distance for near in pairs]
-    if len(set(names)) < len(names):
-        raise InputError("a distance is given twice")
-    size = len(test_set if against is None else against)
-    for near in pairs:
-        if len(near.seen) != len(test_set) or near.second.max(initial=-1) >= size:
-            raise MismatchError(f"the pairs by {near.distance.value} are not of {test_set.name}")
-        if against is None and np.any(near.first >= near.second):
-            raise MismatchError("within one set, the first image of a pair must come before the second")
+NEIGHBORS_COMMAND = Study(
+    name="neighbors",
+    question="Which images are duplicates?",
+    summary="Find exact and near duplicates: pairs between two folders, or groups within one folder and which image to "
+    "keep.\n\nNeeds no workspace and stores nothing; `regrade study leakage` stores the signatures of images.",
+    options=NeighborsOptions,
+    result=Leakage,
+    run=lambda _, options: find_near_duplicates(options),
+    figure=figure,
+    parts=Parts(LeakagePart, _TABLES_HELP, _shown_part),
+    in_workspace=False,
+)

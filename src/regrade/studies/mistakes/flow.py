@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from regrade.core import Estimate, LabelState, Predictions
 from regrade.metrics import Judged, MultilabelRule
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, ReviewedPredictions
-from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
+from regrade.studies.multilabel_grade import ReviewedLabels, multilabel_accuracy
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ def _accuracies(
     """Both accuracies of one model; ``lenient`` has unclear predictions as right."""
     strict = ground.judged(predictions, labels, MultilabelRule.IMAGES)
     own = ground.test_set.labels
-    images = accuracy_by_rule(strict.right, strict.scored, own, rule=MultilabelRule.IMAGES, confidence=confidence)
+    images = multilabel_accuracy(strict.right, strict.scored, own, rule=MultilabelRule.IMAGES, confidence=confidence)
     if not ground.test_set.labeled[labels.scored].all():
         return MultilabelAccuracies(images, None)
     rule = MultilabelRule.CLASSES
     return MultilabelAccuracies(
-        images, accuracy_by_rule(lenient.right, lenient.scored, own, rule=rule, confidence=confidence)
+        images, multilabel_accuracy(lenient.right, lenient.scored, own, rule=rule, confidence=confidence)
     )

@@ -1,218 +1,204 @@
-"""The mistakes study: mistakes of models by flow, triage, category, distance, confused pairs and severity."""
+"""The record of the study of mistakes: its options, and how its data are loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass
 
-import numpy as np
-
-from regrade.classes import Superclasses
-from regrade.core import LabelSet, MistakeAnnotations, Predictions, TestSet
+from regrade.classes import superclasses
+from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
-from regrade.stats import proportion
-from regrade.studies.mistakes.agreement import TriageAgreement, model_agreement, review_agreement
-from regrade.studies.mistakes.categories import categories_of
-from regrade.studies.mistakes.changes import Change, change_between
-from regrade.studies.mistakes.distances import DistanceCount, distances_of, reviewed_distances
-from regrade.studies.mistakes.flow import Flow, flow_of
-from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
-from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList, reviewed_mistakes
-from regrade.studies.mistakes.pairs import PairCounter
-from regrade.studies.mistakes.result import Mistakes
-from regrade.studies.mistakes.triage import Triage, TriageRow, make_triage
-from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.review import problem_notes
+from regrade.display import Figure
+from regrade.store import FIRST_MODEL, Store, keep_slices
+from regrade.studies.loading import reviewed_labels
+from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
+from regrade.studies.mistakes.findings import mistakes_findings
+from regrade.studies.mistakes.result import MistakePart, Mistakes
+from regrade.studies.report_data import ReportData, scored_against
+from regrade.studies.study import (
+    Chapter,
+    Output,
+    Parts,
+    Study,
+    StudyOptions,
+    collapsed_option,
+    labels_option,
+    models_option,
+    option,
+    parts_of,
+    test_set_option,
+)
+
+_DEFAULT_PAIRS = "real"  # default label set for which classes occur together
 
 
-@dataclass(frozen=True, eq=False)
-class MistakeReviews:
-    """Reviews of mistakes on this test set (also of models that are not studied) and on ``other_sets``.
+@dataclass(frozen=True)
+class MistakesOptions(StudyOptions):
+    """The labels that define mistakes, the models, and what they are compared with."""
 
-    ``studied`` names the models without predictions that are studied by their reviews. ``least_major`` is the number of
-    reviews with a major mistake that puts an image into the slice of major mistakes.
-    """
-
-    on_test_set: Sequence[MistakeAnnotations] = ()
-    other_sets: Sequence[MistakeAnnotations] = ()
-    studied: Sequence[str] = ()
-    least_major: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class TriageSources:
-    """Inputs of the triage besides the labels: superclasses, and labels that show which classes occur together."""
-
-    superclasses: Superclasses
-    pairs_from: LabelSet | None = None
-
-
-def mistakes(
-    test_set: TestSet,
-    predictions: Iterable[Predictions],
-    *,
-    labels: ReviewedLabels,
-    triage: TriageSources,
-    relabeled: ReviewedLabels | None = None,
-    reviews: MistakeReviews | None = None,
-    against: Predictions | MistakeAnnotations | None = None,
-    confidence: float = 0.95,
-) -> Mistakes:
-    """Study the mistakes of models; predictions are read one model at a time.
-
-    ``labels`` include the decisions of their review; ``relabeled`` is a later version of the labels, if there is one.
-    The mistakes of the other models are compared with those of ``against``.
-    """
-    reviews = reviews or MistakeReviews()
-    on_test_set = reviews.on_test_set
-    ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels)
-    collector = _Collector(
-        ground,
-        make_triage(ground, superclasses=triage.superclasses, pairs_from=triage.pairs_from, reviews=on_test_set),
-        reviews,
-        None if against is None else _listed(against, ground),
-        confidence,
-        PairCounter(ground),
+    test_set: str = test_set_option()
+    labels: str = labels_option("Label set: NAME (newest version) or NAME@VERSION.", MISSING)
+    models: Sequence[str] = models_option(
+        "Use only this model; a model without predictions is studied by its mistake review. May be repeated."
     )
-    for model in predictions:
-        collector.add(model)
-    for review in on_test_set:
-        if review.model in reviews.studied:
-            collector.add_list(reviewed_mistakes(review))
-    return collector.result(triage, relabeled)
+    against: str | None = option("Compare the other models with this one: mistakes fixed, new and common.", None)
+    relabeled: str | None = option("Later label set: show how many mistakes it accepts.", None)
+    collapsed: bool = collapsed_option()
+    other_sets: Sequence[str] = option(
+        "Also compare with the mistake reviews of this test set. May be repeated.", (), names=("--also",)
+    )
+    pairs_from: str | None = option(
+        "Label set that shows which classes occur together (default: real if stored, otherwise --labels).", None
+    )
+    least_major: int | None = option(
+        "Number of reviews that must call a mistake major (default: three quarters of the reviews).", None
+    )
 
 
-@dataclass
-class _Collector:
-    """Collects each part of the result, one model at a time."""
+def run(store: Store, options: MistakesOptions) -> Mistakes:
+    """Study the models' mistakes under a label set: which of them are mistakes, their kind and their severity.
 
-    ground: MistakeLabels
-    triage: Triage
-    reviews: MistakeReviews
-    against: MistakeList | None
-    confidence: float
-    pairs: PairCounter
-    flows: list[Flow] = field(default_factory=list)
-    triaged: list[TriageRow] = field(default_factory=list)
-    agreement: list[TriageAgreement] = field(default_factory=list)
-    distances: list[DistanceCount] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    scores: list[MajorScore] = field(default_factory=list)
-    stale: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        reviews, least = self.reviews.on_test_set, self.reviews.least_major
-        self.major: MajorSlice | None = major_slice(reviews, least=least) if reviews else None
-
-    def add(self, predictions: Predictions) -> None:
-        """Add one model's predictions."""
-        judged = self.ground.grade(predictions)
-        self.flows.append(flow_of(predictions, self.ground, judged, confidence=self.confidence))
-        self.triaged.append(self.triage.row(predictions, confidence=self.confidence))
-        for review in self.reviews.on_test_set:
-            self._add_agreement(predictions, review)
-        if self.major is not None:
-            counted = judged.after.scored & self.major.inside
-            right, images = int((judged.after.right & counted).sum()), int(counted.sum())
-            share = proportion(right, images, confidence=self.confidence) if images else None
-            self.scores.append(MajorScore(predictions.model, share))
-        self.add_list(self.ground.mistakes_of(predictions, judged))
-
-    def add_list(self, listed: MistakeList) -> None:
-        """Add a list of mistakes, from predictions or from a review."""
-        self.pairs.add(listed)
-        if self.ground.test_set.class_space.hierarchy is not None and not listed.by_people:
-            self.distances += distances_of(listed, self.ground, confidence=self.confidence)
-        if not listed.by_people:
-            self._compare(listed)
-
-    def _compare(self, listed: MistakeList) -> None:
-        """Compare mistakes with those of ``against``, if both are from predictions or both from reviews."""
-        against = self.against
-        if against is not None and listed.source != against.source and listed.by_people == against.by_people:
-            self.changes.append(change_between(listed, against, confidence=self.confidence))
-
-    def _add_agreement(self, predictions: Predictions, review: MistakeAnnotations) -> None:
-        if review.model == predictions.model:
-            if (predictions.top1[review.examples] != review.classes).any():
-                self.stale.append(review.model)
-            return
-        row = model_agreement(predictions, review, self.triage, confidence=self.confidence)
-        self.agreement += [row] if row else []
-
-    def result(self, sources: TriageSources, relabeled: ReviewedLabels | None) -> Mistakes:
-        """Return the collected result, best models first."""
-        reviews, home = self.reviews.on_test_set, self.ground.test_set
-        for review in reviews:
-            self._compare(reviewed_mistakes(review))
-        ranked = [flow.model for flow in sorted(self.flows, key=_best_first)]
-        models = dict.fromkeys([*ranked, *(review.model for review in reviews)])
-        order = {model: place for place, model in enumerate(models)}
-        own = [review_agreement(review, self.triage, confidence=self.confidence) for review in reviews]
-        distances = [] if home.class_space.hierarchy is None else self._reviewed_distances()
-        scores = tuple(sorted(self.scores, key=lambda score: order[score.model]))
-        return Mistakes(
-            home.name,
-            self.ground.before.scoring.labels.full_name,
-            relabeled.scoring.labels.full_name if relabeled else None,
-            tuple(sorted(self.flows, key=lambda flow: order[flow.model])),
-            tuple(sorted(self.triaged, key=lambda row: order[row.model])),
-            (
-                *(row for row in own if row),
-                *sorted(self.agreement, key=lambda row: (row.review, order[row.source])),
-            ),
-            categories_of([*reviews, *self.reviews.other_sets], home=home.name, confidence=self.confidence),
-            (*distances, *sorted(self.distances, key=lambda count: order[count.source])),
-            self.pairs.tail(),
-            tuple(sorted(self.changes, key=lambda change: order[change.model])),
-            None if self.major is None else replace(self.major, scores=scores),
-            self.confidence,
-            self._notes(),
-            self._triage_notes(sources),
-        )
-
-    def _reviewed_distances(self) -> list[DistanceCount]:
-        return [
-            count
-            for review in self.reviews.on_test_set
-            for count in reviewed_distances(review, self.ground, confidence=self.confidence)
-        ]
-
-    def _notes(self) -> tuple[str, ...]:
-        notes = []
-        if any(flow.open for flow in self.flows):
-            notes.append("novel: predictions that no one has judged; they count as wrong until someone does")
-        if self.against is not None and self.against.by_people:
-            notes.append(f"{self.against.source} is known by its review: only reviews are compared with it")
-        if self.stale:
-            notes.append(f"reviewed answers of {', '.join(self.stale)} are not those of the stored predictions")
-        notes += problem_notes(self.ground.after.review)
-        before, after = self.ground.before.scored, self.ground.after.scored
-        if self.flows and (before != after).any():
-            notes.append(
-                f"multi-label accuracies are over the images that each version scores: {before.sum():,} before and "
-                f"{after.sum():,} after, {(before & after).sum():,} of them the same"
-            )
-        return tuple(notes)
-
-    def _triage_notes(self, sources: TriageSources) -> tuple[str, ...]:
-        rule, pairs = sources.superclasses.rule, sources.pairs_from
-        together = "left out, no label set says which classes occur together"
-        if pairs is not None:
-            count = int(np.triu(self.triage.together, k=1).sum())
-            together = f"{amount(count, 'pair')} of classes that {pairs.full_name} has in at least 2 images"
-        return (
-            f"same superclass: {rule or 'left out, none is known for these classes'}",
-            f"co-occurring class: {together}",
-            "out-of-vocabulary: left out, it needs embeddings of images",
-        )
+    Decisions on novel predictions count, and so does a later version of the labels, ``relabeled``. A model without
+    predictions is studied by the review of its mistakes. ``against`` names the model that the others are compared with,
+    ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a major mistake
+    (default: three of four), and ``pairs_from`` the labels that show which classes occur together (default: ``real`` if
+    stored, otherwise ``labels``).
+    """
+    test_set, models, against = store.test_set(options.test_set), options.models, options.against
+    labels, relabeled, collapsed = options.labels, options.relabeled, options.collapsed
+    store.check_manifests(test_set.name, [*models, *([against] if against else [])])
+    with_predictions, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
+    if not models and not with_predictions and not reviewed:
+        raise InputError(f"{test_set.name} has neither predictions nor reviews of mistakes yet: run {FIRST_MODEL}")
+    chosen = _chosen(models, with_predictions, reviewed, test_set)
+    by_review = tuple(name for name in chosen if name not in with_predictions)
+    if options.least_major is not None and not reviewed:
+        raise InputError("a slice of major mistakes requires reviews of mistakes: run regrade import mistakes")
+    names = [name for name in chosen if name in with_predictions]
+    reviews = _reviews(reviewed, models, against)
+    source = None if against is None else _source(store, test_set, against)
+    if against is not None:
+        candidates = names if against in with_predictions else reviews
+        _check_comparable(against, models, candidates, by_review=against not in with_predictions)
+    return mistakes(
+        test_set,
+        (store.predictions(test_set, name) for name in options.progress(names)),
+        labels=reviewed_labels(store, test_set, labels, collapsed=collapsed),
+        relabeled=None if relabeled is None else reviewed_labels(store, test_set, relabeled, collapsed=collapsed),
+        reviews=MistakeReviews(
+            [store.mistake_review(test_set, name) for name in reviews],
+            _reviews_of(store, options.other_sets),
+            by_review,
+            options.least_major,
+        ),
+        triage=TriageSources(
+            superclasses(test_set.class_space), pair_labels(store, test_set, labels, options.pairs_from)
+        ),
+        against=source,
+        confidence=store.config.confidence,
+    )
 
 
-def _listed(source: Predictions | MistakeAnnotations, ground: MistakeLabels) -> MistakeList:
-    if isinstance(source, MistakeAnnotations):
-        return reviewed_mistakes(source)
-    return ground.mistakes_of(source, ground.grade(source))
+def _reviews(reviewed: Sequence[str], models: Sequence[str], against: str | None) -> list[str]:
+    """The reviews of the named models; all reviews if none is named or none of these has a review."""
+    named = [name for name in reviewed if name in (*models, against)] if models else []
+    return named or list(reviewed)
 
 
-def _best_first(flow: Flow) -> tuple[float, str]:
-    return -flow.after.over_images.value, flow.model
+def _check_comparable(against: str, models: Sequence[str], candidates: Sequence[str], *, by_review: bool) -> None:
+    """Raise if no model can be compared with ``against``: both need predictions, or both need reviews."""
+    if any(name != against for name in candidates):
+        return
+    if list(models) == [against]:
+        raise InputError(f"{against} cannot be compared with itself: name another model too")
+    kind = "a review of its mistakes" if by_review else "predictions"
+    raise InputError(f"no model to compare with {against}: no other model has {kind}")
+
+
+def _chosen(
+    models: Sequence[str], with_predictions: Sequence[str], reviewed: Sequence[str], test_set: TestSet
+) -> Sequence[str]:
+    everyone = [*with_predictions, *reviewed]
+    for name in models:
+        if name not in everyone:
+            raise UnknownName(f"model on {test_set.name}", name, everyone)
+    if len(set(models)) < len(models):
+        raise InputError("a model is named twice")
+    return models or with_predictions or reviewed
+
+
+def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeAnnotations]:
+    """The reviews of other test sets; a test set without reviews raises."""
+    reviews = []
+    for name in names:
+        test_set = store.test_set(name)
+        reviewed = store.mistake_review_names(name)
+        if not reviewed:
+            raise InputError(f"{name} has no reviews of mistakes: run regrade import mistakes")
+        reviews += [store.mistake_review(test_set, model) for model in reviewed]
+    return reviews
+
+
+def _source(store: Store, test_set: TestSet, name: str) -> Predictions | MistakeAnnotations:
+    """A model's predictions, or the review of its mistakes if it has none."""
+    with_predictions, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
+    if name in with_predictions:
+        return store.predictions(test_set, name)
+    if name in reviewed:
+        return store.mistake_review(test_set, name)
+    raise UnknownName(f"model on {test_set.name}", name, [*with_predictions, *reviewed])
+
+
+def pair_labels(store: Store, test_set: TestSet, labels: str, pairs_from: str | None = None) -> LabelSet:
+    """The labels that show which classes occur together: as named, otherwise ReaL, otherwise the study's labels."""
+    if pairs_from is not None:
+        return store.label_set(test_set, pairs_from)
+    stored = {full.rpartition("@")[0] for full in store.label_set_names(test_set.name)}
+    return store.label_set(test_set, _DEFAULT_PAIRS if _DEFAULT_PAIRS in stored else labels)
+
+
+def _keep_major(store: Store, result: Mistakes, name: str) -> str:
+    """Store the slice of major mistakes for the command, and say so."""
+    if result.major is None:
+        raise InputError("--save-major requires mistake reviews: add them with regrade import mistakes")
+    stored = keep_slices(store, result.major.as_slices(name))
+    summary = f"{name} of {result.test_set}: {amount(result.major.images, 'image')}"
+    return f"{'slice' if stored.new else 'unchanged: slice'} {summary}"
+
+
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """Every label set of every test set."""
+    parts = parts_of(MistakePart.FLOW, MistakePart.TRIAGE, MistakePart.CATEGORIES)
+    for test_set in data.sets:
+        for labels in data.labels(test_set):
+            yield Chapter(scored_against(test_set, labels), MistakesOptions(test_set.name, labels), parts)
+
+
+def figure(result: Mistakes) -> Figure:
+    """What remains of the errors under the labels."""
+    from regrade.studies.mistakes.figure import mistakes_figure  # imports altair
+
+    return mistakes_figure(result)
+
+
+MISTAKES = Study(
+    name="mistakes",
+    question="Which mistakes are mistakes?",
+    summary="Study mistakes: categories by people or by an automatic triage, confused classes, and what newer models "
+    "fix.",
+    requires="Requires a label set with every correct class of each image: regrade import labels.",
+    options=MistakesOptions,
+    result=Mistakes,
+    run=run,
+    figure=figure,
+    findings=mistakes_findings,
+    parts=Parts(
+        MistakePart,
+        "Table to print. triage: suggested categories. agreement: of suggested and people's categories. categories: by "
+        "severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. compare: --against. "
+        "major: the slice of major mistakes.",
+        lambda options, _: MistakePart.COMPARE if options.against else None,
+    ),
+    outputs=(Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),),
+    chapters=chapters,
+)

@@ -16,7 +16,7 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import images_for_difference, independent_disagreement, mcnemar_power
 from regrade.stats.power import approximate_power, detectable_difference, needed_images
 from regrade.stats.ranks import order_levels
-from regrade.studies.comparison import Comparison
+from regrade.studies.compare.result import Comparison
 from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
 
 _RARE = 1e-5  # probability of failure below which the approximation suffices

@@ -1,0 +1,45 @@
+"""regrade init, verify and upgrade: create, check and convert a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.output import say, watching
+from regrade.core.amounts import amount
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder of the workspace; created if it does not exist.")],
+) -> None:
+    """Create a workspace with a commented regrade.toml."""
+    from regrade.workspace import init as create_workspace
+
+    create_workspace(folder)
+    say(f"created the workspace {folder}")
+    say(f"next: regrade import predictions FILE --test-set NAME --classes SPACE -w {folder}")
+
+
+@shown
+def verify(workspace: WorkspaceOption = Path()) -> CommandResult:
+    """Check every stored file against its checksum, the hash chain of the ledger, and that images exist.
+
+    Exits with 1 if anything is damaged or missing. Other commands also verify the files that they read, and never use
+    damaged ones.
+    """
+    result = opened(workspace).verify(progress=watching)
+    if not result.problems:
+        return CommandResult(result.table(), result.as_dict())
+    error = f"{amount(len(result.problems), 'problem')} in {workspace}: see the notes of the table"
+    return CommandResult(result.table(), result.as_dict(), exit_code=1, errors=(error,))
+
+
+def upgrade(workspace: WorkspaceOption = Path()) -> None:
+    """Convert a workspace that was written by an older version of regrade; either all files are rewritten or none."""
+    from regrade.store import upgrade_workspace
+
+    say(f"{workspace}: {amount(upgrade_workspace(workspace), 'file')} rewritten")

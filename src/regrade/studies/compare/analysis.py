@@ -1,0 +1,122 @@
+"""Which models differ in accuracy: paired tests between models on the same images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats import discordant_counts, proportions
+from regrade.stats.ranks import rank_intervals_from_counts
+from regrade.studies.compare.model_pairs import ModelPairs, model_pairs
+from regrade.studies.compare.pair import Pair
+from regrade.studies.compare.result import Basis, Comparison, Rank
+from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.review_differences import MOST_PAIRS, ReviewDifferences
+from regrade.studies.same_images import same_images
+from regrade.studies.scoring import Scoring
+
+
+def compare(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    labels: ReviewedLabels | None = None,
+    slice_name: str | None = None,
+    confidence: float = 0.95,
+    equivalence: float | None = None,
+) -> Comparison:
+    """Compare all pairs of two or more models on the same images; predictions are read one model at a time.
+
+    With ``labels``, predictions are scored against them, including decisions of a review. A novel prediction counts as
+    wrong; the result says how many there are and how far they could change it. Accuracies are means over images.
+    With ``equivalence``, a margin as a fraction, all pairs are also tested for equivalence within it.
+    """
+    aligned = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
+    notes = (*aligned.basis.notes, *_sequence_notes(labels))
+    basis = replace(aligned.basis, equivalence=equivalence, notes=notes)
+    return compare_correctness(aligned.models, aligned.correct, basis=basis, novel=aligned.novel, review=aligned.review)
+
+
+def _sequence_notes(labels: ReviewedLabels | None) -> tuple[str, ...]:
+    """Why a review gives no difference that is valid at any stopping point; empty if it gives one."""
+    if labels is None or labels.review is None or not labels.review.problematic.size:
+        return ()
+    return (
+        "no difference is valid at any stopping point: the review finds images problematic, and which images count is "
+        "not known before it is complete",
+    )
+
+
+def compare_correctness(
+    models: tuple[str, ...],
+    correct: BoolArray,
+    *,
+    basis: Basis,
+    novel: IntArray | None = None,
+    review: ReviewDifferences | None = None,
+) -> Comparison:
+    """Compare all pairs of models from ``correct`` (m, n); ``novel`` (m,) counts predictions no one has judged.
+
+    With a ``review``, each of up to 100 pairs has a difference that is valid at any stopping point.
+    """
+    if len(models) < 2:
+        raise InputError(f"a comparison needs at least two models, got {len(models)}")
+    if not correct.shape[1]:
+        raise UndefinedError("there is no image to compare the models on")
+    counts = discordant_counts(correct)
+    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
+    unjudged = np.zeros(len(models), dtype=np.int64) if novel is None else novel
+    first, second = np.triu_indices(len(models), k=1)
+    pairs = _pairs(models, accuracies, counts, unjudged, basis, first=first, second=second)
+    if review is not None and len(pairs) <= MOST_PAIRS:
+        pairs = replace(pairs, review=review)
+    return Comparison(basis, pairs, _ranks(models, accuracies, counts, unjudged, basis))
+
+
+def compare_groups(
+    models: tuple[str, ...], correct: BoolArray, in_first: BoolArray, *, basis: Basis, novel: IntArray
+) -> tuple[Pair, ...]:
+    """Compare every model of one group with every model of the other; ``in_first`` (m,) marks the first group.
+
+    P-values are corrected for these pairs only.
+    """
+    counts = discordant_counts(correct)
+    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
+    first, second = (grid.ravel() for grid in np.meshgrid(*(np.flatnonzero(g) for g in (in_first, ~in_first))))
+    return tuple(_pairs(models, accuracies, counts, novel, basis, first=first, second=second)) if len(first) else ()
+
+
+def _pairs(
+    models: tuple[str, ...],
+    accuracies: list[Estimate],
+    counts: IntArray,
+    novel: IntArray,
+    basis: Basis,
+    *,
+    first: IntArray,
+    second: IntArray,
+) -> ModelPairs:
+    return model_pairs(
+        models,
+        accuracies,
+        counts,
+        novel,
+        first=first,
+        second=second,
+        images=basis.images,
+        confidence=basis.confidence,
+        margin=basis.equivalence,
+    )
+
+
+def _ranks(
+    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, novel: IntArray, basis: Basis
+) -> tuple[Rank, ...]:
+    intervals = rank_intervals_from_counts(counts, [a.value for a in accuracies], confidence=basis.confidence)
+    columns = (intervals.rank.tolist(), intervals.low.tolist(), intervals.high.tolist(), novel.tolist())
+    rows = [Rank(*row) for row in zip(models, accuracies, *columns, strict=True)]
+    return tuple(sorted(rows, key=lambda row: (row.rank, row.model)))

@@ -1,0 +1,256 @@
+"""All pairs of many models, stored as arrays; a `Pair` is built when it is accessed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+
+from regrade.core import Estimate
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.stats import (
+    align_with_test,
+    benjamini_hochberg,
+    bonferroni_confidence,
+    holm,
+    mcnemar,
+    mcnemar_exact,
+    paired_difference,
+    paired_equivalence,
+)
+from regrade.stats.intervals import method_name
+from regrade.stats.power import detectable_difference, needed_images
+from regrade.studies.compare.pair import McNemarTests, Pair, PairResult
+from regrade.studies.review_differences import ReviewDifferences
+
+_BLOCK = 1 << 12  # pairs that are built at a time
+_POWER = 0.8  # for the number of images needed and the smallest detectable difference
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPairs(Sequence[Pair]):
+    """Pairs of models in the order of ``first`` and ``second`` (p,), which index ``models`` and their accuracies.
+
+    A lazy sequence of `Pair`: millions of pairs take a few bytes each and are built during iteration.
+    ``equivalence`` (p,) are Holm-corrected p-values of equivalence within a margin, if one was given.
+    """
+
+    models: tuple[str, ...]
+    accuracies: tuple[Estimate, ...]
+    first: IntArray
+    second: IntArray
+    only_first: IntArray
+    only_second: IntArray
+    holm: FloatArray
+    benjamini_hochberg: FloatArray
+    equivalence: FloatArray | None
+    novel: IntArray
+    images: int
+    confidence: float
+    review: ReviewDifferences | None = None
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Pair, ...]: ...
+    def __getitem__(self, index: int | slice) -> Pair | tuple[Pair, ...]:
+        if isinstance(index, slice):
+            return tuple(self._build(np.arange(len(self))[index]))
+        return next(self._build(np.array([range(len(self))[index]])))
+
+    def __iter__(self) -> Iterator[Pair]:
+        for start in range(0, len(self), _BLOCK):
+            yield from self._build(np.arange(start, min(start + _BLOCK, len(self))))
+
+    def __eq__(self, pairs: object) -> bool:
+        if not isinstance(pairs, Sequence):
+            return NotImplemented
+        return len(self) == len(pairs) and all(own == pair for own, pair in zip(self, pairs, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((self.models, self.images, self.confidence))
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} pairs of {len(self.models):,} models>"
+
+    @property
+    def level(self) -> float:
+        """The significance level of the tests, 1 - confidence."""
+        return 1 - self.confidence
+
+    @cached_property
+    def pair_levels(self) -> FloatArray:
+        """Shape (p,): the level divided by the number of pairs not declared different, the pair itself included.
+
+        A pair not declared different would be declared so with an exact p-value of at most this, all else equal.
+        """
+        different = self.holm <= self.level
+        return self.level / (np.count_nonzero(~different) + different)
+
+    def equivalent(self) -> int | None:
+        """How many pairs are equivalent within the margin at the level; None if no margin was given."""
+        return None if self.equivalence is None else int((self.equivalence <= self.level).sum())
+
+    def different(self, level: float) -> int:
+        """How many pairs differ at a level, corrected by Holm for all of them."""
+        return int((self.holm <= level).sum())
+
+    def rows_of(self, first: Sequence[str], second: Sequence[str]) -> IntArray:
+        """Shape (q,): the row of each pair of models; needs pairs in ascending order."""
+        index = {model: place for place, model in enumerate(self.models)}
+        places = np.sort([[index[model] for model in pair] for pair in zip(first, second, strict=True)], axis=1)
+        keys = self.first.astype(np.int64) * len(index) + self.second
+        return np.searchsorted(keys, places[:, 0] * len(index) + places[:, 1])
+
+    def _build(self, rows: IntArray) -> Iterator[Pair]:
+        """The pairs of the given rows."""
+        b, c = self.only_first[rows], self.only_second[rows]
+        tests = mcnemar(b, c)
+        columns = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
+        equivalence = self.equivalence[rows].tolist() if self.equivalence is not None else [None] * len(rows)
+        for i, j, difference, only_first, only_second, p_values, by_holm, by_rate, needed, smallest, within in zip(
+            self.first[rows].tolist(),
+            self.second[rows].tolist(),
+            self._differences(rows),
+            b.tolist(),
+            c.tolist(),
+            zip(*(column.tolist() for column in columns), strict=True),
+            self.holm[rows].tolist(),
+            self.benjamini_hochberg[rows].tolist(),
+            self.images_needed(rows).tolist(),
+            self.smallest_differences(rows).tolist(),
+            equivalence,
+            strict=True,
+        ):
+            yield Pair(
+                first=self.models[i],
+                second=self.models[j],
+                first_accuracy=self.accuracies[i],
+                second_accuracy=self.accuracies[j],
+                difference=difference,
+                only_first=only_first,
+                only_second=only_second,
+                p_values=McNemarTests(*p_values),
+                holm=by_holm,
+                benjamini_hochberg=by_rate,
+                images_needed=None if math.isnan(needed) else int(needed),
+                smallest_difference=None if math.isnan(smallest) else smallest,
+                equivalence=within,
+                result=PairResult.of(by_holm, within, self.level),
+                lowest=(only_first - only_second - int(self.novel[j])) / self.images,
+                highest=(only_first - only_second + int(self.novel[i])) / self.images,
+                anytime=None if self.review is None else self.review.difference(i, j, confidence=self.confidence),
+            )
+
+    def images_needed(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
+        """Shape (r,): images needed to declare a pair different, if its measured difference is the true one."""
+        difference = (self.only_first[rows] - self.only_second[rows]) / self.images
+        return needed_images(difference, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
+
+    def smallest_differences(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
+        """Shape (r,): the smallest true difference that can be detected on as many images; NaN if there is none."""
+        return detectable_difference(self.images, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
+
+    def disagreement(self, rows: IntArray) -> FloatArray:
+        """Shape (r,): the share of images on which exactly one model of a pair is correct."""
+        return (self.only_first[rows] + self.only_second[rows]) / self.images
+
+    def difference_methods(self) -> set[str]:
+        """The interval methods of the differences, for pairs that differ and for the rest."""
+        differs = self.holm <= 1 - self.confidence
+        rows = [int(np.flatnonzero(group)[0]) for group in (differs, ~differs) if group.any()]
+        return {estimate.method for estimate in self._differences(np.array(rows, dtype=np.int64))}
+
+    @cached_property
+    def _levels(self) -> _IntervalLevels:
+        return _IntervalLevels(len(self), self.different(1 - self.confidence), self.confidence)
+
+    def _differences(self, rows: IntArray) -> list[Estimate]:
+        """The differences of the given pairs; an interval excludes 0 exactly if the pair differs."""
+        b, c = self.only_first[rows], self.only_second[rows]
+        differs = self.holm[rows] <= 1 - self.confidence
+        values: FloatArray = (b - c) / self.images
+        levels, estimates = self._levels, np.empty(len(rows), dtype=object)
+        for group, confidence, words in (
+            (differs, levels.of_differing, f", {levels.differing:,} of {levels.pairs:,} selected"),
+            (~differs, levels.of_rest, f", {levels.pairs - levels.differing:,} together"),
+        ):
+            bounds = paired_difference(b[group], c[group], self.images, confidence=confidence)
+            if levels.pairs > 1:
+                bounds = align_with_test(bounds, values[group], differs[group])
+            method = method_name(f"paired score{words if levels.pairs > 1 else ''}", self.confidence)
+            parts = zip(values[group].tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
+            estimates[group] = [Estimate(*part, self.images, method) for part in parts]
+        return list(estimates)
+
+
+@dataclass(frozen=True)
+class _IntervalLevels:
+    """The confidence of each interval among ``pairs``, ``differing`` of which Holm's correction calls different.
+
+    Pairs that differ were selected by the data: a share ``confidence`` of their intervals holds on average (false
+    coverage rate; Benjamini and Yekutieli 2005). The intervals of the rest are simultaneous. Both agree with the tests:
+    the first level is at least Holm's last passed threshold, the second is Holm's first threshold that failed.
+    """
+
+    pairs: int
+    differing: int
+    confidence: float
+
+    @property
+    def of_differing(self) -> float:
+        return 1 - (1 - self.confidence) * max(self.differing, 1) / self.pairs
+
+    @property
+    def of_rest(self) -> float:
+        return bonferroni_confidence(self.pairs - self.differing, self.confidence)
+
+
+def model_pairs(
+    models: tuple[str, ...],
+    accuracies: Sequence[Estimate],
+    counts: IntArray,
+    novel: IntArray,
+    *,
+    first: IntArray,
+    second: IntArray,
+    images: int,
+    confidence: float,
+    margin: float | None = None,
+) -> ModelPairs:
+    """The pairs of ``first`` with ``second`` (p,), with p-values corrected for them, from `discordant_counts` (m, m).
+
+    With a ``margin``, all pairs are also tested for equivalence.
+    """
+    first, second = first.astype(np.int32), second.astype(np.int32)
+    only_first, only_second = (counts[rows].astype(np.int32) for rows in ((first, second), (second, first)))
+    exact = mcnemar_exact(only_first, only_second)
+    equivalence = None if margin is None else _equivalence(only_first, only_second, images, margin)
+    return ModelPairs(
+        models,
+        tuple(accuracies),
+        first,
+        second,
+        only_first,
+        only_second,
+        holm(exact),
+        benjamini_hochberg(exact),
+        equivalence,
+        novel,
+        images,
+        confidence,
+    )
+
+
+def _equivalence(only_first: IntArray, only_second: IntArray, images: int, margin: float) -> FloatArray:
+    """Shape (p,): p-values of equivalence, corrected by Holm for all pairs."""
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(only_first), _BLOCK)]
+    tested = [paired_equivalence(only_first[rows], only_second[rows], images, margin=margin) for rows in blocks]
+    return holm(np.concatenate([np.empty(0), *tested]))

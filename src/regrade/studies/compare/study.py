@@ -1,0 +1,117 @@
+"""The record of the comparison of models: its options, and how its data are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regrade.core import ClassSpace, InputError
+from regrade.display import Figure
+from regrade.metrics import MultilabelRule
+from regrade.store import Store
+from regrade.studies.compare.analysis import compare
+from regrade.studies.compare.findings import comparison_findings, comparison_verdicts
+from regrade.studies.compare.result import Comparison, ComparisonPart
+from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
+from regrade.studies.report_data import ReportData, scored_against
+from regrade.studies.study import (
+    Chapter,
+    Parts,
+    Study,
+    StudyOptions,
+    class_map_option,
+    collapsed_option,
+    labels_option,
+    option,
+    rule_option,
+    test_set_option,
+    within_option,
+)
+
+
+@dataclass(frozen=True)
+class CompareOptions(StudyOptions):
+    """Which models are compared, on which images, and what counts as correct."""
+
+    test_set: str = test_set_option()
+    models: Sequence[str] = option("Names of two or more models (default: all).", (), is_argument=True)
+    labels: str | None = labels_option("Score against this label set: NAME (newest version) or NAME@VERSION.")
+    rule: MultilabelRule | str | None = rule_option()
+    collapsed: bool = collapsed_option()
+    slice: str | None = option("Compare on the images of this slice only.", None)
+    within: str | ClassSpace | None = within_option()
+    class_map: str | Path | None = class_map_option("--map")
+    equivalence: float | None = option(
+        "Also test for equivalence: differences below this many percentage points, e.g. 0.5.",
+        None,
+        kind=float | None,
+        parse=lambda points: None if points is None else points / 100,
+    )
+
+
+def run(store: Store, options: CompareOptions) -> Comparison:
+    """Compare all pairs of the named models and people (default: all models) on the images that all predicted.
+
+    With ``labels`` predictions are scored against that label set; novel predictions count as wrong, and the result
+    shows how many there are and their possible effect. ``slice`` keeps only the images of a slice; ``within`` and
+    ``class_map`` are as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models differ by
+    less than half a point.
+    """
+    test_set, labels, rule = store.test_set(options.test_set), options.labels, options.rule
+    if labels and (options.within or options.class_map):
+        raise InputError("multi-label accuracy is computed over all classes: give either labels or within and map")
+    if not labels and (rule or options.collapsed):
+        raise InputError("rule and collapsed require labels")
+    judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=options.collapsed) if labels else None
+    return compare(
+        test_set,
+        scored_predictions(
+            store,
+            test_set,
+            chosen_rows(store, test_set, options.models or store.model_names(test_set.name)),
+            within=options.within,
+            class_map=options.class_map,
+            progress=options.progress,
+        ),
+        labels=judged,
+        slice_name=options.slice,
+        confidence=store.config.confidence,
+        equivalence=options.equivalence,
+    )
+
+
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """Every set with two models, by the original labels and against each label set."""
+    for test_set in data.sets:
+        if data.model_count(test_set) >= 2:
+            for labels in (None, *data.labels(test_set)):
+                options = CompareOptions(test_set.name, labels=labels)
+                yield Chapter(scored_against(test_set, labels), options, kind="comparison")
+
+
+def figure(result: Comparison) -> Figure:
+    """The ranks of the models with their intervals."""
+    from regrade.studies.compare.figure import comparison_figure  # imports altair
+
+    return comparison_figure(result)
+
+
+COMPARE = Study(
+    name="compare",
+    question="Which models differ in accuracy?",
+    summary="Compare models on the same images: differences, McNemar tests corrected for multiple comparisons, and "
+    "ranks.",
+    requires="Requires two models on the same test set.",
+    options=CompareOptions,
+    result=Comparison,
+    run=run,
+    figure=figure,
+    findings=comparison_findings,
+    verdicts=comparison_verdicts,
+    parts=Parts(ComparisonPart, "Table to print. pairs: the test of every pair of models."),
+    chapters=chapters,
+    head=200,
+    most=10_000,
+    as_dict=Comparison.as_dict,
+)

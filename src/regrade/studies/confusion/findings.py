@@ -1,0 +1,170 @@
+"""Findings of a confusion study: whether confusing images are hard for other models, and the expected error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from regrade.core import Estimate, UndefinedError
+from regrade.core.amounts import amount
+from regrade.display.finding import Finding, claim, no_claim
+from regrade.display.wording import confidence_of, plain, points, share
+from regrade.stats import spearman, widen_for_comparisons
+from regrade.studies.confusion.expected_error import ExpectedError
+from regrade.studies.confusion.result import ConfusedModel, Confusion
+
+_MOST = 3
+
+_TRANSFER_TEST = (
+    "Newcombe intervals of each model's error on hard images minus that on the rest, Bonferroni-corrected for all "
+    "models outside the ensemble, compared with 0; a model counts where its own interval is above 0."
+)
+_ORDER_TEST = (
+    "Interval over models of Kendall's tau between errors on hard images and on the rest, compared with 0.6; its upper "
+    "end allows for the noise of images in both."
+)
+_OWN_TEST = "Interval of the correlation between score and error over images."
+_LEVEL_TEST = "Interval of each model's expected minus actual error, Bonferroni-corrected for all models."
+_HARDER = claim("confusion: hard for others", _TRANSFER_TEST)
+_NOT_HARDER = no_claim("confusion: not shown to be hard for others", _TRANSFER_TEST)
+_OWN_ERRORS = claim("confusion: the score tells own errors", _OWN_TEST)
+_NOT_OWN_ERRORS = no_claim("confusion: the score is not shown to tell errors", _OWN_TEST)
+_ORDER_KEPT = claim("confusion: the order is kept", _ORDER_TEST)
+_ORDER_CHANGES = claim("confusion: the order changes", _ORDER_TEST)
+_ORDER_OPEN = no_claim("confusion: the order is open", _ORDER_TEST)
+_LEVEL_OFF = claim("confusion: the expected error is off", _LEVEL_TEST)
+_EXPECTED = no_claim("confusion: expected error", _LEVEL_TEST)
+
+
+def confusion_findings(result: Confusion) -> tuple[Finding, ...]:
+    """Whether hard images are hard for other models, whether models keep their order there, and the expected error."""
+    candidates = [*_transfer(result), *_own(result), *_ranking(result), *_expected(result)]
+    return tuple(sorted(candidates, key=lambda finding: -finding.weight)[:_MOST])
+
+
+def with_difference(models: tuple[ConfusedModel, ...]) -> list[ConfusedModel]:
+    """The models with errors both on hard images and on the rest."""
+    return [model for model in models if model.transfer and model.transfer.difference]
+
+
+def shown_harder(models: list[ConfusedModel]) -> int:
+    """How many of the models err significantly more on hard images, by simultaneous intervals for all of them."""
+    differences = [model.transfer.difference for model in models if model.transfer and model.transfer.difference]
+    return sum(
+        widen_for_comparisons(part, len(differences), confidence=confidence_of(part)).low > 0 for part in differences
+    )
+
+
+def harder_for(result: Confusion) -> str | None:
+    """The headline on models outside the ensemble; None if no model errs significantly more on hard images."""
+    models = with_difference(result.outsiders)
+    harder = shown_harder(models)
+    if not harder:
+        return None
+    who = f"{harder:,} of {len(models):,} other models"
+    if harder == len(models):
+        who = models[0].model if harder == 1 else f"all {harder:,} other models"
+    return f"Images that confuse {result.ensemble.name} are harder for {who}"
+
+
+def _transfer(result: Confusion) -> list[Finding]:
+    models = with_difference(result.outsiders)
+    if not models or result.hard is None:
+        return []
+    hard, rest = (
+        100 * median(getattr(model.transfer, part).value for model in models if model.transfer)
+        for part in ("hard", "rest")
+    )
+    errors = f"Their median error there is {hard:.1f}%, compared with {rest:.1f}% on the rest"
+    if len(models) == 1:
+        own = models[0].transfer
+        shares = "" if not (own and own.hard and own.rest) else f"{share(own.hard)}, compared with {share(own.rest)}"
+        errors = f"Its error there is {shares} on the rest"
+    together = f", tested for each of {len(models):,} models with a correction for all" if len(models) > 1 else ""
+    text = (
+        f"{errors}{together}. Hard images are {result.hard.rule} ({result.hard.images:,} of "
+        f"{amount(result.images, 'image')}), selected without using labels."
+    )
+    headline = harder_for(result)
+    if headline:
+        return [Finding(_HARDER, headline, text, 0.7)]
+    name = result.ensemble.name
+    return [Finding(_NOT_HARDER, f"No evidence that images that confuse {name} are hard for other models", text, 0.5)]
+
+
+def _own(result: Confusion) -> list[Finding]:
+    """The score and the ensemble's own errors, if there are no other models."""
+    if result.outsiders or not result.models:
+        return []
+    model = result.models[0]
+    r = model.curve.single
+    if r is None:
+        return []
+    text = f"Over {amount(r.n, 'image')} the correlation of score and error is {plain(r)} for {model.model}."
+    if r.low > 0:
+        headline = f"{model.model} errs more on images on which the ensemble was uncertain during training"
+        return [Finding(_OWN_ERRORS, headline, text, 0.45)]
+    return [Finding(_NOT_OWN_ERRORS, "No positive correlation between confusion score and errors detected", text, 0.4)]
+
+
+def _ranking(result: Confusion) -> list[Finding]:
+    tau = result.ranking
+    if tau is None or result.hard is None:
+        return []
+    text = (
+        f"Kendall's tau between the errors of {amount(tau.n, 'model')} on hard images and on the rest is {plain(tau)}; "
+        "1 means the same order."
+    )
+    if tau.low >= 0.6:
+        return [Finding(_ORDER_KEPT, "The order of models is largely kept on confusing images", text, 0.4)]
+    if tau.high < 0.6:
+        return [Finding(_ORDER_CHANGES, "The order of models changes on confusing images", text, 0.65)]
+    headline = "Not enough data to tell whether models keep their order on confusing images"
+    return [Finding(_ORDER_OPEN, headline, text, 0.3)]
+
+
+def _expected(result: Confusion) -> list[Finding]:
+    if result.unlabeled is None:
+        return []
+    rows = result.unlabeled.errors
+    first = min(rows, key=lambda row: row.by_score.value)
+    where = result.unlabeled.test_set
+    text = (
+        f"Estimated from the score, {first.model} errs on {share(first.by_score)}, compared with "
+        f"{share(first.labeled)} on {result.test_set}. This assumes equal error rates at equal scores in both sets."
+    )
+    gaps = {row.model: row.gap for row in rows if row.gap}
+    if not gaps:
+        return [Finding(_EXPECTED, f"Expected error on {where}, estimated without its labels", text, 0.5)]
+    wider = [widen_for_comparisons(gap, len(gaps), confidence=result.confidence) for gap in gaps.values()]
+    off = [gap for gap in wider if gap.low > 0 or gap.high < 0]
+    text += f" The labels of {where} are known: {_gaps_in_words(gaps)}{_order_in_words(rows)} {_CORRECTED}"
+    if not off:
+        text += f" No difference between expected and actual error detected for any of {amount(len(gaps), 'model')}."
+        return [Finding(_EXPECTED, f"Expected error on {where}, estimated without its labels", text, 0.5)]
+    above = sum(gap.value > 0 for gap in off)
+    side = "too high" if above == len(off) else "off" if above else "too low"
+    models = amount(len(gaps), "model")
+    headline = f"The error estimated from the score on {where} is {side} for {len(off):,} of {models}"
+    return [Finding(_LEVEL_OFF, headline, text, 0.6)]
+
+
+_CORRECTED = "Counts are corrected for the number of models."
+
+
+def _gaps_in_words(gaps: Mapping[str, Estimate]) -> str:
+    """The largest gap and, for several models, the median."""
+    model, largest = max(gaps.items(), key=lambda item: abs(item[1].value))
+    middle = 100 * median(abs(gap.value) for gap in gaps.values())
+    of_all = "" if len(gaps) == 1 else f"; half of the models are within {middle:.1f} points"
+    return f"expected minus actual error is {points(largest)} for {model}{', the largest' if of_all else ''}{of_all}."
+
+
+def _order_in_words(rows: Sequence[ExpectedError]) -> str:
+    """The rank correlation of expected and actual errors; empty if there are too few models."""
+    errors = [(row.by_score.value, row.actual.value) for row in rows if row.actual]
+    try:
+        rho = spearman(*zip(*errors, strict=True))
+    except UndefinedError:
+        return ""
+    return f" Spearman's rank correlation of expected and actual errors over models is {plain(rho)}."

@@ -1,0 +1,1 @@
+"""Study of corruptions: errors by corruption, and mCE."""

@@ -1,0 +1,133 @@
+"""Findings of a generalization study: the mean change, whether gains carry over, and models far from the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from statistics import median
+
+from regrade.core.amounts import amount
+from regrade.display.finding import Finding, claim, no_claim, register_verdicts
+from regrade.display.wording import listed, plain, points, right_counts, share, signed
+from regrade.stats import best_share, widen_for_comparisons
+from regrade.studies.generalization.adaptivity import AdaptivityVerdict
+from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
+
+_LARGE = 0.05  # a mean change that contradicts a first impression
+_FEW = 5  # with fewer models, a line is only a rough guide
+_FAR, _OFF = 4, 0.02  # far from the line: this many times the median distance, and this much accuracy
+
+_CHANGE_TEST = (
+    "t interval of the mean change over models and over images, Bonferroni-corrected for all new sets, compared with 0."
+)
+_SLOPE_TEST = "Interval of the slope over models and over images, with errors in both accuracies, compared with 1."
+_LINE_TEST = "Interval of a model's distance from the line, Bonferroni-corrected for all models and sets."
+_NO_CHANGE = no_claim("generalization: no change shown", _CHANGE_TEST)
+_CHANGE = claim("generalization: models lose or gain", _CHANGE_TEST)
+_NO_SPREAD = no_claim("generalization: not enough spread", _SLOPE_TEST)
+_CARRY_OVER = claim("generalization: gains carry over", _SLOPE_TEST)
+_SHRINK = claim("generalization: gains shrink", _SLOPE_TEST)
+_SLOPE_OPEN = no_claim("generalization: slope is open", _SLOPE_TEST)
+_OFF_THE_LINE = claim("generalization: off the line", _LINE_TEST)
+
+register_verdicts(
+    {
+        AdaptivityVerdict.NO_SIGN: _CARRY_OVER,
+        AdaptivityVerdict.DIMINISHING: _SHRINK,
+        AdaptivityVerdict.UNDETERMINED: _SLOPE_OPEN,
+        AdaptivityVerdict.NO_SPREAD: _NO_SPREAD,
+    }
+)
+
+
+def generalization_verdicts(result: Generalization) -> frozenset[Enum]:
+    """The verdicts on adaptive overfitting of all new sets."""
+    return frozenset(shift.adaptivity.verdict for shift in result.shifts)
+
+
+def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
+    """The largest change, the verdict on overfitting for that set, and a model far from the line."""
+    largest = max(result.shifts, key=lambda shift: abs(shift.mean_change.value))
+    candidates = (_change(result, largest), _carried(result, largest), _outlier(result))
+    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+
+
+def _change(result: Generalization, shift: SetShift) -> Finding:
+    change, rows = shift.mean_change, result.of(shift.new_set)
+    originals = [row.original for row in rows]
+    highest = best_share(*right_counts(originals), confidence=result.confidence)
+    elsewhere = [f"{signed(100 * s.mean_change.value)} on {s.new_set}" for s in result.shifts if s is not shift]
+    also = f" Other sets: {listed(elsewhere, most=4)}." if elsewhere else ""
+    text = (
+        f"The mean change in accuracy of {amount(shift.models, 'model')} from {result.original} is {points(change)}; "
+        f"{rows[0].model}, the best on {result.original}, has an accuracy of {share(highest)} there and "
+        f"{share(rows[0].new)} on {shift.new_set}.{also}"
+    )
+    together = widen_for_comparisons(change, len(result.shifts), confidence=result.confidence)
+    if together.low <= 0 <= together.high:
+        return Finding(
+            _NO_CHANGE, f"No change in mean accuracy detected from {result.original} to {shift.new_set}", text, 0.4
+        )
+    verb = "lose" if change.value < 0 else "gain"
+    headline = f"Models {verb} {100 * abs(change.value):.1f} points on {shift.new_set}"
+    return Finding(_CHANGE, headline, text, 0.9 if abs(change.value) >= _LARGE else 0.7)
+
+
+def _carried(result: Generalization, shift: SetShift) -> Finding:
+    """Whether a gain on the original is a gain on the new set."""
+    slope, verdict = shift.adaptivity.slope, shift.adaptivity.verdict
+    undecided = f"Not enough data to tell whether gains on {result.original} carry over to {shift.new_set}"
+    if slope is None:
+        text = (
+            f"The accuracies of {amount(shift.standard, 'model')} on {result.original} spread hardly more than sampling"
+            " noise of its images would, too little to estimate a slope."
+        )
+        return Finding(_NO_SPREAD, undecided, text, 0.35)
+    text = (
+        f"One more point on {result.original} goes with {plain(slope)} more points on {shift.new_set} (slope over "
+        f"{amount(shift.standard, 'model')})."
+    )
+    if shift.standard < _FEW:
+        text += " With so few models the interval is only a rough guide."
+    if verdict is AdaptivityVerdict.NO_SIGN:
+        return Finding(
+            _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
+        )
+    if verdict is AdaptivityVerdict.DIMINISHING:
+        text += " Adaptive overfitting to the original would give such a slope, but so can other shifts."
+        return Finding(_SHRINK, f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
+    return Finding(_SLOPE_OPEN, undecided, text, 0.35)
+
+
+_NO_SIGN = "There is no sign of adaptive overfitting; a loss that all models share remains possible."
+
+
+def _outlier(result: Generalization) -> Finding | None:
+    """The model furthest from its line, if it is much further than models usually are."""
+    far = [(row, usual) for shift in result.shifts for row, usual in _far_off(result, shift)]
+    if not far:
+        return None
+    row, usual = max(far, key=lambda pair: abs(pair[0].robustness.value))
+    return Finding(
+        _OFF_THE_LINE, f"{row.model} is far from the line through models on {row.new_set}", _off(row, usual), 0.5
+    )
+
+
+def _far_off(result: Generalization, shift: SetShift) -> Iterator[tuple[ModelShift, float]]:
+    """The models that are far from the line of one new set, corrected for all models and sets, and how far most are."""
+    rows = result.of(shift.new_set)
+    usual = median(abs(row.robustness.value) for row in rows)
+    for row in rows if len(rows) >= _FEW else ():
+        distance = widen_for_comparisons(row.robustness, len(result.rows), confidence=result.confidence)
+        if (distance.low > 0 or distance.high < 0) and abs(distance.value) >= max(_OFF, _FAR * usual):
+            yield row, usual
+
+
+def _off(row: ModelShift, usual: float) -> str:
+    distance = row.robustness
+    side = "below" if distance.value < 0 else "above"
+    low, high = sorted(100 * abs(bound) for bound in (distance.low, distance.high))
+    return (
+        f"It is {100 * abs(distance.value):.1f} points ({low:.1f} to {high:.1f}) {side} the line; half of the models "
+        f"are within {100 * usual:.1f} points. Its predictions may be faulty, or it may differ from the other models."
+    )

@@ -1,0 +1,231 @@
+"""The result of a generalization study: every model on every new test set, and summaries over models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core.amounts import amount
+from regrade.stats import Scale
+from regrade.studies.generalization.adaptivity import Adaptivity
+from regrade.studies.generalization.difficulty import Difficulty
+from regrade.studies.generalization.loss_parts import LossParts
+from regrade.studies.generalization.shift_line import ShiftLine
+
+_NAMED = 5  # left-out models that a note names; the data lists all of them
+
+
+@dataclass(frozen=True)
+class ModelShift:
+    """One model on the original and on a new test set.
+
+    ``gap`` is the original accuracy minus the new one. Ranks are among the models on both sets, 1 is the best; tied
+    models share the ranks from ``original_rank`` to ``original_rank_last``. ``rank_change`` is positive for a model
+    that moves up on the new set.
+    ``robustness`` is effective robustness: the new accuracy minus the accuracy that the line predicts. The line is
+    fitted through ``standard`` models only.
+    """
+
+    model: str
+    new_set: str
+    original: Estimate
+    new: Estimate
+    gap: Estimate
+    original_rank: int
+    new_rank: int
+    rank_change: int
+    expected: float
+    robustness: Estimate
+    original_top5: Estimate | None
+    new_top5: Estimate | None
+    standard: bool
+    original_rank_last: int
+    new_rank_last: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row, ready for JSON."""
+        return {
+            name: value.as_dict() if isinstance(value, Estimate) else value
+            for name, value in ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+        }
+
+
+@dataclass(frozen=True)
+class SetShift:
+    """Summaries over all models on one new test set.
+
+    ``mean_change`` and ``mean_change_top5`` are the mean over models of new minus original accuracy; the latter is None
+    if some model has no top-5 predictions. ``lines`` has one line per scale, and ``left_out`` names the models that
+    have predictions on one set only.
+    """
+
+    new_set: str
+    models: int
+    standard: int
+    mean_change: Estimate
+    mean_change_top5: Estimate | None
+    lines: tuple[ShiftLine, ...]
+    difficulty: Difficulty
+    losses: LossParts
+    adaptivity: Adaptivity
+    left_out: tuple[str, ...]
+
+    def line(self, scale: Scale) -> ShiftLine:
+        """The line on a scale."""
+        return next(line for line in self.lines if line.scale is scale)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The shift, ready for JSON."""
+        return {
+            "new_set": self.new_set,
+            "models": self.models,
+            "standard": self.standard,
+            "mean_change": self.mean_change.as_dict(),
+            "mean_change_top5": None if self.mean_change_top5 is None else self.mean_change_top5.as_dict(),
+            "lines": {line.scale.value: line.as_dict() for line in self.lines},
+            "difficulty": self.difficulty.as_dict(),
+            "losses": self.losses.as_dict(),
+            "adaptivity": self.adaptivity.as_dict(),
+            "left_out": list(self.left_out),
+        }
+
+    def in_words(self, scale: Scale) -> tuple[str, ...]:
+        """The summaries as sentences, one per line."""
+        top5 = "" if self.mean_change_top5 is None else f", top-5 {_signed(self.mean_change_top5)}"
+        other_lines = [line for line in self.lines if line.scale is not scale]
+        words = [
+            f"{self.new_set}: mean change of top-1 {_signed(self.mean_change)}{top5} points over "
+            f"{amount(self.models, 'model')}",
+            f"  line, {scale.value}: {self.line(scale).in_words()}",
+            *(f"  line, {line.scale.value}: {line.in_words()}" for line in other_lines),
+            f"  adaptive overfitting: {self.adaptivity.in_words()}",
+            f"  difficulty: {self.difficulty.in_words()}",
+            f"  losses: {self.losses.in_words()}",
+        ]
+        if self.left_out:
+            words.append(f"  left out, since they have predictions on one of the two sets only: {_few(self.left_out)}")
+        return tuple(words)
+
+
+@dataclass(frozen=True, repr=False)
+class Generalization(Tabular):
+    """Models on an original and on new test sets, the best on the original first."""
+
+    original: str
+    scale: Scale
+    confidence: float
+    shifts: tuple[SetShift, ...]
+    rows: tuple[ModelShift, ...]
+    notes: tuple[str, ...] = ()
+
+    def of(self, new_set: str) -> tuple[ModelShift, ...]:
+        """The rows of one new set."""
+        return tuple(row for row in self.rows if row.new_set == new_set)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The study, ready for JSON."""
+        return {
+            "original": self.original,
+            "scale": self.scale.value,
+            "confidence": self.confidence,
+            "sets": [shift.as_dict() for shift in self.shifts],
+            "rows": [row.as_dict() for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        """One row per model and new set; summaries over models are in the notes."""
+        keys = {
+            "model": "model",
+            **({"new_set": "new set"} if len(self.shifts) > 1 else {}),
+            "original": "original",
+            "new": "new",
+            "gap": "gap",
+            "original_rank": "rank",
+            **({"original_rank_last": "to"} if any(r.original_rank < r.original_rank_last for r in self.rows) else {}),
+            "new_rank": "new rank",
+            **({"new_rank_last": "to"} if any(r.new_rank < r.new_rank_last for r in self.rows) else {}),
+            "rank_change": "rank change",
+            "robustness": "effective robustness",
+        }
+        columns = tuple(Column(key, heading) for key, heading in keys.items())
+        rows = tuple(tuple(getattr(row, key) for key in keys) for row in self.rows)
+        new = self.shifts[0].new_set if len(self.shifts) == 1 else f"{len(self.shifts)} new test sets"
+        summaries = tuple(
+            words for shift in self.shifts for words in (*shift.in_words(self.scale), self._furthest(shift.new_set))
+        )
+        return Table(f"{self.original} and {new}, in %", columns, rows, (*summaries, *self._methods(), *self.notes))
+
+    def sets_table(self) -> Table:
+        """One row per new test set: the effect of how its images were chosen (Recht et al. 2019, Table 2)."""
+        columns = (
+            Column("new_set", "new set"),
+            Column("models", "models"),
+            Column("mean_change", "mean change of top-1"),
+            Column("mean_change_top5", "of top-5"),
+            Column("slope", "slope", percent=False, digits=2),
+            Column("u", "u", percent=False, digits=2),
+            Column("v", "v", percent=False, digits=2),
+            Column("overfitting", "adaptive overfitting"),
+        )
+        rows = tuple(
+            (
+                shift.new_set,
+                shift.models,
+                shift.mean_change,
+                shift.mean_change_top5,
+                shift.line(Scale.LINEAR).slope,
+                shift.difficulty.u,
+                shift.difficulty.v,
+                shift.adaptivity.verdict.value,
+            )
+            for shift in self.shifts
+        )
+        return Table(f"new test sets compared with {self.original}, changes in points", columns, rows, self._methods())
+
+    def lines_table(self) -> Table:
+        """One row per new test set and scale."""
+        plain = ("slope", "intercept")
+        columns = (
+            Column("new_set", "new set"),
+            Column("scale", "scale"),
+            *(Column(key, key.replace("_", " "), percent=False, digits=3) for key in plain),
+            Column("r_squared", "R²", percent=False, digits=4),
+            Column("reliability", "reliability", percent=False, digits=3),
+        )
+        rows = tuple(
+            (shift.new_set, line.scale.value, line.slope, line.intercept, line.r_squared, line.reliability)
+            for shift in self.shifts
+            for line in shift.lines
+        )
+        return Table(f"lines through models, {self.original} to new sets", columns, rows, self._methods())
+
+    def _furthest(self, new_set: str) -> str:
+        """The models furthest above and below the line; predictions of a model far off may be faulty."""
+        rows = sorted(self.of(new_set), key=lambda row: row.robustness.value)
+        above, below = rows[-1], rows[0]
+        return (
+            f"  furthest from the line: {above.model} {_signed(above.robustness)}, "
+            f"{below.model} {_signed(below.robustness)}"
+        )
+
+    def _methods(self) -> tuple[str, ...]:
+        first, shift = self.rows[0], self.shifts[0]
+        slope_methods = [line.slope.method for shift in self.shifts for line in shift.lines if line.slope is not None]
+        lines = f", lines {slope_methods[0]}" if slope_methods else ""
+        through = "all models" if all(row.standard for row in self.rows) else f"{shift.standard} standard models"
+        return (
+            f"intervals: accuracies {first.original.method}, gap {first.gap.method}, mean change "
+            f"{shift.mean_change.method}{lines}",
+            f"effective robustness: new accuracy minus the prediction of the {self.scale.value} line through {through}",
+        )
+
+
+def _signed(estimate: Estimate) -> str:
+    return f"{100 * estimate.value:+.1f} [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]"
+
+
+def _few(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

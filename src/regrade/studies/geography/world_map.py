@@ -1,0 +1,165 @@
+"""The map of a geography study: one model's accuracy in every country or region."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair
+
+from regrade.core import Estimate, UndefinedError, UnknownName
+from regrade.display.figure import Figure
+from regrade.display.parts import heading, inline, interval_text, percent
+from regrade.display.style import FAINT, INK, SEQUENTIAL, SMALL, TEXT, WIDTH
+from regrade.display.wording import listed
+from regrade.studies.geography.countries import MapPlace, outlined, outlines, places
+from regrade.studies.geography.result import Geography, ModelByGroup
+
+_HEIGHT = 255
+_LABELS = 12  # up to this many groups all are labeled; of more, only the extremes
+_EXTREMES = 3
+_NEAR = (28.0, 9.0)  # degrees of longitude and latitude within which two labels would overlap
+
+
+def draw_map(result: Geography, model: str | None) -> Figure:
+    """The map of one model (default: the best)."""
+    row = _row(result, model)
+    map_places = places(result.names)
+    if map_places is None:
+        raise UndefinedError(f"the groups by {result.by} are neither countries nor known regions: no map can be drawn")
+    accuracies = {name: accuracy for name, accuracy in zip(result.names, row.groups, strict=True) if accuracy}
+    drawn = [place for place in map_places if place.group in accuracies]
+    if not drawn:
+        raise UndefinedError(f"{row.model} has no accuracy in any {result.by} that is on the map")
+    title = _title(result, row, accuracies)
+    missing = [name for name in result.names if name not in {place.group for place in drawn}]
+    subtitle = (
+        f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}; darker is more accurate, gray "
+        f"has no images. In brackets: {100 * result.confidence:g}% intervals."
+    )
+    if missing:
+        subtitle += f" Not on the map: {listed(missing)}."
+    chart = altair.LayerChart(layer=_layers(drawn, accuracies), data=_world(), width=WIDTH, height=_HEIGHT)
+    alt = f"{title}. " + "; ".join(f"{place.group} {accuracies[place.group]}" for place in drawn) + "."
+    return Figure(
+        f"map of {result.test_set} by {result.by}",
+        alt,
+        chart.project("equalEarth").properties(title=heading(title, subtitle)),
+    )
+
+
+def _row(result: Geography, model: str | None) -> ModelByGroup:
+    if model is None:
+        return result.rows[0]
+    if model not in {row.model for row in result.rows}:
+        raise UnknownName("model", model, [row.model for row in result.rows])
+    return result.row(model)
+
+
+def _title(result: Geography, row: ModelByGroup, accuracies: dict[str, Estimate]) -> str:
+    if row.disparity is None:
+        return f"Accuracy of {row.model} on {result.test_set} by {result.by}"
+    gap = row.disparity
+    if gap.value.low <= 0:
+        return f"No difference by {result.by} detected for {row.model}"
+    low, high = accuracies[gap.worst], accuracies[gap.best]
+    sure = "" if gap.settled else " (in part due to chance)"
+    return f"{row.model}: from {100 * low.value:.1f}% in {gap.worst} to {100 * high.value:.1f}% in {gap.best}{sure}"
+
+
+def _layers(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[Any]:
+    values = [accuracies[place.group].value for place in drawn]
+    scale = altair.Scale(
+        domain=[percent(min(values)), percent(max(values))],
+        scheme=altair.SchemeParams(name=SEQUENTIAL, extent=[0.22, 1.0]),
+    )
+    legend = altair.Legend(
+        title="accuracy, in %", orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=10
+    )
+    color = altair.Color("value:Q", scale=scale, legend=legend)
+    areas, dots = _areas(drawn, accuracies)
+    ground = altair.Chart().mark_geoshape(fill=FAINT, stroke="white", strokeWidth=0.5)
+    fields = [key for key in areas[0] if key != "code"] if areas else []
+    shapes = (
+        altair.Chart()
+        .mark_geoshape(stroke="white", strokeWidth=0.5)
+        .transform_lookup(lookup="id", from_=altair.LookupData(data=_values(areas), key="code", fields=fields))
+        .transform_filter("isValid(datum.value)")
+        .encode(color=color, tooltip=_TOOLTIP)
+    )
+    where = {"longitude": "longitude:Q", "latitude": "latitude:Q"}
+    small = (
+        altair.Chart(inline(dots))
+        .mark_circle(size=70, stroke=INK, strokeWidth=0.8, opacity=1)
+        .encode(**where, color=color, tooltip=_TOOLTIP)
+    )
+    labels = _labels(drawn, accuracies)
+    size = TEXT if len(drawn) <= _LABELS else SMALL
+    text = altair.Chart(inline(labels)).encode(**where, text="text:N")
+    letters: dict[str, Any] = {"fontSize": size, "fontWeight": "bold", "lineBreak": "|"}
+    halo = text.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", **letters)
+    ink = text.mark_text(color=INK, **letters)
+    return [ground, *([shapes] if areas else []), *([small] if dots else []), halo, ink]
+
+
+_TOOLTIP = [
+    altair.Tooltip("group:N", title="group"),
+    altair.Tooltip("country:N", title="country"),
+    altair.Tooltip("shown:N", title="accuracy"),
+    altair.Tooltip("images:Q", format=",", title="images"),
+]
+
+
+def _areas(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Countries with an outline, colored by their group; and countries without one that are a group by themselves.
+
+    A country in two groups belongs to the smaller one.
+    """
+    areas: dict[int, dict[str, Any]] = {}
+    dots = []
+    for place in sorted(drawn, key=lambda place: -len(place.countries)):
+        estimate = accuracies[place.group]
+        values = {
+            "group": place.group,
+            "value": percent(estimate.value),
+            "shown": interval_text(estimate),
+            "images": estimate.n,
+        }
+        for country in place.countries:
+            if country.code in outlined():
+                areas[country.code] = {"code": country.code, "country": country.name, **values}
+            elif len(place.countries) == 1:
+                where = {"latitude": country.latitude, "longitude": country.longitude}
+                dots.append({"country": country.name, **where, **values})
+    return list(areas.values()), dots
+
+
+def _labels(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[dict[str, Any]]:
+    """Accuracies as text: of every group if there are few, else of the extremes that have room."""
+    ordered = sorted(drawn, key=lambda place: accuracies[place.group].value)
+    chosen = ordered if len(ordered) <= _LABELS else [*ordered[:_EXTREMES], *ordered[::-1][:_EXTREMES]]
+    placed: list[MapPlace] = []
+    for place in chosen:
+        if all(not _touches(place, neighbor) for neighbor in placed):
+            placed.append(place)
+    return [
+        {
+            "latitude": place.latitude,
+            "longitude": place.longitude,
+            "text": f"{place.group}|{interval_text(accuracies[place.group], digits=0)}",
+        }
+        for place in placed
+    ]
+
+
+def _touches(first: MapPlace, second: MapPlace) -> bool:
+    across, up = abs(first.longitude - second.longitude), abs(first.latitude - second.latitude)
+    return across < _NEAR[0] and up < _NEAR[1]
+
+
+def _world() -> altair.Data:
+    form = altair.TopoDataFormat(feature="countries", type="topojson")
+    return altair.Data(values=outlines(), format=form)  # type: ignore[no-untyped-call]
+
+
+def _values(rows: list[dict[str, Any]]) -> altair.Data:
+    return altair.Data(values=rows)  # type: ignore[no-untyped-call]

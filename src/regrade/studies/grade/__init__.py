@@ -1,0 +1,1 @@
+"""Grades: accuracies of models and people with intervals."""

@@ -1,0 +1,408 @@
+"""The grade: accuracies of every model with intervals, by slice, against original and multi-label references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from regrade.core import (
+    NO_ANSWER,
+    Column,
+    Estimate,
+    InputError,
+    Predictions,
+    Table,
+    Tabular,
+    TestSet,
+    UndefinedError,
+)
+from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray, FloatArray
+from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous, proportion
+from regrade.studies.grade.confidences import stored_confidences
+from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images
+from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
+from regrade.studies.review import problem_notes
+from regrade.studies.scoring import Scoring
+
+EVERYTHING = "all"
+"""The name of the slice that contains every example."""
+
+
+@dataclass(frozen=True)
+class GradeRow:
+    """One model on one slice; undefined values are None.
+
+    ``multilabel`` counts novel predictions as wrong and ``multilabel_upper`` as correct. If a random sample of them was
+    reviewed, ``reviewed`` is the unbiased estimate in between, and ``judgments_needed`` is the number of further
+    judgments that reduce its half-width to the target. ``novel`` counts predictions that no one has judged,
+    ``unanswered`` examples without a prediction and ``undetermined`` those whose best scored class was not stored; the
+    last two count as wrong. ``clean`` is the model's top-1 accuracy on another test set with the same classes.
+
+    ``top1`` and ``top5`` are over all labeled images of the slice. ``top1_same_images`` is top-1 over the images that
+    the labels score, averaged in the same way as multi-label accuracy. ``labels_change`` is multi-label accuracy
+    (reviewed, if available) minus ``top1_same_images``, with a paired interval.
+
+    ``calibration_error`` compares confidences with top-1 accuracy, for models that stored probabilities and are scored
+    among all their classes. ``anytime`` is the multi-label accuracy on these images that a complete review would give,
+    with an interval that is valid at any stopping point. ``values`` are those of the requested metrics by name, without
+    the undefined ones.
+    """
+
+    model: str
+    slice: str
+    top1: Estimate | None
+    top5: Estimate | None
+    multilabel: Estimate | None
+    multilabel_upper: Estimate | None
+    reviewed: Estimate | None
+    novel: int
+    unanswered: int
+    undetermined: int
+    judgments_needed: int | None
+    clean: Estimate | None = None
+    top1_same_images: Estimate | None = None
+    labels_change: Estimate | None = None
+    calibration_error: Estimate | None = None
+    anytime: Estimate | None = None
+    values: Mapping[str, Estimate] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row, ready for JSON."""
+        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+    def mark_simultaneous(self, slices: int, confidence: float) -> GradeRow:
+        """The row with the number of simultaneous slices added to the methods of its intervals."""
+        estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
+        named: dict[str, Any] = {
+            name: mark_simultaneous(value, slices, confidence=confidence) for name, value in estimates.items()
+        }
+        values = {name: mark_simultaneous(value, slices, confidence=confidence) for name, value in self.values.items()}
+        return replace(self, values=values, **named)
+
+
+@dataclass(frozen=True, repr=False)
+class Grade(Tabular):
+    """The grade of all models on a test set, best first.
+
+    The intervals of a model on several slices are simultaneous. ``hard_slices`` were selected because models find them
+    hard.
+    """
+
+    test_set: str
+    labels: str | None
+    labels_version: int | None
+    rule: str | None
+    rows: tuple[GradeRow, ...]
+    notes: tuple[str, ...]
+    hard_slices: tuple[str, ...] = ()
+    metrics: tuple[GradeMetric, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The grade, ready for JSON."""
+        return {
+            "test_set": self.test_set,
+            "labels": self.labels,
+            "labels_version": self.labels_version,
+            "rule": self.rule,
+            "rows": [row.as_dict() for row in self.rows],
+            "notes": list(self.notes),
+            "hard_slices": list(self.hard_slices),
+        }
+
+    def table(self) -> Table:
+        """One row per model and slice; empty columns are left out."""
+        columns = [Column("model", "model")]
+        if any(row.slice != EVERYTHING for row in self.rows):
+            columns.append(Column("slice", "slice"))
+        columns.append(Column("top1", "top-1"))
+        columns += [
+            Column(key, heading) for key, heading in (("clean", "top-1, clean"), ("top5", "top-5")) if self._has(key)
+        ]
+        if self._other_images():
+            columns.append(Column("top1_same_images", "top-1, same images"))
+        if self.labels:
+            upper = self._has("multilabel_upper") and any(row.novel for row in self.rows)
+            columns.append(Column("multilabel", "multi-label" + (", novel wrong" if upper else "")))
+            if upper:
+                columns.append(Column("multilabel_upper", "novel right"))
+                columns.append(Column("novel", "novel"))
+        columns += [
+            Column(key, heading)
+            for key, heading in (
+                ("reviewed", "multi-label, reviewed"),
+                ("labels_change", "multi-label − top-1"),
+                ("anytime", "these images, valid at any stopping point"),
+                ("judgments_needed", "judgments needed"),
+                ("calibration_error", "calibration error"),
+                ("unanswered", "unanswered"),
+                ("undetermined", "undetermined"),
+            )
+            if self._has(key)
+        ]
+        rows = tuple(
+            tuple(getattr(row, column.key) for column in columns)
+            + tuple(row.values.get(metric.name) for metric in self.metrics)
+            for row in self.rows
+        )
+        columns += [metric.column for metric in self.metrics]
+        against = f" against {self.labels}@{self.labels_version}" if self.labels else ""
+        return Table(f"{self.test_set}{against}, in %", tuple(columns), rows, self.notes)
+
+    def _has(self, key: str) -> bool:
+        """Whether a column has a value worth showing: a count of 0 is not, but 0 judgments needed is."""
+        values = [getattr(row, key) for row in self.rows]
+        return any(value is not None if key == "judgments_needed" else value for value in values)
+
+    def _other_images(self) -> bool:
+        """Whether top-1 over the images that the labels score differs from top-1 over all images."""
+        pairs = [(row.top1, row.top1_same_images) for row in self.rows]
+        return any(same and (top1 is None or (top1.value, top1.n) != (same.value, same.n)) for top1, same in pairs)
+
+    def with_clean(self, clean: Grade) -> Grade:
+        """The grade with the top-1 accuracies of the same models on another test set added."""
+        baseline = {row.model: row.top1 for row in clean.rows if row.slice == EVERYTHING}
+        rows = tuple(
+            replace(row, clean=baseline.get(row.model)) if row.slice == EVERYTHING else row for row in self.rows
+        )
+        note = f"clean: the same model on {clean.test_set}, among the same classes"
+        return replace(self, rows=rows, notes=(*self.notes, note))
+
+
+def grade(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    labels: ReviewedLabels | None = None,
+    slices: Sequence[str] = (),
+    metrics: Sequence[GradeMetric] = (),
+    confidence: float = 0.95,
+) -> Grade:
+    """Grade models on a test set: top-1, top-5 and multi-label accuracy, on all examples and on each slice.
+
+    Predictions are read one model at a time, so any number of models fits in memory. Slices are those of
+    `TestSet.slice`; the name of a group column or of a slice set stands for all its slices. An empty slice raises.
+    ``metrics`` are added to every row.
+    """
+    masks = slice_masks(test_set, slices)
+    rows, rules, subset_sizes = [], set(), {}
+    for model_predictions, scoring in predictions:
+        rows += _model_rows(model_predictions, scoring, labels, masks, metrics=metrics, confidence=confidence)
+        rules.add(scoring.rule)
+        if model_predictions.covered is not None:
+            subset_sizes[model_predictions.model] = int(model_predictions.covered.sum())
+    if not rows:
+        raise InputError(
+            f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
+        )
+    hard = tuple(name for name in masks if name in test_set.hard_slices)
+    return Grade(
+        test_set.name,
+        labels.scoring.labels.name if labels else None,
+        labels.scoring.labels.version if labels else None,
+        labels.scoring.rule.value if labels else None,
+        tuple(_best_first(rows, list(masks))),
+        (
+            *sorted(rules - {""}),
+            *_notes(rows, labels),
+            *_metric_notes(metrics, rows),
+            *_slice_notes(len(masks) - 1, hard),
+            *_subset_notes(subset_sizes),
+        ),
+        hard,
+        tuple(metrics),
+    )
+
+
+def slice_masks(test_set: TestSet, slices: Sequence[str]) -> dict[str, BoolArray]:
+    """The examples of each slice by name, all examples first."""
+    masks = {EVERYTHING: np.ones(len(test_set), dtype=bool)}
+    for slice_name in slices:
+        parts = {name: test_set.slice(name) for name in test_set.slices_of(slice_name)}
+        if not any(inside.any() for inside in parts.values()):
+            raise InputError(f"slice {slice_name!r} of {test_set.name} contains no examples")
+        masks.update((name, inside) for name, inside in parts.items() if inside.any())
+    return masks
+
+
+def _model_rows(
+    predictions: Predictions,
+    scoring: Scoring,
+    labels: ReviewedLabels | None,
+    masks: Mapping[str, BoolArray],
+    *,
+    metrics: Sequence[GradeMetric],
+    confidence: float,
+) -> list[GradeRow]:
+    top1 = scoring.top_k(predictions, 1)
+    top5 = top5_right(predictions, scoring)
+    confidences = stored_confidences(predictions) if scoring.class_map is None else None
+    usable_metrics = metrics if scoring.class_map is None else ()  # scores are those of the classes it is graded on
+    slices = len(masks) - 1
+    levels = {name: confidence if name == EVERYTHING else bonferroni_confidence(slices, confidence) for name in masks}
+    judged = grade_multilabel(predictions, scoring, labels, masks, confidence=levels) if labels else {}
+    rows = []
+    for name, mask in masks.items():
+        counted = mask & scoring.counted & predictions.counted
+        multilabel = judged.get(name, NOT_JUDGED)
+        images = graded_images(predictions, scoring.labels, top1.right, counted)
+        row = GradeRow(
+            predictions.model,
+            name,
+            _share(top1.right, counted, levels[name]),
+            None if top5 is None else _share(top5, counted, levels[name]),
+            multilabel.lower,
+            multilabel.upper,
+            multilabel.reviewed,
+            multilabel.novel,
+            int((predictions.top1[mask & predictions.counted] == NO_ANSWER).sum()),
+            int(top1.undetermined[counted].sum()),
+            multilabel.judgments_needed,
+            top1_same_images=multilabel.top1,
+            labels_change=multilabel.change,
+            calibration_error=_calibration(confidences, top1.right, counted, levels[name]),
+            anytime=multilabel.anytime,
+            values=_metric_values(usable_metrics, images, levels[name]),
+        )
+        rows.append(row if name == EVERYTHING else row.mark_simultaneous(slices, confidence))
+    return rows
+
+
+def _metric_values(metrics: Sequence[GradeMetric], images: GradedImages, confidence: float) -> dict[str, Estimate]:
+    """The values of the metrics that are defined, by name."""
+    estimates = {metric.name: metric.estimate(images, confidence=confidence) for metric in metrics}
+    return {name: estimate for name, estimate in estimates.items() if estimate is not None}
+
+
+def _metric_notes(metrics: Sequence[GradeMetric], rows: Sequence[GradeRow]) -> Iterator[str]:
+    for metric in metrics:
+        methods = sorted({row.values[metric.name].method for row in rows if metric.name in row.values})
+        if methods:
+            yield f"{metric.heading}: {metric.explained}intervals {', '.join(methods)}"
+        if missing := [row.model for row in rows if row.slice == EVERYTHING and metric.name not in row.values]:
+            yield f"{metric.heading}: undefined for {_few(missing)}; it may require stored scores of all classes"
+
+
+def _calibration(
+    confidences: FloatArray | None, right: BoolArray, counted: BoolArray, confidence: float
+) -> Estimate | None:
+    if confidences is None:
+        return None
+    inside = counted & ~np.isnan(confidences)
+    if inside.sum() < 2 or confidences[inside].max() > 1 or confidences[inside].min() < 0:
+        return None
+    return calibration_error(confidences[inside], right[inside], confidence=confidence)
+
+
+def top5_right(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
+    """Shape (n,): whether the label is among the top five classes; None if fewer classes are stored."""
+    try:
+        return scoring.top_k(predictions, 5).right
+    except UndefinedError:
+        return None
+
+
+def _share(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate | None:
+    n = int(counted.sum())
+    return proportion(int((right & counted).sum()), n, confidence=confidence) if n else None
+
+
+def _best_first(rows: list[GradeRow], order: list[str]) -> list[GradeRow]:
+    """Models by descending accuracy on all examples, each model's slices in the order given."""
+    overall = {row.model: row for row in rows if row.slice == EVERYTHING}
+
+    def key(row: GradeRow) -> tuple[float, str, int]:
+        top1 = overall[row.model].top1 or overall[row.model].multilabel
+        return (-top1.value if top1 else 1.0, row.model, order.index(row.slice))
+
+    return sorted(rows, key=key)
+
+
+def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ...]:
+    notes = []
+    shown = ("top1", "multilabel", "reviewed", "anytime", "labels_change")
+    methods = sorted({e.method for row in rows for key in shown if (e := getattr(row, key))})
+    notes.append(f"intervals: {', '.join(methods)}")
+    if labels:
+        scored = labels.scored.sum()
+        notes.append(
+            f"multi-label: right if {labels.scoring.accepted_in_words}; mean over {labels.scoring.rule.value}; "
+            f"{amount(scored, 'image')}"
+        )
+        notes.append(
+            f"top-1 and top-5 are over all labeled images; same images: those that {labels.scoring.labels.full_name} "
+            "scores, averaged in the same way; the difference is paired"
+        )
+        notes += problem_notes(labels.review)
+    if labels and any(row.novel for row in rows):
+        notes.append("novel: predictions no one has judged; list them with regrade labels novel")
+    notes += _review_notes(rows, labels)
+    if any(row.calibration_error for row in rows):
+        notes.append(
+            "calibration error: root mean square of accuracy less confidence in 15 bins, without what chance adds; "
+            "its interval is the debiased scaled chi-square"
+        )
+    if any(row.undetermined for row in rows):
+        notes.append("undetermined: none of the stored best classes is among the scored ones; counted as wrong")
+    return tuple(notes)
+
+
+def _slice_notes(slices: int, hard: Sequence[str]) -> tuple[str, ...]:
+    return (
+        *((f"intervals of slices hold for all {slices:,} slices of a model together",) if slices > 1 else ()),
+        *((f"chosen because models find them hard: {', '.join(hard)}",) if hard else ()),
+    )
+
+
+def _subset_notes(subset_sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """Which models have predictions on a subset of the images only."""
+    if not subset_sizes:
+        return ()
+    words = _few([f"{name} ({images:,})" for name, images in subset_sizes.items()])
+    return (f"asked about some of the images only, and graded on these: {words}",)
+
+
+def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[str]:
+    """Why numbers that need a review are missing."""
+    if labels is None:
+        return []
+    if labels.review is None:
+        if labels.half_width is None:
+            return []
+        return ["no novel prediction was drawn for review yet: regrade labels sample"]
+    overall = [row for row in rows if row.slice == EVERYTHING]
+    notes = []
+    if labels.review.problematic.size and any(row.reviewed for row in overall):
+        notes.append(
+            "reviewed reckons with problematic images among those not judged yet; novel wrong and right do not"
+        )
+    if any(row.anytime for row in overall):
+        notes.append(
+            "valid at any stopping point: the accuracy on these images that a complete review would give, however "
+            "often one looks and whenever one stops; a point where nothing is left to judge. reviewed is for images "
+            "like these and a review of a fixed size"
+        )
+    if without_review := [row.model for row in overall if row.multilabel and not row.reviewed]:
+        notes.append(
+            f"the review says nothing of {_few(without_review)}: no novel prediction of theirs is judged, or some "
+            "were not known when the review was drawn"
+        )
+    if labels.half_width is not None:
+        far = [row.model for row in overall if row.reviewed and row.judgments_needed is None]
+        if far:
+            notes.append(f"a half-width of {labels.half_width:g} is out of reach for {_few(far)}: too few images")
+        notes.append("judgments needed: further ones of the sample, which all models share")
+    return notes
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return value.as_dict() if isinstance(value, Estimate) else value

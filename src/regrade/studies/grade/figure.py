@@ -1,0 +1,108 @@
+"""The figure of a grade: every model's accuracy with its interval, best first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair
+
+from regrade.core import PERSON_PREFIX, Estimate, UndefinedError
+from regrade.core.amounts import amount
+from regrade.display.figure import Figure
+from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
+from regrade.display.style import COLORS, INK, SHAPES
+from regrade.studies.grade.analysis import EVERYTHING, Grade, GradeRow
+
+_MODELS = 120  # the most rows that are readable
+_MEASURES = {
+    "top1": "top-1",
+    "top1_same_images": "top-1, same images",
+    "multilabel": "multi-label",
+    "reviewed": "multi-label, reviewed",
+}
+
+
+def grade_figure(result: Grade) -> Figure:
+    """A dot with its interval for each model and slice; without slices, for top-1 and multi-label accuracy."""
+    sliced = any(row.slice != EVERYTHING for row in result.rows)
+    points = _by_slice(result) if sliced else _by_measure(result)
+    if not points:
+        raise UndefinedError(f"no accuracy on {result.test_set} is defined: there is nothing to draw")
+    kinds = list(dict.fromkeys(point["kind"] for point in points))
+    models = list(dict.fromkeys(point["model"] for point in points))
+    drawn = [point for point in points if point["model"] in models[:_MODELS]]
+    title = heading(*_headings(result, models, points[0]["of"] if sliced else "Accuracy"))
+    chart = _few_kinds(drawn, kinds) if len(kinds) <= len(COLORS) else _many_kinds(drawn, kinds)
+    alt = f"Accuracies of {amount(len(models), 'model')} on {result.test_set}: {', '.join(kinds)}."
+    return Figure(f"grade on {result.test_set}", alt, chart.properties(title=title))
+
+
+def _by_measure(result: Grade) -> list[dict[str, Any]]:
+    measures = [(key, name) for key, name in _MEASURES.items() if any(getattr(row, key) for row in result.rows)]
+    if result.labels and any(row.reviewed for row in result.rows):
+        measures = [(key, name) for key, name in measures if key != "multilabel"]
+    if any(row.top1_same_images for row in result.rows):  # multi-label accuracy is over other images than top-1
+        measures = [(key, name) for key, name in measures if key != "top1"]
+    return [point for row in result.rows for key, name in measures for point in _point(row, getattr(row, key), name)]
+
+
+def _by_slice(result: Grade) -> list[dict[str, Any]]:
+    key = "multilabel" if any(row.multilabel for row in result.rows) else "top1"
+    of = f"{_MEASURES[key].capitalize()} accuracy"
+    return [{**point, "of": of} for row in result.rows for point in _point(row, getattr(row, key), row.slice)]
+
+
+def _point(row: GradeRow, estimate: Estimate | None, kind: str) -> list[dict[str, Any]]:
+    if estimate is None:
+        return []
+    return [
+        {"model": row.model, "kind": kind, **interval(estimate), "shown": interval_text(estimate), "images": estimate.n}
+    ]
+
+
+def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
+    best = models[0]
+    among = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
+    rest = f" has the highest accuracy of {len(models):,} {among}" if len(models) > 1 else ""
+    method = next(e.method for row in result.rows for e in (row.top1, row.multilabel, row.reviewed) if e)
+    against = f" against {result.labels}@{result.labels_version}" if result.labels else ""
+    shown = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""
+    return f"{best}{rest} on {result.test_set}", f"{of}{against}, best first, with intervals ({method}){shown}"
+
+
+def _few_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.LayerChart:
+    """One panel, with a color and a shape per kind."""
+    count = len({point["model"] for point in points})
+    legend = None if len(kinds) == 1 else altair.Legend(title=None, columns=4, symbolOpacity=1)
+    colors = [INK, *COLORS] if kinds[0] == EVERYTHING else list(COLORS)
+    color = altair.Color(
+        "kind:N", sort=kinds, scale=altair.Scale(domain=kinds, range=colors[: len(kinds)]), legend=legend
+    )
+    shape = altair.Shape(
+        "kind:N", sort=kinds, scale=altair.Scale(domain=kinds, range=list(SHAPES[: len(kinds)])), legend=legend
+    )
+    return _dots(points, color, shape).properties(height=count * name_step(count), width=380)
+
+
+def _many_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.FacetChart:
+    """One panel per kind, if there are more kinds than colors."""
+    count = len({point["model"] for point in points})
+    dots = _dots(points, altair.value(COLORS[0]), altair.value(SHAPES[0]))
+    panel = dots.properties(height=count * name_step(count), width=190)
+    facet = altair.Facet("kind:N", sort=kinds, title=None, header=altair.Header(labelAnchor="start"))
+    return panel.facet(facet, columns=2)
+
+
+def _dots(points: list[dict[str, Any]], color: Any, shape: Any) -> altair.LayerChart:
+    models = list(dict.fromkeys(point["model"] for point in points))
+    base = altair.Chart().encode(
+        y=altair.Y("model:N", sort=models, axis=name_axis(len(models))),
+        color=color,
+        tooltip=[
+            altair.Tooltip("model:N"), altair.Tooltip("kind:N", title="of"),
+            altair.Tooltip("shown:N", title="accuracy"), altair.Tooltip("images:Q", format=","),
+        ],
+    )  # fmt: skip
+    x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("accuracy"))
+    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
+    return layered(ranges, base.mark_point().encode(x=x, shape=shape)).properties(data=inline(points))

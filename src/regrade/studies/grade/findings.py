@@ -1,0 +1,158 @@
+"""Findings of a grade: the range of accuracies, the effect of multi-label references, and the weakest slice."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from regrade.core import PERSON_PREFIX, Estimate
+from regrade.core.amounts import amount
+from regrade.display.finding import Finding, claim, no_claim
+from regrade.display.wording import confidence_of, listed, points, right_counts, share
+from regrade.stats import (
+    best_share,
+    lower_share_p_values,
+    lowest_candidates,
+    proportion,
+    significantly_below,
+    widen_for_comparisons,
+    worst_share,
+)
+from regrade.studies.grade.analysis import EVERYTHING, Grade, GradeRow
+
+_LABELS_TEST = (
+    "Paired interval of multi-label minus top-1 accuracy on the same images, compared with 0, Bonferroni-corrected for "
+    "all models, since the best is selected; predictions that no one has judged count against the claim."
+)
+_WEAKEST_TEST = "Fisher's exact tests of the slice against every other slice, one-sided, Bonferroni-corrected."
+_SLICES_TEST = "Fisher's exact tests of all ordered pairs of slices, one-sided, Holm-corrected."
+_REST_TEST = "Fisher's exact test of the slice against the rest of the images, one-sided."
+_ACCURACY = no_claim("grade: accuracy of one model")
+_RANGE = no_claim("grade: range of accuracies")
+_SAME_BY_LABELS = no_claim("grade: labels change nothing shown", _LABELS_TEST)
+_CHANGED_BY_LABELS = claim("grade: labels change the accuracy", _LABELS_TEST)
+_WEAKEST_SLICE = claim("grade: weakest slice", _WEAKEST_TEST)
+_WEAK_SLICES = claim("grade: some slices are not the weakest", _SLICES_TEST)
+_NO_WEAK_SLICE = no_claim("grade: no weak slice shown", _SLICES_TEST)
+_HARDER_SLICE = claim("grade: harder slice", _REST_TEST)
+_NOT_HARDER = no_claim("grade: slice is not shown to be harder", _REST_TEST)
+
+
+def grade_findings(result: Grade) -> tuple[Finding, ...]:
+    """The range of accuracies, the change by multi-label accuracy, and the weakest slice."""
+    rows = [row for row in result.rows if row.slice == EVERYTHING]
+    models = [row for row in rows if not row.model.startswith(PERSON_PREFIX)]
+    candidates = (_range(result, rows), _labels(result, models), _slices(result, models))
+    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+
+
+def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
+    accuracies = [(row.model, row.top1) for row in rows if row.top1]
+    if not accuracies:
+        return None
+    (best, alone), (worst, _) = accuracies[0], accuracies[-1]
+    if len(accuracies) == 1:
+        text = f"{best} is right on {share(alone)} of {amount(alone.n, 'image')}."
+        return Finding(_ACCURACY, f"{best} is right on {100 * alone.value:.1f}% of {result.test_set}", text, 0.5)
+    right, images = right_counts([accuracy for _, accuracy in accuracies])
+    highest, lowest = (extreme(right, images, confidence=confidence_of(alone)) for extreme in (best_share, worst_share))
+    text = f"{best} is right on {share(highest)} of {amount(highest.n, 'image')}"
+    middle = 100 * median(accuracy.value for _, accuracy in accuracies)
+    also = "" if len(accuracies) < 4 else f", the median of all on {middle:.1f}%"
+    ends = f"{100 * lowest.value:.1f}% to {100 * highest.value:.1f}%"
+    people = any(name.startswith(PERSON_PREFIX) for name, _ in accuracies)
+    among = f"{len(accuracies):,} models and people" if people else amount(len(accuracies), "model")
+    text = (
+        f"Of {among}, {text}{also}, and {worst} on {share(lowest)}. Both intervals are corrected for selecting the "
+        "best and the worst."
+    )
+    return Finding(_RANGE, f"Top-1 accuracy on {result.test_set} ranges from {ends}", text, 0.45)
+
+
+def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
+    """The best model's accuracy under multi-label references, on the images that they score."""
+    best = next((row for row in rows if row.top1_same_images and row.labels_change), None)
+    if result.labels is None or best is None or best.top1_same_images is None or best.labels_change is None:
+        return None
+    top1, change = best.top1_same_images, best.labels_change
+    now, by = best.reviewed or best.multilabel, f"{result.labels}@{result.labels_version}"
+    assert now is not None
+    text = (
+        f"On the {amount(change.n, 'image')} that {by} scores, {best.model} is right on {share(top1)} by top-1, with "
+        f"one label per image, and on {share(now)} under {by}: {points(change)}."
+    )
+    unjudged = 0.0 if best.reviewed or best.multilabel_upper is None else best.multilabel_upper.value - now.value
+    if unjudged:
+        text += (
+            f" No one has judged {amount(best.novel, 'prediction')} of {best.model} yet: if all were correct, the "
+            f"accuracy would be {100 * (now.value + unjudged):.1f}%."
+        )
+    wider = widen_for_comparisons(change, len(rows), confidence=confidence_of(change))
+    if wider.low <= 0 <= wider.high + unjudged:
+        headline = f"No difference detected between the best model's top-1 accuracy and its accuracy under {by}"
+        return Finding(_SAME_BY_LABELS, headline, text, 0.3)
+    headline = (
+        f"The best model's accuracy is {'higher' if wider.low > 0 else 'lower'} under {by} than by top-1: "
+        f"{100 * now.value:.1f}% instead of {100 * top1.value:.1f}% of the same images"
+    )
+    return Finding(_CHANGED_BY_LABELS, headline, text, 0.8)
+
+
+def _slices(result: Grade, rows: list[GradeRow]) -> Finding | None:
+    """Which slices are hard for the best model, by tests corrected for all slices; without slices selected as hard."""
+    best = next((row for row in rows if row.top1), None)
+    if best is None or best.top1 is None:
+        return None
+    parts = {
+        row.slice: row.top1
+        for row in result.rows
+        if row.model == best.model and row.slice not in (EVERYTHING, *result.hard_slices) and row.top1
+    }
+    if not parts:
+        return None
+    level = 1 - confidence_of(best.top1)
+    return (_against_rest if len(parts) == 1 else _weakest)(result, best.model, best.top1, parts, level)
+
+
+def _against_rest(
+    result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float
+) -> Finding | None:
+    """One slice, tested against the rest of the images; None if it contains all images."""
+    ((name, accuracy),) = parts.items()
+    (right, all_right), (images, all_images) = right_counts([accuracy, everything])
+    if all_images <= images:
+        return None
+    rest = proportion(all_right - right, all_images - images, confidence=1 - level)
+    text = (
+        f"{model} is right on {share(accuracy)} of {amount(accuracy.n, 'image')} there, and on {share(rest)} of the "
+        "rest."
+    )
+    p_value = lower_share_p_values([right, all_right - right], [images, all_images - images])[0, 1]
+    if p_value <= level:
+        return Finding(
+            _HARDER_SLICE, f"{name} is harder for the best model than the rest of {result.test_set}", text, 0.6
+        )
+    headline = f"No evidence that {name} is harder for the best model than the rest of {result.test_set}"
+    return Finding(_NOT_HARDER, headline, text, 0.25)
+
+
+def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float) -> Finding:
+    names = sorted(parts, key=lambda name: parts[name].value)
+    right, images = right_counts([parts[name] for name in names])
+    p_values = lower_share_p_values(right, images)
+    lowest, among = names[0], amount(len(names), "slice")
+    text = (
+        f"{model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, and on "
+        f"{share(everything)} of all."
+    )
+    if significantly_below(p_values[0], level=level)[1:].all():
+        headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"
+        return Finding(_WEAKEST_SLICE, headline, text, 0.6)
+    possible = lowest_candidates(p_values, level=level)
+    candidates = [name for name, may_be in zip(names, possible, strict=True) if may_be]
+    if len(candidates) < len(names):
+        headline = f"{len(candidates):,} of {among} of {result.test_set} may be the hardest for the best model"
+        text = f"These are {listed(candidates)}; every other slice is significantly easier than one of them. {text}"
+        return Finding(_WEAK_SLICES, headline, text, 0.5)
+    headline = f"No difference between slices of {result.test_set} detected for the best model"
+    text = f"The lowest accuracy of {among} is that on {lowest}. {text}"
+    return Finding(_NO_WEAK_SLICE, headline, text, 0.25)

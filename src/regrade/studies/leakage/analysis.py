@@ -1,0 +1,218 @@
+"""The leakage study: near duplicates of a test set's images, and their effect on labels and accuracies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from regrade.core import Estimate, InputError, MismatchError, NearPairs, Predictions, TestSet
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats import (
+    components,
+    fisher_exact,
+    holm,
+    independent_difference,
+    keep_one_per_group,
+    proportion,
+    subset_effect,
+)
+from regrade.stats.intervals import method_name
+from regrade.studies.leakage.pairs import labels_differ, leaked_pairs
+from regrade.studies.leakage.result import (
+    ANY,
+    DistanceResult,
+    DuplicateGroup,
+    Leakage,
+    LeakedModel,
+    NearestBar,
+    SkippedImage,
+)
+from regrade.studies.scoring import Scoring
+
+_STEPS, _FURTHEST = 16, 4.0  # number of histogram bars, and their range in units of the threshold
+
+
+def leakage(
+    test_set: TestSet,
+    pairs: Sequence[NearPairs],
+    predictions: Iterable[tuple[Predictions, Scoring]] = (),
+    *,
+    against: TestSet | None = None,
+    preference: IntArray | None = None,
+    unreadable: Mapping[str, Mapping[str, str]] | None = None,
+    confidence: float = 0.95,
+) -> Leakage:
+    """Study which images of a test set have near duplicates in the set ``against``, or within the test set.
+
+    Within one set, the image with the highest ``preference`` (n,) of each connected group is kept (default: the first),
+    and the others are surplus. ``unreadable`` gives for each set the images that could not be read, with reasons. An
+    image that was not compared by every distance, and not found by any, is excluded from the accuracies.
+    """
+    _check(test_set, pairs, against)
+    reference = test_set if against is None else against
+    size, within = len(test_set), against is None
+    preferred = np.zeros(size, dtype=np.int64) if preference is None else preference
+    whole = _split(ANY, None, pairs, preferred if within else None)
+    splits = [whole, *(_split(near.distance.value, near.cut, [near], preferred if within else None) for near in pairs)]
+    return Leakage(
+        test_set.name,
+        None if against is None else against.name,
+        size,
+        len(reference),
+        tuple(_distance_result(split, test_set, reference, confidence) for split in splits),
+        _models(predictions, splits, confidence),
+        leaked_pairs(pairs, test_set, reference),
+        _groups(whole, test_set) if within else (),
+        tuple(bar for near in pairs for bar in _bars(near)),
+        tuple(
+            SkippedImage(name, image, reason)
+            for name, reasons in (unreadable or {}).items()
+            for image, reason in reasons.items()
+        ),
+        confidence,
+        tuple(f"{near.distance.value}: {near.note}" for near in pairs if near.note),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Images (n,) split into ``leaked`` and others, among the ``compared`` ones."""
+
+    distance: str
+    threshold: float | None
+    first: IntArray
+    second: IntArray
+    leaked: BoolArray
+    compared: BoolArray
+    crowded: int
+
+
+def _split(name: str, threshold: float | None, pairs: Sequence[NearPairs], preference: IntArray | None) -> _Split:
+    """Combine the pairs of some distances; with a preference (within one set), only surplus images are leaked."""
+    edges = np.unique(np.concatenate([np.column_stack([near.first, near.second]) for near in pairs]), axis=0)
+    first, second = edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
+    in_pair = np.zeros(len(pairs[0].seen), dtype=bool)
+    in_pair[first] = True
+    leaked = in_pair
+    if preference is not None:
+        in_pair[second] = True
+        leaked = ~keep_one_per_group(components(first, second, len(in_pair)), preference)
+    compared = np.logical_and.reduce([near.seen for near in pairs]) | in_pair
+    return _Split(name, threshold, first, second, leaked, compared, max(near.crowded for near in pairs))
+
+
+def _distance_result(split: _Split, test_set: TestSet, against: TestSet, confidence: float) -> DistanceResult:
+    compared, leaked = int(split.compared.sum()), int(split.leaked.sum())
+    both, differ = labels_differ(split.first, split.second, test_set, against)
+    labeled, differing = (np.zeros(len(test_set), dtype=bool) for _ in range(2))
+    labeled[split.first[both]], differing[split.first[differ]] = True, True
+    if against is test_set:
+        labeled[split.second[both]], differing[split.second[differ]] = True, True
+    with_label = int(labeled.sum())
+    return DistanceResult(
+        split.distance,
+        split.threshold,
+        len(split.first),
+        leaked,
+        proportion(leaked, compared, confidence=confidence) if compared else None,
+        with_label,
+        proportion(int(differing.sum()), with_label, confidence=confidence) if with_label else None,
+        split.crowded,
+    )
+
+
+def _models(
+    predictions: Iterable[tuple[Predictions, Scoring]], splits: Sequence[_Split], confidence: float
+) -> tuple[LeakedModel, ...]:
+    """Every model on every split, sorted by accuracy on all images."""
+    rows = []
+    for model, scoring in predictions:
+        right = scoring.top_k(model, 1).right
+        counted = scoring.counted & model.counted
+        rows += [row for split in splits if (row := _model(model.model, right, counted, split, confidence))]
+    accuracy = {row.model: row.all.value for row in rows if row.distance == ANY}
+    by_split = ([row for row in rows if row.distance == split.distance] for split in splits)
+    corrected = [row for group in by_split for row in _corrected(group)]
+    return tuple(sorted(corrected, key=lambda row: (-accuracy.get(row.model, 0.0), row.model)))
+
+
+def _corrected(rows: Sequence[LeakedModel]) -> list[LeakedModel]:
+    """Models on one split, with p-values corrected for all models that have one."""
+    adjusted = iter(holm([row.p_value for row in rows if row.p_value is not None]))
+    return [row if row.p_value is None else replace(row, holm=float(next(adjusted))) for row in rows]
+
+
+def _model(model: str, right: BoolArray, counted: BoolArray, split: _Split, confidence: float) -> LeakedModel | None:
+    inside, outside = counted & split.leaked & split.compared, counted & ~split.leaked & split.compared
+    counts = [int((right & part).sum()) for part in (inside, outside)]
+    sizes = [int(part.sum()) for part in (inside, outside)]
+    if not sum(sizes):
+        return None
+    leaked, clean = (proportion(k, n, confidence=confidence) if n else None for k, n in zip(counts, sizes, strict=True))
+    whole = proportion(sum(counts), sum(sizes), confidence=confidence)
+    if not leaked or not clean:
+        return LeakedModel(model, split.distance, whole, leaked, clean, None, None)
+    table = counts[0], sizes[0], counts[1], sizes[1]
+    difference, change = duplicate_effects(*table, confidence=confidence)
+    return LeakedModel(model, split.distance, whole, leaked, clean, difference, change, fisher_exact(*table))
+
+
+def duplicate_effects(
+    right_leaked: int, leaked: int, right_clean: int, clean: int, *, confidence: float
+) -> tuple[Estimate, Estimate]:
+    """Return the accuracy on leaked images, and that on all images, both minus that on clean images."""
+    n, value = leaked + clean, right_leaked / leaked - right_clean / clean
+    table = right_leaked, leaked, right_clean, clean
+    bounds = independent_difference(*table, confidence=confidence), subset_effect(*table, confidence=confidence)
+    names = (method_name(method, confidence) for method in ("newcombe", "newcombe times wilson"))
+    difference, change = (
+        Estimate(scale * value, float(interval.low), float(interval.high), n, name)
+        for scale, interval, name in zip((1.0, leaked / n), bounds, names, strict=True)
+    )
+    return difference, change
+
+
+def _groups(split: _Split, test_set: TestSet) -> tuple[DuplicateGroup, ...]:
+    numbers = components(split.first, split.second, len(test_set))
+    members: dict[int, list[int]] = {}
+    for position in np.unique(np.concatenate([split.first, split.second])).tolist():
+        members.setdefault(int(numbers[position]), []).append(position)
+    return tuple(
+        DuplicateGroup(
+            next(test_set.ids[i] for i in group if not split.leaked[i]),
+            tuple(test_set.ids[i] for i in group if split.leaked[i]),
+        )
+        for group in members.values()
+    )
+
+
+def _bars(near: NearPairs) -> list[NearestBar]:
+    """Histogram of nearest-neighbor distances in units of the threshold; empty for a threshold of 0."""
+    if not near.cut:
+        return []
+    values = near.nearest[np.isfinite(near.nearest)] / near.cut
+    edges = np.linspace(0, _FURTHEST, _STEPS + 1)
+    # a neighbor at the threshold is within it, so bars are open below and closed above
+    places = np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
+    counts = np.bincount(places, minlength=_STEPS + 1)
+    highs = [*edges[1:].tolist(), None]
+    return [
+        NearestBar(near.distance.value, low, high, int(count))
+        for low, high, count in zip(edges.tolist(), highs, counts, strict=True)
+    ]
+
+
+def _check(test_set: TestSet, pairs: Sequence[NearPairs], against: TestSet | None) -> None:
+    if not pairs:
+        raise InputError("a study of leakage needs the pairs of at least one distance")
+    names = [near.distance for near in pairs]
+    if len(set(names)) < len(names):
+        raise InputError("a distance is given twice")
+    size = len(test_set if against is None else against)
+    for near in pairs:
+        if len(near.seen) != len(test_set) or near.second.max(initial=-1) >= size:
+            raise MismatchError(f"the pairs by {near.distance.value} are not of {test_set.name}")
+        if against is None and np.any(near.first >= near.second):
+            raise MismatchError("within one set, the first image of a pair must come before the second")

@@ -1,0 +1,118 @@
+"""Pairs of similar images side by side, for people to judge, on one offline page."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from regrade.core.amounts import amount
+from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, MARKED, WASH
+
+if TYPE_CHECKING:
+    from regrade.studies.leakage.pairs import LeakedPair
+    from regrade.studies.leakage.result import Leakage
+
+MOST_PAIRS = 500
+"""The most pairs that a page shows, nearest first."""
+
+VERDICTS = ("same", "nearly the same", "different", "unclear")
+"""The answers that people can give about a pair."""
+
+ThumbnailLoader = Callable[[int], bytes | None]
+"""Loads the image at a position as a small JPEG; None if it cannot be read."""
+
+_STYLE = f"""
+  body {{ margin: 0 auto; padding: 16px; max-width: 960px; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
+  h1 {{ font-size: 22px; line-height: 1.25; margin: 0 0 4px; }}
+  .about {{ color: {GRAY}; margin: 0 0 16px; }}
+  article {{ border: 1px solid {FAINT}; border-radius: 6px; padding: 12px; margin: 0 0 14px; break-inside: avoid; }}
+  .sides {{ display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }}
+  figure {{ margin: 0; min-width: 0; }}
+  img, .gone {{ width: 100%; height: 192px; object-fit: contain; background: {WASH}; display: block; }}
+  .gone {{ display: grid; place-items: center; color: {GRAY}; }}
+  figcaption {{ font-size: 13px; overflow-wrap: anywhere; margin-top: 4px; }}
+  .facts {{ font-size: 13px; color: {GRAY}; margin: 8px 0; }}
+  .differs {{ background: {MARKED}; color: {INK}; padding: 1px 6px; border-radius: 4px; }}
+  fieldset {{ border: 0; padding: 0; margin: 0; display: flex; flex-wrap: wrap; gap: 4px 14px; font-size: 14px; }}
+  button {{ font: inherit; padding: 6px 12px; color: white; background: {COLORS[0]}; border: 0; border-radius: 4px; }}
+  @media print {{ button, fieldset {{ display: none; }} }}
+"""
+
+_SCRIPT = """
+  const pairs = JSON.parse(document.getElementById("pairs").textContent);
+  function quoted(text) { return '"' + String(text).replaceAll('"', '""') + '"'; }
+  document.getElementById("save").addEventListener("click", () => {
+    const lines = pairs.map((pair, place) => {
+      const chosen = document.querySelector(`input[name="pair-${place}"]:checked`);
+      return [...pair, chosen ? chosen.value : ""].map(quoted).join(",");
+    });
+    const link = document.createElement("a");
+    const text = ["image,reference,verdict", ...lines].join("\\n") + "\\n";
+    link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+    link.download = "verdicts.csv";
+    link.click();
+  });
+"""
+
+
+def pairs_page(result: Leakage, first: ThumbnailLoader, second: ThumbnailLoader, *, most: int = MOST_PAIRS) -> str:
+    """The pairs of a leakage study, nearest first, with both images and a choice of answers.
+
+    A button saves the answers as CSV; regrade does not read them back.
+    """
+    shown = result.pairs[:most]
+    title = f"Near duplicates: {result.title}"
+    about = f"{amount(len(result.pairs), 'pair')}, the nearest first"
+    if len(shown) < len(result.pairs):
+        about += f"; the first {len(shown):,} are shown, all of them are in the CSV"
+    body = "".join(_article(place, pair, first, second) for place, pair in enumerate(shown))
+    data = json.dumps([[pair.image, pair.reference] for pair in shown]).replace("<", r"\u003c")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f'<h1>{html.escape(title)}</h1>\n<p class="about">{html.escape(about)}</p>\n'
+        f'<p><button id="save" type="button">Save the answers as CSV</button></p>\n<main>\n{body}</main>\n'
+        f'<script type="application/json" id="pairs">{data}</script>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n'
+    )
+
+
+def _article(place: int, pair: LeakedPair, first: ThumbnailLoader, second: ThumbnailLoader) -> str:
+    sides = _side(first(pair.positions[0]), pair.image, pair.label)
+    sides += _side(second(pair.positions[1]), pair.reference, pair.reference_label)
+    facts = [f"{html.escape(name)} {_number(value)}" for name, value in pair.distances.items()]
+    facts += ["mirrored"] if pair.mirrored else []
+    facts += ['<span class="differs">labels differ</span>'] if pair.differs else []
+    choices = "".join(
+        f'<label><input type="radio" name="pair-{place}" value="{verdict}"> {verdict}</label>' for verdict in VERDICTS
+    )
+    return (
+        f'<article>\n<div class="sides">{sides}</div>\n<p class="facts">{place + 1}. {" · ".join(facts)}</p>\n'
+        f'<fieldset aria-label="answer for pair {place + 1}">{choices}</fieldset>\n</article>\n'
+    )
+
+
+def _side(jpeg: bytes | None, name: str, label: str) -> str:
+    alt = html.escape(name)
+    if jpeg is None:
+        image = '<div class="gone">cannot be read</div>'
+    else:
+        data = base64.b64encode(jpeg).decode()
+        image = f'<img loading="lazy" alt="{alt}" src="data:image/jpeg;base64,{data}">'
+    words = f"{alt}<br>{html.escape(label)}" if label else alt
+    return f"<figure>{image}<figcaption>{words}</figcaption></figure>"
+
+
+def _number(value: float) -> str:
+    """A number with three significant digits and thousands separators.
+
+    >>> _number(12345678.0), _number(0.01234), _number(6.0), _number(0.0)
+    ('12,300,000', '0.0123', '6', '0')
+    """
+    if abs(value) >= 1000:
+        size = 10 ** (len(str(int(abs(value)))) - 3)
+        return f"{round(value / size) * size:,}"
+    return f"{value:.3g}"

@@ -1,0 +1,218 @@
+"""The mistakes study: mistakes of models by flow, triage, category, distance, confused pairs and severity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from regrade.classes import Superclasses
+from regrade.core import LabelSet, MistakeAnnotations, Predictions, TestSet
+from regrade.core.amounts import amount
+from regrade.stats import proportion
+from regrade.studies.mistakes.agreement import TriageAgreement, model_agreement, review_agreement
+from regrade.studies.mistakes.categories import categories_of
+from regrade.studies.mistakes.changes import Change, change_between
+from regrade.studies.mistakes.distances import DistanceCount, distances_of, reviewed_distances
+from regrade.studies.mistakes.flow import Flow, flow_of
+from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
+from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList, reviewed_mistakes
+from regrade.studies.mistakes.pairs import PairCounter
+from regrade.studies.mistakes.result import Mistakes
+from regrade.studies.mistakes.triage import Triage, TriageRow, make_triage
+from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.review import problem_notes
+
+
+@dataclass(frozen=True, eq=False)
+class MistakeReviews:
+    """Reviews of mistakes on this test set (also of models that are not studied) and on ``other_sets``.
+
+    ``studied`` names the models without predictions that are studied by their reviews. ``least_major`` is the number of
+    reviews with a major mistake that puts an image into the slice of major mistakes.
+    """
+
+    on_test_set: Sequence[MistakeAnnotations] = ()
+    other_sets: Sequence[MistakeAnnotations] = ()
+    studied: Sequence[str] = ()
+    least_major: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TriageSources:
+    """Inputs of the triage besides the labels: superclasses, and labels that show which classes occur together."""
+
+    superclasses: Superclasses
+    pairs_from: LabelSet | None = None
+
+
+def mistakes(
+    test_set: TestSet,
+    predictions: Iterable[Predictions],
+    *,
+    labels: ReviewedLabels,
+    triage: TriageSources,
+    relabeled: ReviewedLabels | None = None,
+    reviews: MistakeReviews | None = None,
+    against: Predictions | MistakeAnnotations | None = None,
+    confidence: float = 0.95,
+) -> Mistakes:
+    """Study the mistakes of models; predictions are read one model at a time.
+
+    ``labels`` include the decisions of their review; ``relabeled`` is a later version of the labels, if there is one.
+    The mistakes of the other models are compared with those of ``against``.
+    """
+    reviews = reviews or MistakeReviews()
+    on_test_set = reviews.on_test_set
+    ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels)
+    collector = _Collector(
+        ground,
+        make_triage(ground, superclasses=triage.superclasses, pairs_from=triage.pairs_from, reviews=on_test_set),
+        reviews,
+        None if against is None else _listed(against, ground),
+        confidence,
+        PairCounter(ground),
+    )
+    for model in predictions:
+        collector.add(model)
+    for review in on_test_set:
+        if review.model in reviews.studied:
+            collector.add_list(reviewed_mistakes(review))
+    return collector.result(triage, relabeled)
+
+
+@dataclass
+class _Collector:
+    """Collects each part of the result, one model at a time."""
+
+    ground: MistakeLabels
+    triage: Triage
+    reviews: MistakeReviews
+    against: MistakeList | None
+    confidence: float
+    pairs: PairCounter
+    flows: list[Flow] = field(default_factory=list)
+    triaged: list[TriageRow] = field(default_factory=list)
+    agreement: list[TriageAgreement] = field(default_factory=list)
+    distances: list[DistanceCount] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    scores: list[MajorScore] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        reviews, least = self.reviews.on_test_set, self.reviews.least_major
+        self.major: MajorSlice | None = major_slice(reviews, least=least) if reviews else None
+
+    def add(self, predictions: Predictions) -> None:
+        """Add one model's predictions."""
+        judged = self.ground.grade(predictions)
+        self.flows.append(flow_of(predictions, self.ground, judged, confidence=self.confidence))
+        self.triaged.append(self.triage.row(predictions, confidence=self.confidence))
+        for review in self.reviews.on_test_set:
+            self._add_agreement(predictions, review)
+        if self.major is not None:
+            counted = judged.after.scored & self.major.inside
+            right, images = int((judged.after.right & counted).sum()), int(counted.sum())
+            share = proportion(right, images, confidence=self.confidence) if images else None
+            self.scores.append(MajorScore(predictions.model, share))
+        self.add_list(self.ground.mistakes_of(predictions, judged))
+
+    def add_list(self, listed: MistakeList) -> None:
+        """Add a list of mistakes, from predictions or from a review."""
+        self.pairs.add(listed)
+        if self.ground.test_set.class_space.hierarchy is not None and not listed.by_people:
+            self.distances += distances_of(listed, self.ground, confidence=self.confidence)
+        if not listed.by_people:
+            self._compare(listed)
+
+    def _compare(self, listed: MistakeList) -> None:
+        """Compare mistakes with those of ``against``, if both are from predictions or both from reviews."""
+        against = self.against
+        if against is not None and listed.source != against.source and listed.by_people == against.by_people:
+            self.changes.append(change_between(listed, against, confidence=self.confidence))
+
+    def _add_agreement(self, predictions: Predictions, review: MistakeAnnotations) -> None:
+        if review.model == predictions.model:
+            if (predictions.top1[review.examples] != review.classes).any():
+                self.stale.append(review.model)
+            return
+        row = model_agreement(predictions, review, self.triage, confidence=self.confidence)
+        self.agreement += [row] if row else []
+
+    def result(self, sources: TriageSources, relabeled: ReviewedLabels | None) -> Mistakes:
+        """Return the collected result, best models first."""
+        reviews, home = self.reviews.on_test_set, self.ground.test_set
+        for review in reviews:
+            self._compare(reviewed_mistakes(review))
+        ranked = [flow.model for flow in sorted(self.flows, key=_best_first)]
+        models = dict.fromkeys([*ranked, *(review.model for review in reviews)])
+        order = {model: place for place, model in enumerate(models)}
+        own = [review_agreement(review, self.triage, confidence=self.confidence) for review in reviews]
+        distances = [] if home.class_space.hierarchy is None else self._reviewed_distances()
+        scores = tuple(sorted(self.scores, key=lambda score: order[score.model]))
+        return Mistakes(
+            home.name,
+            self.ground.before.scoring.labels.full_name,
+            relabeled.scoring.labels.full_name if relabeled else None,
+            tuple(sorted(self.flows, key=lambda flow: order[flow.model])),
+            tuple(sorted(self.triaged, key=lambda row: order[row.model])),
+            (
+                *(row for row in own if row),
+                *sorted(self.agreement, key=lambda row: (row.review, order[row.source])),
+            ),
+            categories_of([*reviews, *self.reviews.other_sets], home=home.name, confidence=self.confidence),
+            (*distances, *sorted(self.distances, key=lambda count: order[count.source])),
+            self.pairs.tail(),
+            tuple(sorted(self.changes, key=lambda change: order[change.model])),
+            None if self.major is None else replace(self.major, scores=scores),
+            self.confidence,
+            self._notes(),
+            self._triage_notes(sources),
+        )
+
+    def _reviewed_distances(self) -> list[DistanceCount]:
+        return [
+            count
+            for review in self.reviews.on_test_set
+            for count in reviewed_distances(review, self.ground, confidence=self.confidence)
+        ]
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if any(flow.open for flow in self.flows):
+            notes.append("novel: predictions that no one has judged; they count as wrong until someone does")
+        if self.against is not None and self.against.by_people:
+            notes.append(f"{self.against.source} is known by its review: only reviews are compared with it")
+        if self.stale:
+            notes.append(f"reviewed answers of {', '.join(self.stale)} are not those of the stored predictions")
+        notes += problem_notes(self.ground.after.review)
+        before, after = self.ground.before.scored, self.ground.after.scored
+        if self.flows and (before != after).any():
+            notes.append(
+                f"multi-label accuracies are over the images that each version scores: {before.sum():,} before and "
+                f"{after.sum():,} after, {(before & after).sum():,} of them the same"
+            )
+        return tuple(notes)
+
+    def _triage_notes(self, sources: TriageSources) -> tuple[str, ...]:
+        rule, pairs = sources.superclasses.rule, sources.pairs_from
+        together = "left out, no label set says which classes occur together"
+        if pairs is not None:
+            count = int(np.triu(self.triage.together, k=1).sum())
+            together = f"{amount(count, 'pair')} of classes that {pairs.full_name} has in at least 2 images"
+        return (
+            f"same superclass: {rule or 'left out, none is known for these classes'}",
+            f"co-occurring class: {together}",
+            "out-of-vocabulary: left out, it needs embeddings of images",
+        )
+
+
+def _listed(source: Predictions | MistakeAnnotations, ground: MistakeLabels) -> MistakeList:
+    if isinstance(source, MistakeAnnotations):
+        return reviewed_mistakes(source)
+    return ground.mistakes_of(source, ground.grade(source))
+
+
+def _best_first(flow: Flow) -> tuple[float, str]:
+    return -flow.after.over_images.value, flow.model

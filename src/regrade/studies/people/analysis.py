@@ -1,0 +1,167 @@
+"""People and models on the same images and labels (Shankar et al. 2020): accuracy, subsets, agreement and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regrade.core import Answerer, Estimate, InputError, Predictions, TestSet, UndefinedError
+from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import proportion
+from regrade.studies.compare.analysis import compare_groups
+from regrade.studies.grade.analysis import EVERYTHING
+from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.people.accuracy import CorrectnessTable, PeopleRow
+from regrade.studies.people.agreement import agreement
+from regrade.studies.people.result import Missed, MissedImage, People
+from regrade.studies.people.subsets import Subset, class_subsets, fast_subset
+from regrade.studies.people.timing import SpeedBand, fast_images, median_seconds, speed_bands, time_spent
+from regrade.studies.same_images import SameImages, judge_predictions, same_images
+from regrade.studies.scoring import Scoring
+
+FAST_SECONDS = 60.0
+"""An image is fast if the median person took at most this many seconds (Shankar et al. 2020)."""
+
+
+def people(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    rng: np.random.Generator,
+    labels: ReviewedLabels | None = None,
+    subsets: Sequence[str] | None = None,
+    fast_seconds: float = FAST_SECONDS,
+    confidence: float = 0.95,
+) -> People:
+    """Compare people with models on the labeled images that all of these people were asked about.
+
+    ``predictions`` are of people and of models, in any order. With ``labels``, answers are scored against them, and a
+    novel answer counts as wrong. Accuracies are means over images. ``subsets`` are groups of classes by an image's
+    original label, such as ``objects`` or ``without dogs``; default: those of Shankar et al.
+    """
+    if not fast_seconds > 0:
+        raise InputError(f"fast must be more than 0 seconds, got {fast_seconds}")
+    persons: list[_Person] = []
+    collected = _collect_people(persons, predictions, labels)
+    aligned = same_images(test_set, collected, labels=labels, confidence=confidence)
+    _check(persons, aligned)
+    names = [person.name for person in persons]
+    medians = median_seconds(np.stack([person.seconds[aligned.images] for person in persons]))
+    image_labels = test_set.labels[aligned.images]
+    parts = _parts(test_set, image_labels, subsets, medians, fast_seconds)
+    correctness = CorrectnessTable(
+        aligned.models,
+        np.isin(aligned.models, names),
+        aligned.correct,
+        image_labels,
+        len(test_set.class_space),
+        confidence,
+        len(parts) - 1,
+    )
+    inside = np.zeros(len(test_set), dtype=bool)
+    inside[aligned.images] = True
+    return People(
+        aligned.basis,
+        {part.name: part.images for part in parts},
+        _best_first([row for part in parts for row in correctness.rows(part, rng)]),
+        {person.name: person.accuracy(confidence) for person in persons},
+        compare_groups(
+            aligned.models, aligned.correct, correctness.is_person, basis=aligned.basis, novel=aligned.novel
+        ),
+        _missed(correctness, aligned.images, test_set),
+        agreement(names, np.stack([person.classes for person in persons]), inside, confidence=confidence),
+        tuple(spent for p in persons if (spent := time_spent(p.name, p.seconds, confidence=confidence))),
+        fast_images(medians, fast_seconds) if np.isfinite(medians).any() else None,
+        tuple(band for person in persons for band in person.speed(confidence)),
+        {model: int(count) for model, count in zip(aligned.models, aligned.novel, strict=True) if count},
+        _notes(persons, len(aligned.images)),
+    )
+
+
+@dataclass(frozen=True)
+class _Person:
+    """One person on all images (n,): the answers, which are right, which are counted, and the seconds they took."""
+
+    name: str
+    classes: IntArray
+    right: BoolArray
+    counted: BoolArray
+    seconds: FloatArray
+
+    def accuracy(self, confidence: float) -> Estimate:
+        right, images = int((self.right & self.counted).sum()), int(self.counted.sum())
+        return proportion(right, images, confidence=confidence)
+
+    def speed(self, confidence: float) -> tuple[SpeedBand, ...]:
+        return speed_bands(self.name, self.seconds[self.counted], self.right[self.counted], confidence=confidence)
+
+
+def _collect_people(
+    persons: list[_Person], predictions: Iterable[tuple[Predictions, Scoring]], labels: ReviewedLabels | None
+) -> Iterator[tuple[Predictions, Scoring]]:
+    """Pass predictions on one by one, and append those of people to ``persons``."""
+    for participant, scoring in predictions:
+        if participant.by is Answerer.PERSON:
+            judged = judge_predictions(participant, scoring, labels)
+            seconds = np.full(len(participant), np.nan) if participant.times is None else participant.times.seconds
+            persons.append(_Person(participant.model, participant.top1, judged.right, judged.counted, seconds))
+        yield participant, scoring
+
+
+def _check(persons: Sequence[_Person], aligned: SameImages) -> None:
+    if not persons:
+        raise InputError("no person has answers on this test set yet: regrade import people")
+    if not len(aligned.images):
+        words = ", ".join(f"{person.name} {person.counted.sum():,}" for person in persons)
+        raise UndefinedError(
+            f"no scored image was shown to all of these people (scored images: {words}): choose some of them"
+        )
+
+
+def _parts(
+    test_set: TestSet, labels: IntArray, subsets: Sequence[str] | None, medians: FloatArray, fast_seconds: float
+) -> list[Subset]:
+    fast = fast_subset(medians, fast_seconds)
+    return [
+        Subset(EVERYTHING, np.ones(len(labels), dtype=bool)),
+        *class_subsets(test_set.class_space, labels, subsets),
+        *([fast] if fast.images else []),
+    ]
+
+
+def _missed(everyone: CorrectnessTable, images: IntArray, test_set: TestSet) -> Missed:
+    people, models = (~everyone.correct[rows].any(axis=0) for rows in (everyone.is_person, ~everyone.is_person))
+    if everyone.is_person.all():
+        models = np.zeros(len(images), dtype=bool)
+    groups = (images[wrong] for wrong in (people, models, people & models))
+    return Missed(*(tuple(_missed_image(test_set, int(place)) for place in group) for group in groups))
+
+
+def _missed_image(test_set: TestSet, place: int) -> MissedImage:
+    label = int(test_set.labels[place])
+    return MissedImage(test_set.ids[place], test_set.class_space.names[label] if label >= 0 else "")
+
+
+def _best_first(rows: list[PeopleRow]) -> tuple[PeopleRow, ...]:
+    """People and models by descending accuracy on all images, each with the subsets in their order."""
+    overall = {row.who: row.accuracy.value for row in rows if row.subset == EVERYTHING}
+    return tuple(sorted(rows, key=lambda row: (-overall[row.who], row.who)))
+
+
+def _notes(persons: Sequence[_Person], images: int) -> tuple[str, ...]:
+    notes = [f"on all images with labels that all {len(persons)} people were asked about: {images:,}"]
+    if len(persons) == 1:
+        notes = [f"on all images with labels that {persons[0].name} was asked about: {images:,}"]
+    fewest, most = (pick(persons, key=lambda person: person.counted.sum()) for pick in (min, max))
+    if 2 * fewest.counted.sum() < most.counted.sum():
+        notes.append(
+            f"{fewest.name} was asked about {amount(fewest.counted.sum(), 'image')} only, {most.name} about "
+            f"{most.counted.sum():,}: leave out who was asked little to compare on more"
+        )
+    untimed = [person.name for person in persons if not np.isfinite(person.seconds).any()]
+    if untimed:
+        notes.append(f"without times: {', '.join(untimed)}")
+    return tuple(notes)

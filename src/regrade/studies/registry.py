@@ -1,0 +1,143 @@
+"""The registry of studies: each is a method of the workspace's ``study``, a command and chapters of the report."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+
+from regrade.core import InputError, Tabular
+from regrade.display import Figure, Finding
+from regrade.store import Store
+from regrade.studies.compare.study import COMPARE
+from regrade.studies.confusion.study import CONFUSION
+from regrade.studies.corruptions.study import CORRUPTIONS
+from regrade.studies.generalization.study import GENERALIZATION
+from regrade.studies.geography.study import GEOGRAPHY
+from regrade.studies.grade.study import GRADE
+from regrade.studies.label_change.study import LABEL_CHANGE
+from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
+from regrade.studies.mistakes.study import MISTAKES
+from regrade.studies.people.study import PEOPLE
+from regrade.studies.similarity.study import SIMILARITY
+from regrade.studies.study import O, Study
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=Tabular)
+
+
+AnyStudy: TypeAlias = Study[..., Any, Any]
+
+GROUP = "regrade.studies"
+"""The entry-point group in which packages offer a `Study`."""
+
+
+class HasStore(Protocol):
+    """An object with a store."""
+
+    store: Store
+
+
+def study_method(study: Study[P, O, R]) -> Callable[Concatenate[HasStore, P], R]:
+    """A method that runs a study with the fields of its options as arguments."""
+
+    def method(self: HasStore, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return study.run(self.store, study.options(*arguments, **named))
+
+    method.__name__ = method.__qualname__ = study.name
+    method.__doc__ = study.run.__doc__
+    method.study = study  # type: ignore[attr-defined]
+    own = list(inspect.signature(method).parameters.values())[:1]
+    method.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*own, *inspect.signature(study.options).parameters.values()]
+    )
+    return method
+
+
+def study_function(study: Study[P, O, R]) -> Callable[P, R]:
+    """A function that runs a study of files outside a workspace."""
+
+    def run(*arguments: P.args, **named: P.kwargs) -> R:
+        return study.run(None, study.options(*arguments, **named))
+
+    run.__name__ = run.__qualname__ = study.name
+    run.__doc__ = study.summary
+    run.__signature__ = inspect.signature(study.options)  # type: ignore[attr-defined]
+    return run
+
+
+class Studies:
+    """The studies of a workspace, one method each, in the order of the report's chapters."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def run(self, study: Study[P, O, R], *arguments: P.args, **named: P.kwargs) -> R:
+        """Run any study, for example one of another package."""
+        return study.run(self.store, study.options(*arguments, **named))
+
+    grade = study_method(GRADE)
+    compare = study_method(COMPARE)
+    generalization = study_method(GENERALIZATION)
+    geography = study_method(GEOGRAPHY)
+    corruptions = study_method(CORRUPTIONS)
+    mistakes = study_method(MISTAKES)
+    confusion = study_method(CONFUSION)
+    people = study_method(PEOPLE)
+    similarity = study_method(SIMILARITY)
+    leakage = study_method(LEAKAGE)
+    label_change = study_method(LABEL_CHANGE)
+
+
+STUDIES: tuple[AnyStudy, ...] = tuple(method.study for method in vars(Studies).values() if hasattr(method, "study"))
+"""The studies of this package."""
+
+
+@cache
+def all_studies() -> tuple[AnyStudy, ...]:
+    """The studies of this package and those that installed packages offer."""
+    return (*STUDIES, *(_loaded(entry) for entry in entry_points(group=GROUP)))
+
+
+def _loaded(entry: EntryPoint) -> AnyStudy:
+    try:
+        study = entry.load()
+    except Exception as error:  # whatever the import of another package raises
+        raise InputError(f"the study {entry.name!r} ({entry.value}) cannot be loaded: {error}") from error
+    if not isinstance(study, Study):
+        raise InputError(f"the study {entry.name!r} ({entry.value}) must be a Study")
+    if study.name in {own.name for own in STUDIES}:
+        raise InputError(f"the study {entry.name!r} ({entry.value}) has the name of a study of regrade: {study.name}")
+    return study
+
+
+def study_of(result: object) -> AnyStudy | None:
+    """The study that results of this kind come from."""
+    return next((study for study in all_studies() if isinstance(result, study.result)), None)
+
+
+def figure(result: object) -> Figure:
+    """The figure of a study's result."""
+    study = study_of(result)
+    if study is None or study.figure is None:
+        raise InputError(f"there is no figure for a {type(result).__name__}")
+    return study.figure(result)
+
+
+def findings(result: object) -> tuple[Finding, ...]:
+    """The findings of a study's result, highest weight first; empty if none are defined for this kind of result."""
+    study = study_of(result)
+    return () if study is None else study.findings(result)
+
+
+def verdicts(result: object) -> frozenset[Enum]:
+    """The distinct verdicts that the tables of a study's result print; empty if there are none."""
+    study = study_of(result)
+    return frozenset() if study is None else study.verdicts(result)
+
+
+find_near_duplicates = study_function(NEIGHBORS_COMMAND)
+"""Find near duplicates between two folders of images or within one, without a workspace."""

@@ -1,0 +1,1 @@
+"""Study of similarity: do models err on the same images?"""

@@ -1,0 +1,248 @@
+"""A study: one question about stored data, with its options, its analysis, and how its result is shown.
+
+The registry lists the studies; the command line, the workspace, the report and the docs are derived from these records.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum
+from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from regrade.core import Table, Tabular
+from regrade.core.arguments import member, refuse_text
+from regrade.display import Figure, Finding
+from regrade.studies.report_data import ReportData
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=Tabular)
+O = TypeVar("O", bound="StudyOptions")  # noqa: E741 - the options of a study
+
+ProgressCallback = Callable[[Sequence[str]], Iterable[str]]
+"""Iterates over names and shows progress."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How an option is written on the command line; by default, its name and its type give both.
+
+    ``names`` are the flags, ``kind`` is the type that the command line reads and ``parse`` turns that into the value of
+    the option. An ``argument`` has no flag. ``says`` is printed with the value after the run, for files written by it.
+    """
+
+    help: str
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    minimum: int | None = None
+    kind: Any = None
+    parse: Callable[[Any], Any] | None = None
+    is_argument: bool = False
+    says: str = ""
+
+
+def option(help: str, default: Any = MISSING, **flag: Any) -> Any:
+    """A field of `StudyOptions` with its help text; ``flag`` holds the further fields of `Flag`."""
+    return field(default=default, metadata={"flag": Flag(help, **flag)})
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """The base of a study's options: a frozen dataclass whose fields are made by `option`.
+
+    Lists become tuples, a text in place of a list raises, and values of an enum become its members. Fields without a
+    flag, such as ``progress``, exist in Python only.
+    """
+
+    progress: ProgressCallback = field(default=iter, kw_only=True, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Normalize the values."""
+        for name, hint in hints_of(type(self)).items():
+            object.__setattr__(self, name, _normalized(name, getattr(self, name), hint))
+
+    @classmethod
+    def flags(cls) -> Mapping[str, Flag]:
+        """The fields that are options of the command, by name."""
+        return {field.name: field.metadata["flag"] for field in fields(cls) if "flag" in field.metadata}
+
+
+def hints_of(options: type[StudyOptions]) -> Mapping[str, Any]:
+    """The type of every field."""
+    return get_type_hints(options)
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """The types of a union, without None; a type that is not a union is its only alternative."""
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return tuple(part for part in parts if part is not type(None))
+
+
+def enum_of(hint: Any) -> type[Enum] | None:
+    """The enum among the alternatives of a type."""
+    return next((part for part in alternatives(hint) if isinstance(part, type) and issubclass(part, Enum)), None)
+
+
+def items_of(hint: Any) -> Any | None:
+    """The type of the items if a sequence is among the alternatives of a type."""
+    return next((get_args(part)[0] for part in alternatives(hint) if get_origin(part) is Sequence), None)
+
+
+def _normalized(name: str, value: Any, hint: Any) -> Any:
+    if value is None:
+        return None
+    if (items := items_of(hint)) is not None:
+        refuse_text(value, name)
+        return tuple(_normalized(name, item, items) for item in value)
+    kind = enum_of(hint)
+    return value if kind is None else member(kind, value)
+
+
+def _one_table(result: Tabular) -> Sequence[Table]:
+    return (result.table(),)
+
+
+def _no_figures(_: Tabular) -> Sequence[Figure]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A run of a study for a report: what it is about and with which options, its tables and its further figures.
+
+    ``kind`` and ``question`` default to the name and the question of the study.
+    """
+
+    about: str
+    options: StudyOptions
+    tables: Callable[[Any], Sequence[Table]] = _one_table
+    more_figures: Callable[[Any], Sequence[Figure]] = _no_figures
+    kind: str = ""
+    question: str = ""
+
+
+def parts_of(*parts: Enum) -> Callable[[Any], Sequence[Table]]:
+    """For a chapter: these tables of a result with several, as far as it has them."""
+    return lambda result: [result.part(part) for part in parts if part in result.parts]
+
+
+@dataclass(frozen=True)
+class Parts(Generic[O]):
+    """The tables of a result that has several, with ``parts`` and ``part``: ``--show`` selects one by its value.
+
+    ``chosen`` names the table that the options and the result ask for; by default it is that of ``table``.
+    """
+
+    kind: type[Enum]
+    help: str
+    chosen: Callable[[O, Any], Enum | None] = lambda _options, _result: None
+
+
+@dataclass(frozen=True)
+class Output(Generic[R]):
+    """A further option of a study's command that writes or stores something of its result.
+
+    ``write`` gets the store, the result and the value of the option, and returns the line to print.
+    """
+
+    flag: str
+    metavar: str
+    help: str
+    write: Callable[[Any, R, str], str]
+
+
+def _no_findings(_: Any) -> tuple[Finding, ...]:
+    return ()
+
+
+def _no_chapters(_: ReportData) -> Iterator[Chapter]:
+    return iter(())
+
+
+def _no_verdicts(_: Any) -> frozenset[Enum]:
+    return frozenset()
+
+
+def _as_dict(result: Any, _: Callable[[Iterable[Any]], list[Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = result.as_dict()
+    return content
+
+
+@dataclass(frozen=True)
+class Study(Generic[P, O, R]):
+    """One question: its options, the function that loads the data and runs the analysis, and what follows from it.
+
+    ``requires`` says which data a workspace needs for the question, for the report's list of open questions.
+    ``chapters`` yields the runs that a report shows without being asked. ``verdicts`` are those that the tables print.
+    ``head`` limits the rows on a terminal, ``most`` those in every format but CSV. ``as_dict`` may build long lists of
+    the JSON by the function it gets. ``run`` gets the store; a study of
+    files outside a workspace has ``in_workspace`` false and gets None.
+    """
+
+    name: str
+    question: str
+    summary: str
+    options: Callable[P, O]
+    result: type[R]
+    run: Callable[[Any, O], R]
+    figure: Callable[[R], Figure] | None = None
+    findings: Callable[[R], tuple[Finding, ...]] = _no_findings
+    verdicts: Callable[[R], frozenset[Enum]] = _no_verdicts
+    parts: Parts[O] | None = None
+    outputs: tuple[Output[R], ...] = ()
+    chapters: Callable[[ReportData], Iterator[Chapter]] = _no_chapters
+    requires: str = ""
+    head: int | None = 24
+    most: int | None = None
+    in_workspace: bool = True
+    as_dict: Callable[[R, Callable[[Iterable[Any]], list[Any]]], dict[str, Any]] = _as_dict
+
+    @property
+    def option_class(self) -> type[O]:
+        """The class of the options."""
+        assert isinstance(self.options, type)
+        return self.options
+
+
+def test_set_option() -> Any:
+    """The option ``test_set``."""
+    return option("Name of the test set.", names=("--test-set", "-t"))
+
+
+def models_option(help: str = "Use only this model. May be repeated (default: all).") -> Any:
+    """The option ``models``."""
+    return option(help, (), names=("--model",))
+
+
+def labels_option(help: str = "Score against this label set: NAME or NAME@VERSION.", default: Any = None) -> Any:
+    """The option ``labels``."""
+    return option(help, default, names=("--labels", "-l"))
+
+
+def rule_option() -> Any:
+    """The option ``rule``, of multi-label accuracy."""
+    return option(
+        "images: correct labels count, mean over images (default). classes: also unclear, mean over classes.", None
+    )
+
+
+def collapsed_option() -> Any:
+    """The option ``collapsed``."""
+    return option("Also accept classes that people cannot distinguish from the label (imagenet-1k).", False)
+
+
+def within_option() -> Any:
+    """The option ``within``."""
+    return option("Restrict predictions to the classes of this class space, e.g. imagenet-a (200-way accuracy).", None)
+
+
+def class_map_option(*names: str) -> Any:
+    """The option ``class_map``."""
+    help = "CSV or JSON map from label classes to predicted classes (default: the test set's own map)."
+    return option(help, None, names=names)
+
+
+def seed_option(of: str) -> Any:
+    """The option ``seed``."""
+    return option(f"Random seed of {of}.", 0, minimum=0)
