@@ -7,6 +7,7 @@ from threading import Barrier, Event, Lock
 import pytest
 from argon2.exceptions import VerificationError
 from sqlalchemy import event, func, select
+from sqlalchemy.exc import IntegrityError
 
 from regrade.core import InputError, UnknownName
 from regrade.ledger import Accounts, AccountState, BrowserSessions, OneTimeLinks, Role
@@ -288,3 +289,12 @@ def test_set_role_keeps_the_last_owner(ledger, rita):
         ledger.people.set_role(olga, Role.REVIEWER)
     assert ledger.people.set_role(rita, Role.OWNER).role is Role.OWNER
     assert ledger.people.set_role(olga, Role.LABELER).role is Role.LABELER
+
+
+def test_invite_new_adds_a_person_and_an_invitation_or_neither(ledger, accounts, monkeypatch):
+    invited = accounts.invite_new("Nora", Role.LABELER)
+    assert accounts.invited(invited.token) == invited.person == ledger.people.named("Nora")
+    monkeypatch.setattr("regrade.ledger.accounts.new_token", lambda: invited.token)  # rejected: it is taken
+    with pytest.raises(IntegrityError):
+        accounts.invite_new("Nils", Role.LABELER)
+    assert [person.name for person in ledger.people.all()].count("Nils") == 0

@@ -13,7 +13,7 @@ from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import say
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, Member, Person
+    from regrade.ledger import Member, Person
 
 app = typer.Typer(help="Manage the people of a workspace and their accounts.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the person.")]
@@ -59,15 +59,16 @@ def add(
     """Add a person and print an invitation link to choose a password; it works once, within a week."""
     from regrade.ledger import Role
 
-    ledger = opened(workspace).ledger
-    _print_invitation(ledger, ledger.people.add(name, Role(role.value)), address)
+    invited = opened(workspace).ledger.accounts.invite_new(name, Role(role.value))
+    _print_invitation(invited.person, invited.token, address)
 
 
 @app.command()
 def invite(name: Name, address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
     """Print a new invitation link: for a lost link, a lost password, or a closed account."""
     ledger = opened(workspace).ledger
-    _print_invitation(ledger, ledger.people.named(name), address)
+    person = ledger.people.named(name)
+    _print_invitation(person, ledger.accounts.invite(person), address)
 
 
 @app.command()
@@ -108,8 +109,6 @@ def _as_dict(member: Member) -> dict[str, Any]:
     }
 
 
-def _print_invitation(ledger: Ledger, person: Person, address: str) -> None:
-
-    token = ledger.accounts.invite(person)
+def _print_invitation(person: Person, token: str, address: str) -> None:
     say(f"invitation for {person.name}; it works once, within a week:")
     typer.echo(f"{address.rstrip('/')}/join/{token}")

@@ -1,6 +1,6 @@
 """The ledger: an append-only database of people's votes on images, with discussions and decisions."""
 
-from regrade.ledger.accounts import Accounts, AccountState, Member, OpenAccount
+from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, OpenAccount
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
 from regrade.ledger.discussion import Discussion, Discussions, Stage, Topic, TopicFilter
@@ -47,6 +47,7 @@ __all__ = [
     "GuideEntry",
     "GuideText",
     "IndependentVote",
+    "Invitation",
     "Item",
     "ItemImage",
     "Items",

@@ -31,7 +31,8 @@ from sqlalchemy import (
 from regrade.core import InputError, UnknownName
 from regrade.core.amounts import ago, duration
 from regrade.ledger.database import put, put_once, snapshot, writing
-from regrade.ledger.records import Person, record_of
+from regrade.ledger.people import add_person
+from regrade.ledger.records import Person, Role, record_of
 from regrade.ledger.schema import account, browser_session, invitation, now_in_utc, person, secret
 
 INVITED_FOR = timedelta(days=7)
@@ -52,6 +53,14 @@ class OpenAccount:
 
     person: Person
     stamp: str
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """A new person, and the token with which they can set their password once."""
+
+    person: Person
+    token: str
 
 
 class AccountState(StrEnum):
@@ -111,11 +120,14 @@ class Accounts:
 
     def invite(self, user: Person) -> str:
         """Create an invitation to set a password and return its token, which works once, within a week."""
-        token = new_token()
-        until = self._now() + INVITED_FOR
         with writing(self.engine) as connection:
-            connection.execute(insert(invitation).values(digest=digest_of(token), person_id=user.id, until=until))
-        return token
+            return self._invite(connection, user)
+
+    def invite_new(self, name: str, role: Role) -> Invitation:
+        """Add a person and invite them, both or neither; raises as `LedgerPeople.add` does."""
+        with writing(self.engine) as connection:
+            added = add_person(connection, name, role, now=self._now())
+            return Invitation(added, self._invite(connection, added))
 
     def invited(self, token: str) -> Person | None:
         """The person an invitation is for, or None if it is no longer valid."""
@@ -182,6 +194,11 @@ class Accounts:
         """Everyone with the state of their account, in the order in which they were added."""
         with snapshot(self.engine) as connection:
             return _members(connection, now=self._now())
+
+    def _invite(self, connection: Connection, user: Person) -> str:
+        token, until = new_token(), self._now() + INVITED_FOR
+        connection.execute(insert(invitation).values(digest=digest_of(token), person_id=user.id, until=until))
+        return token
 
     def _is_valid(self, token: str) -> tuple[ColumnElement[bool], ...]:
         """Conditions for the invitation with this token to be neither used nor expired."""

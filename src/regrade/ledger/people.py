@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from sqlalchemy import Engine, insert, select, update
+from sqlalchemy import Connection, Engine, insert, select, update
 
 from regrade.core import AlreadyStored, InputError
 from regrade.core.names import comparable_name
@@ -28,11 +28,8 @@ class LedgerPeople:
 
     def add(self, name: str, role: Role) -> Person:
         """Add a person; raises if the name is taken or too similar to another person's name."""
-        check_name("person", name)
-        row = insert(person).values(name=name, role=role.value, joined=self._now())
         with writing(self.engine) as connection:
-            check_not_similar([name], connection.execute(select(person.c.name)).scalars())
-            return record_of(Person, added_row(connection, row, person, f"there is a person {name!r} already"))
+            return add_person(connection, name, role, now=self._now())
 
     def all(self) -> tuple[Person, ...]:
         """Everyone, in the order in which they were added."""
@@ -53,6 +50,14 @@ class LedgerPeople:
                 raise InputError(f"{of.name} is the only owner: make another person an owner first")
             changed = update(person).where(person.c.id == of.id).values(role=role.value)
             return record_of(Person, connection.execute(changed.returning(*person.c)).mappings().one())
+
+
+def add_person(connection: Connection, name: str, role: Role, *, now: datetime) -> Person:
+    """Add a person; raises if the name is taken or too similar to another person's name."""
+    check_name("person", name)
+    check_not_similar([name], connection.execute(select(person.c.name)).scalars())
+    row = insert(person).values(name=name, role=role.value, joined=now)
+    return record_of(Person, added_row(connection, row, person, f"there is a person {name!r} already"))
 
 
 def check_name(what: str, name: str) -> None:

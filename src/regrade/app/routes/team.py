@@ -50,16 +50,17 @@ def add(
 ) -> Response:
     """Add a person and show their invitation, once."""
     try:
-        person = site.ledger.people.add(name, member(Role, role))
+        invited = site.accounts.invite_new(name, member(Role, role))
     except (InputError, AlreadyStored) as error:
         return _team_page(request, site, error_text=str(error), status=400)
-    return _invitation_page(request, site, person)
+    return _invitation_page(request, site, invited.person, invited.token)
 
 
 @router.post("/people/{person_id}/invite")
 def invite(person_id: PathId, request: Request, site: SiteDep, _: Owner) -> Response:
     """Create a new invitation, for a person who lost theirs or their password."""
-    return _invitation_page(request, site, _person(site, person_id))
+    person = _person(site, person_id)
+    return _invitation_page(request, site, person, site.accounts.invite(person))
 
 
 @router.post("/people/{person_id}/role")
@@ -147,8 +148,8 @@ def export(form: Literal["csv", "json", "parquet"], site: SiteDep, _: Owner) -> 
     )
 
 
-def _invitation_page(request: Request, site: Site, person: Person) -> Response:
-    link = f"{request.base_url}join/{site.accounts.invite(person)}"
+def _invitation_page(request: Request, site: Site, person: Person, token: str) -> Response:
+    link = f"{request.base_url}join/{token}"
     return _team_page(request, site, invitation=(person.name, link))
 
 
