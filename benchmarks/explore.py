@@ -26,7 +26,7 @@ from benchmarks.synthetic import correctness
 from regrade.app.sessions import Sessions
 from regrade.classes import class_space
 from regrade.core import ImageSource, LabelSet, LabelState, Predictions, ScoreKind, Signatures, TestSet, Unlisted
-from regrade.ledger import Accounts, NewItem, Question, Role, VoteContent
+from regrade.ledger import NewItem, Question, Role, VoteContent
 from regrade.store import PredictionSource, SignatureKey, manifest_of
 from regrade.workspace import Workspace
 
@@ -73,9 +73,9 @@ def simulated_workspace(root: Path) -> Workspace:
         )
     workspace.store.labels.add(_labels(test_set), test_set)
     _sign(workspace, test_set, rng)
-    queue = workspace.ledger.open_queue("queue", Question.JUDGE, test_set=_SET, labels="multi")
+    queue = workspace.ledger.queues.create("queue", Question.JUDGE, test_set=_SET, labels="multi")
     items = [NewItem(ids[n % _HIDDEN], space.ids[(n + n // _HIDDEN) % _CLASSES]) for n in range(_ITEMS)]
-    workspace.ledger.add_items(queue, items)
+    workspace.ledger.items.add(queue, items)
     return workspace
 
 
@@ -101,8 +101,8 @@ def _sign(workspace: Workspace, test_set: TestSet, rng: np.random.Generator) -> 
 
 
 def _cookie(workspace: Workspace) -> str:
-    owner = workspace.ledger.add_person("Olga", Role.OWNER)
-    accounts = Accounts(workspace.ledger.engine)
+    owner = workspace.ledger.people.add("Olga", Role.OWNER)
+    accounts = workspace.ledger.accounts
     accounts.accept(accounts.invite(owner), "correct horse battery")
     sessions = Sessions(accounts)
     return f"{sessions.cookie_name}={sessions.cookie_for(owner)}"
@@ -111,11 +111,11 @@ def _cookie(workspace: Workspace) -> str:
 def _vote(workspace: Workspace) -> None:
     """Let another person vote on an item."""
     ledger = workspace.ledger
-    people_by_name = {person.name: person for person in ledger.people()}
-    reviewer = people_by_name.get("Rita") or ledger.add_person("Rita", Role.REVIEWER)
-    item = ledger.next_item(ledger.queue("queue"), reviewer)
+    people_by_name = {person.name: person for person in ledger.people.all()}
+    reviewer = people_by_name.get("Rita") or ledger.people.add("Rita", Role.REVIEWER)
+    item = ledger.items.next(ledger.queues.named("queue"), reviewer)
     if item is not None:
-        ledger.vote(item.id, reviewer, VoteContent(secrets.token_hex(8), "wrong"))
+        ledger.votes.cast(item.id, reviewer, VoteContent(secrets.token_hex(8), "wrong"))
 
 
 def _connected(port: int) -> http.client.HTTPConnection:

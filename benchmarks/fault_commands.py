@@ -123,7 +123,9 @@ def _queues_at_once(_: Path, root: Path) -> str:
     commands = [("review", "queue", "-t", "shelf", "-l", "own@1", "--name", f"queue {n}") for n in range(2)]
     done = _at_once(commands, root)
     ledger = regrade.open(root).ledger
-    pairs = [pair for queue in ledger.queues() if queue.name.startswith("queue ") for pair in ledger.pairs(queue)]
+    pairs = [
+        pair for queue in ledger.queues.all() if queue.name.startswith("queue ") for pair in ledger.items.pairs(queue)
+    ]
     ledger.engine.dispose()
     refused = [command for command in done if command.returncode]
     expected = len(pairs) == len(set(pairs)) and all(

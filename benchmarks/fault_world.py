@@ -42,14 +42,14 @@ def make_every_file(folder: Path) -> Workspace:
 def add_published_queues(workspace: Workspace) -> None:
     """Add queues of each question with votes; publish a first round of votes and leave a second one unpublished."""
     ledger = workspace.ledger
-    person = ledger.add_person("Olga", Role.OWNER)
+    person = ledger.people.add("Olga", Role.OWNER)
     workspace.queue_labels("shelf", size=12, name="exam")
     complete = workspace.store.root.parent / "labels.csv"
     workspace.import_labels(complete, test_set="shelf", name="complete", complete=True)
     workspace.queue_mistakes("shelf", labels="complete", model="fourth", name="mistakes")
     workspace.queue_novel("shelf", labels="own", models=["fourth"], name="novel")
     _vote(ledger, person, rounds=5)
-    for queue in ledger.queues():
+    for queue in ledger.queues.all():
         workspace.publish(queue.name)
     _vote(ledger, person, rounds=3)
     ledger.engine.dispose()
@@ -61,12 +61,12 @@ def _vote(ledger: Ledger, person: Person, *, rounds: int) -> None:
         Question.LABEL: ("drum", None),
         Question.MISTAKE: ("fine-grained", "minor"),
     }
-    for queue in ledger.queues():
+    for queue in ledger.queues.all():
         answer, severity = answers[queue.question]
         for _ in range(rounds):
-            item = ledger.next_item(queue, person)
+            item = ledger.items.next(queue, person)
             if item is not None:
-                ledger.vote(item.id, person, VoteContent(uuid.uuid4().hex, answer, severity))
+                ledger.votes.cast(item.id, person, VoteContent(uuid.uuid4().hex, answer, severity))
 
 
 def _add_images(folder: Path, rng: np.random.Generator) -> None:
@@ -114,7 +114,7 @@ def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None
     pairs = [(test_set.ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
     lines = ["image,class,verdict", *(f"{image},{name},wrong" for image, name in pairs)]
     (folder / "judged.csv").write_text("\n".join(lines) + "\n")
-    workspace.import_verdicts(folder / "judged.csv", test_set="shelf", labels="own")
+    workspace.import_decisions(folder / "judged.csv", test_set="shelf", labels="own")
 
 
 def read_every_file(store: Store) -> dict[str, object]:

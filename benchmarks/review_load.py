@@ -20,7 +20,7 @@ import numpy as np
 import regrade
 from regrade.app.sessions import Sessions
 from regrade.core import ClassSpace, ImageSource, TestSet
-from regrade.ledger import Accounts, NewItem, Question, Role
+from regrade.ledger import NewItem, Question, Role
 from regrade.workspace import Workspace
 
 
@@ -45,19 +45,19 @@ def judged_workspace(root: Path, ledger: str, *, reviewers: int, items: int) -> 
     test_set = TestSet("images", space, tuple(f"image {n}" for n in range(examples)), labels)
     workspace.store.add_test_set(test_set)
     workspace.store.add_images(test_set, ImageSource("folder", "/nowhere", test_set.ids))
-    people = [workspace.ledger.add_person(f"reviewer {n}", Role.REVIEWER) for n in range(reviewers)]
-    workspace.ledger.set_role(people[0], Role.OWNER)
-    queue = workspace.ledger.open_queue("all", Question.JUDGE, test_set="images", overlap=3)
+    people = [workspace.ledger.people.add(f"reviewer {n}", Role.REVIEWER) for n in range(reviewers)]
+    workspace.ledger.people.set_role(people[0], Role.OWNER)
+    queue = workspace.ledger.queues.create("all", Question.JUDGE, test_set="images", overlap=3)
     pairs = [NewItem(f"image {n}", class_id) for n in range(examples) for class_id in space.ids]
-    workspace.ledger.add_items(queue, pairs)
+    workspace.ledger.items.add(queue, pairs)
     return workspace
 
 
 def cookies_of(workspace: Workspace) -> list[tuple[str, str]]:
     """The cookie and the token of every reviewer."""
-    sessions = Sessions(Accounts(workspace.ledger.engine))
+    sessions = Sessions(workspace.ledger.accounts)
     cookies = []
-    for person in workspace.ledger.people():
+    for person in workspace.ledger.people.all():
         cookie = sessions.cookie_for(person)
         session = sessions.session_of(cookie)
         cookies.append((f"{sessions.cookie_name}={cookie}", session.token if session else ""))

@@ -9,7 +9,9 @@ from regrade.workspace import Workspace
 def true_class(workspace: Workspace, item_id: str, test_set: str = "digits") -> str:
     """The class of an item by the test set's label."""
     target = workspace.store.test_set(test_set)
-    return target.class_space.ids[target.labels[target.position_of[workspace.ledger.item(int(item_id)).example]]]
+    return target.class_space.ids[
+        target.labels[target.position_of[workspace.ledger.items.with_id(int(item_id)).example]]
+    ]
 
 
 def chosen(page: Page, query: str) -> str:

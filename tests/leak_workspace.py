@@ -43,7 +43,7 @@ def create_workspace(root: Path) -> Workspace:
         _add_predictions(workspace, root, test_set)
         workspace.study.leakage(test_set, by=["phash"])
     for name, role in PEOPLE.items():
-        workspace.ledger.add_person(name, role)
+        workspace.ledger.people.add(name, role)
     return workspace
 
 
@@ -73,7 +73,7 @@ def class_after(number: int, shift: int) -> str:
 def ask_about(workspace: Workspace, queue: Queue, *numbers: int, shift: int | None = None) -> None:
     """Add images of ``main`` to a queue; with a shift, as predictions of the class ``shift`` places after their own."""
     classes = ["" if shift is None else class_after(number, shift) for number in numbers]
-    workspace.ledger.add_items(
+    workspace.ledger.items.add(
         queue, [NewItem(f"secret{number}.png", label) for number, label in zip(numbers, classes, strict=True)]
     )
 

@@ -8,10 +8,10 @@ from regrade.core import (
     Hierarchy,
     LabelSet,
     LabelState,
+    MistakeAnnotations,
     MistakeCategory,
-    MistakeReview,
+    NovelSample,
     Predictions,
-    ReviewFrame,
     Severity,
     TestSet,
     Unlisted,
@@ -71,7 +71,7 @@ def pair_labels():
 def verdicts():
     """Decisions on the three novel predictions of a: lynx is wrong, wolf is correct, boat is not judged yet."""
     pairs = [(1, "lynx", "WRONG"), (2, "wolf", "CORRECT"), (5, "boat", "UNJUDGED")]
-    return ReviewFrame(
+    return NovelSample(
         "dozen", "judged@1", 8, np.array([i for i, *_ in pairs]), np.array([CLASSES.index(c) for _, c, _ in pairs]),
         np.zeros(3, int), np.arange(3), np.ones(3), np.array([LabelState[s] for *_, s in pairs], dtype=np.int8),
         "nothing", 3,
@@ -81,7 +81,7 @@ def verdicts():
 def review(model, rows, test_set="dozen"):
     """A review of mistakes from (image, class, category, severity)."""
     images, classes, categories, severities = zip(*rows, strict=True)
-    return MistakeReview(
+    return MistakeAnnotations(
         model, test_set, 12, 8, np.array(images), np.array([CLASSES.index(c) for c in classes]),
         tuple(MistakeCategory[c] for c in categories), tuple(Severity[s] for s in severities), categories,
     )  # fmt: skip

@@ -392,7 +392,7 @@ def make_workspace(folder: Path) -> Path:
     sample = ("labels", "sample", "-t", "pets", "-l", "few", "--size", "2", "--out", folder / "sample.csv")
     run_well(*sample, "-w", workspace)
     ledger = regrade.open(workspace).ledger
-    ledger.people()
+    ledger.people.all()
     ledger.engine.dispose()
     return workspace
 

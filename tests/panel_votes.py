@@ -15,8 +15,8 @@ def open_mistake_queue(
     ledger, target = workspace.ledger, workspace.store.test_set("digits")
     top = workspace.store.predictions(target, "gamma").top1
     wrong = [n for n in range(len(target)) if top[n] != target.labels[n]][:count]
-    queue = ledger.open_queue(name, question, test_set="digits", labels="multi@1", overlap=overlap, model=model)
-    ledger.add_items(queue, [NewItem(target.ids[n], target.class_space.ids[top[n]]) for n in wrong])
+    queue = ledger.queues.create(name, question, test_set="digits", labels="multi@1", overlap=overlap, model=model)
+    ledger.items.add(queue, [NewItem(target.ids[n], target.class_space.ids[top[n]]) for n in wrong])
     return queue
 
 
@@ -27,4 +27,4 @@ def cast_votes(
     for name, vote in answers.items():
         answer, severity = vote if isinstance(vote, tuple) else (vote, None)
         content = VoteContent(f"panel-key-{next(_keys)}", answer, severity, reason, why)
-        workspace.ledger.vote(item, workspace.ledger.person(name), content)
+        workspace.ledger.votes.cast(item, workspace.ledger.people.named(name), content)

@@ -242,7 +242,7 @@ class TestHardestImages:
         workspace.draw_review("cats", labels="open", size=3)
         verdicts = "0.png,dog,correct\n1.png,dog,wrong\n2.png,dog,problematic\n"
         (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + verdicts)
-        workspace.import_verdicts(tmp_path / "verdicts.csv", test_set="cats", labels="open")
+        workspace.import_decisions(tmp_path / "verdicts.csv", test_set="cats", labels="open")
         after = self.images(workspace, "open")
         assert [tile.image for tile in after.tiles] == ["1.png"]
         assert not any(note.startswith("novel") for note in after.notes)

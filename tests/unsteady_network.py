@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from regrade.app.sessions import Sessions
 from regrade.core import MistakeCategory
-from regrade.ledger import Accounts, Mode, NewItem, Question, Queue
+from regrade.ledger import Mode, NewItem, Question, Queue
 from regrade.workspace import Workspace
 
 LATENCY = 0.4
@@ -85,8 +85,8 @@ class Unsteady:
         context = new_window(
             self.browser, **{"viewport": {"width": 1280, "height": 800}, **options}, base_url=self.address
         )
-        sessions = Sessions(Accounts(self.workspace.ledger.engine))
-        cookie = sessions.cookie_for(self.workspace.ledger.person(name))
+        sessions = Sessions(self.workspace.ledger.accounts)
+        cookie = sessions.cookie_for(self.workspace.ledger.people.named(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": self.address, "httpOnly": True}])
         context.on("weberror", lambda error: self.script_errors.append(str(error.error)))
         self.contexts.append(context)
@@ -96,13 +96,13 @@ class Unsteady:
         """A new queue."""
         ledger, target = self.workspace.ledger, self.workspace.store.test_set("digits")
         labels = "" if question is Question.LABEL else "multi"
-        queue = ledger.open_queue(
+        queue = ledger.queues.create(
             f"queue {next(_numbers)}", question, test_set="digits", labels=labels, overlap=overlap, mode=mode
         )
         classes = ["" if question is Question.LABEL else str((int(target.labels[n]) + 1) % 10) for n in range(items)]
-        ledger.add_items(queue, [NewItem(target.ids[n], class_id) for n, class_id in enumerate(classes)])
+        ledger.items.add(queue, [NewItem(target.ids[n], class_id) for n, class_id in enumerate(classes)])
         if question is Question.LABEL:  # people who have to label an image may not see it on the panel
-            ledger.assign(queue, [ledger.person("Leo")])
+            ledger.queues.assign(queue, [ledger.people.named("Leo")])
         return queue
 
     def votes(self, queue: Queue, name: str) -> list[dict]:
@@ -130,7 +130,7 @@ class Station:
     def open(self, unsteady: Unsteady, queue: Queue, *, context: BrowserContext | None = None) -> Page:
         """Open the page of a queue."""
         page = (context or unsteady.context(self.person)).new_page()
-        page.goto(f"/{self.question.value}/{queue.id}")
+        page.goto(f"/{self.question.name}/{queue.id}")
         return page
 
     def answer(self, page: Page, which: int) -> None:

@@ -25,7 +25,7 @@ from work_page import PASSWORD
 import regrade
 from regrade.app import create_app
 from regrade.app.sessions import Sessions
-from regrade.ledger import Accounts, NewItem, Question, Queue, Role
+from regrade.ledger import NewItem, Question, Queue, Role
 from regrade.workspace import Workspace
 
 PEOPLE = {"Olga": Role.OWNER, "Rita": Role.REVIEWER, "Rob": Role.REVIEWER, "Rose": Role.REVIEWER, "Leo": Role.LABELER}
@@ -61,9 +61,9 @@ def digits_template(tmp_path_factory) -> Path:
     ]
     (root / "multi.csv").write_text("image,class\n" + "\n".join(lines) + "\n")
     workspace.import_labels(root / "multi.csv", test_set="digits", name="multi")
-    accounts = Accounts(workspace.ledger.engine)
+    accounts = workspace.ledger.accounts
     for name, role in PEOPLE.items():
-        accounts.accept(accounts.invite(workspace.ledger.add_person(name, role)), PASSWORD)
+        accounts.accept(accounts.invite(workspace.ledger.people.add(name, role)), PASSWORD)
     workspace.ledger.engine.dispose()
     return root / "W"
 
@@ -89,10 +89,10 @@ def judge_queue(workspace: Workspace):
 
 
 def open_judge_queue(workspace: Workspace) -> Queue:
-    queue = workspace.ledger.open_queue("novel", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
+    queue = workspace.ledger.queues.create("novel", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
     target = workspace.store.test_set("digits")
     pairs = [NewItem(target.ids[n], str((int(target.labels[n]) + 1) % 10)) for n in range(12)]
-    workspace.ledger.add_items(queue, pairs)
+    workspace.ledger.items.add(queue, pairs)
     return queue
 
 
@@ -144,12 +144,12 @@ def event_loop_thread():
 
 def visitors(app, workspace: Workspace, event_loop_thread: BlockingPortal):
     """Return a function that creates visitors of an app."""
-    sessions = Sessions(Accounts(workspace.ledger.engine))
+    sessions = Sessions(workspace.ledger.accounts)
 
     def create_visitor(name: str | None = None) -> Visitor:
         client = Visitor(app, event_loop_thread)
         if name is not None:
-            cookie = sessions.cookie_for(workspace.ledger.person(name))
+            cookie = sessions.cookie_for(workspace.ledger.people.named(name))
             client.cookies.set(sessions.cookie_name, cookie)
             session = sessions.session_of(cookie)
             assert session is not None
@@ -174,7 +174,7 @@ def bystander(digits_template: Path, tmp_path_factory, event_loop_thread: Blocki
     open_judge_queue(workspace)
 
     def state():
-        members = Accounts(workspace.ledger.engine).members()
+        members = workspace.ledger.accounts.members()
         return workspace.ledger.rows(), [(member.person, member.state) for member in members]
 
     before = state()
@@ -260,12 +260,12 @@ def process(workspace: Workspace):
 @pytest.fixture
 def context_of(browser: Browser, workspace: Workspace):
     """Creates browser windows in which a person is signed in."""
-    sessions = Sessions(Accounts(workspace.ledger.engine))
+    sessions = Sessions(workspace.ledger.accounts)
     contexts: list[BrowserContext] = []
 
     def opened(server: Server, name: str, *, width: int = 1280, height: int = 800) -> BrowserContext:
         context = new_window(browser, viewport={"width": width, "height": height}, base_url=server.address)
-        cookie = sessions.cookie_for(workspace.ledger.person(name))
+        cookie = sessions.cookie_for(workspace.ledger.people.named(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": server.address, "httpOnly": True}])
         contexts.append(context)
         return context

@@ -143,7 +143,7 @@ def test_session_rejects_changed_cookies(app, visitor):
 def test_closing_an_account_ends_its_sessions(app, visitor, workspace):
     client = visitor("Rita")
     assert client.get("/").status_code == 200
-    app.state.site.accounts.close(workspace.ledger.person("Rita"))
+    app.state.site.accounts.close(workspace.ledger.people.named("Rita"))
     assert client.get("/").status_code == 303
 
 
@@ -156,7 +156,7 @@ def test_labeler_sees_only_labeling_queues(visitor, judge_queue):
 
 
 def test_queue_assigned_to_others_is_not_found(visitor, judge_queue, workspace):
-    workspace.ledger.assign(judge_queue, [workspace.ledger.person("Rita")])
+    workspace.ledger.queues.assign(judge_queue, [workspace.ledger.people.named("Rita")])
     assert visitor("Rita").get(f"/judge/{judge_queue.id}").status_code == 200
     assert visitor("Rob").get(f"/judge/{judge_queue.id}").status_code == 404
     assert visitor("Rob").get(f"/api/queues/{judge_queue.id}/next").status_code == 404

@@ -37,7 +37,7 @@ def vote_and_undo(page):
 
 def shows_image_of(page, unsteady, queue, item):
     site = unsteady.network.app.state.site
-    address = image_address(site, queue, unsteady.workspace.ledger.item(item))
+    address = image_address(site, queue, unsteady.workspace.ledger.items.with_id(item))
     image = page.locator("#change-reason-image")
     expect(image).to_have_attribute("src", f"{address}?side=160")
     expect(image).to_be_visible()
@@ -61,7 +61,7 @@ def test_undo_of_a_revealed_vote_asks_for_the_reason(unsteady, open_on, station)
     shows_image_of(page, unsteady, queue, item)
     page.keyboard.press("Escape")
     assert ready(page) == following
-    assert unsteady.workspace.ledger.decision(item) is not None
+    assert unsteady.workspace.ledger.decisions.current(item) is not None
     page.keyboard.press("z")
     give_reason(page)
     expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
@@ -71,7 +71,7 @@ def test_undo_of_a_revealed_vote_asks_for_the_reason(unsteady, open_on, station)
     assert [(row["answer"], row["why"]) for row in rows] == [
         (station.answers[0], ""), (None, "it is a nine"), (station.answers[1], "it is a nine"),
     ]  # fmt: skip
-    assert unsteady.workspace.ledger.decision(item) is None
+    assert unsteady.workspace.ledger.decisions.current(item) is None
 
 
 def test_undo_asks_for_a_reason_when_the_server_requires_one(unsteady, open_on):
@@ -129,7 +129,7 @@ def test_panel_asks_for_a_reason_after_a_vote_was_taken_back(unsteady, open_on):
     page.close()
     cast_votes(unsteady.workspace, item, Rita="wrong")
     ledger = unsteady.workspace.ledger
-    ledger.take_back(item, ledger.person("Rita"), key=f"taken back {item}", why="no idea")
+    ledger.votes.retract(item, ledger.people.named("Rita"), key=f"taken back {item}", why="no idea")
     page = page.context.new_page()
     page.goto(f"/panel/{queue.id}/{item}")
     expect(page.locator("body[data-version][data-ready]")).to_have_count(1)
@@ -214,7 +214,7 @@ def test_refused_undo_keeps_the_vote(unsteady, open_on):
     saved(page)
     ready(page)
     ledger = unsteady.workspace.ledger
-    ledger.lock(item, ledger.person("Rob"))
+    ledger.decisions.lock(item, ledger.people.named("Rob"))
     page.keyboard.press("z")
     give_reason(page)
     expect(page.locator("#refusal")).to_contain_text("Your vote stays: this item was decided after discussion")

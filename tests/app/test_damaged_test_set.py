@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from regrade.ledger import Guide, GuideText, NewItem, Question
+from regrade.ledger import GuideText, NewItem, Question
 
 NOTE = "The test set spare is not shown"
 
@@ -15,7 +15,7 @@ def spare(workspace):
     target = workspace.store.test_set("reference")
     workspace.add_test_set("spare", workspace.store.images(target).root, classes="digits")
     text = GuideText("x", (), (("spare", target.ids[0]), ("reference", target.ids[1])))
-    Guide(workspace.ledger.engine).write("digits", "3", text, workspace.ledger.person("Rob"), replaces=None)
+    workspace.ledger.guide.write("digits", "3", text, workspace.ledger.people.named("Rob"), replaces=None)
     return workspace.store.root / "testsets" / "spare.parquet"
 
 
@@ -27,7 +27,7 @@ def damaged(spare):
 
 @pytest.fixture
 def label_queue(workspace):
-    return workspace.ledger.open_queue("labels", Question.LABEL, test_set="digits")
+    return workspace.ledger.queues.create("labels", Question.LABEL, test_set="digits")
 
 
 def pages(judge_queue, label_queue):
@@ -75,5 +75,5 @@ def test_damaged_signatures_are_not_used_to_find_copies(workspace, visitor, labe
     for path in (workspace.store.root / "neighbors").rglob("*"):
         if path.is_file():
             path.write_bytes(b"x" + path.read_bytes()[1:])
-    workspace.ledger.add_items(label_queue, [NewItem(workspace.store.test_set("digits").ids[0])])
+    workspace.ledger.items.add(label_queue, [NewItem(workspace.store.test_set("digits").ids[0])])
     assert visitor("Rita").get("/guide/digits/3").status_code == 200

@@ -61,7 +61,7 @@ class TestDatabase:
         assert len(lines()) == 1 and "the disk is full" in lines()[0]
         app.state.site.ledger.engine.dispose()
         assert vote(len(codes)) == 200
-        assert workspace.ledger.progress(judge_queue).by_person == {"Rita": len(codes)}
+        assert workspace.ledger.queues.progress(judge_queue).by_person == {"Rita": len(codes)}
 
     @pytest.mark.parametrize("message", ["file is not a database", "database disk image is malformed"])
     def test_damage_is_500(self, rita, lines, message):
@@ -92,7 +92,7 @@ class TestDatabase:
         def wait(*_):
             raise NoFreeConnection("QueuePool limit reached")
 
-        monkeypatch.setattr(app.state.site.ledger, "queues_of", wait)
+        monkeypatch.setattr(app.state.site.ledger.queues, "open_to", wait)
         assert rita.get("/").status_code == 503
 
 
@@ -101,7 +101,7 @@ class TestUnexpected:
         def fail(*_):
             raise ZeroDivisionError("a secret detail")
 
-        monkeypatch.setattr(app.state.site.ledger, "queue_for", fail)
+        monkeypatch.setattr(app.state.site.ledger.queues, "for_person", fail)
         answers = [rita.get(f"/api/queues/{judge_queue.id}/next") for _ in range(20)]
         assert {answer.status_code for answer in answers} == {500}
         assert answers[0].json() == {"error": "an unexpected error occurred on the server: see its log"}
@@ -121,7 +121,7 @@ class TestUnexpected:
             raise KeyError
 
         for failing in (fail, fail_otherwise, fail):
-            monkeypatch.setattr(app.state.site.ledger, "queues_of", failing)
+            monkeypatch.setattr(app.state.site.ledger.queues, "open_to", failing)
             rita.get("/")
         assert [line.split(" at ")[0] for line in lines()] == ["unexpected ZeroDivisionError", "unexpected KeyError"]
 

@@ -116,8 +116,8 @@ def test_image_page_links_to_the_next_filtered_image(workspace, visitor):
 def test_votes_stay_hidden_until_all_have_voted(workspace, visitor, judge_queue):
     ledger, target = workspace.ledger, workspace.store.test_set("digits")
     pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
-    people = [ledger.person(name) for name in ("Rita", "Rob", "Rose")]
-    ledger.comment(item_of(ledger, judge_queue, *pair), people[0], "look at the loop")
+    people = [ledger.people.named(name) for name in ("Rita", "Rob", "Rose")]
+    ledger.discussions.comment(item_of(ledger, judge_queue, *pair), people[0], "look at the loop")
     vote(ledger, judge_queue, people[0], pair, "correct")
     vote(ledger, judge_queue, people[1], pair, "wrong")
     address = "/explore/image?set=digits&image=0"
@@ -130,14 +130,14 @@ def test_votes_stay_hidden_until_all_have_voted(workspace, visitor, judge_queue)
     for name in ("Rose", "Olga"):
         text = parse_page(visitor(name).get(address)).text
         assert "Rob wrong" in text and "Rita correct" in text and "look at the loop" in text
-    ledger.lock(item_of(ledger, judge_queue, *pair), people[1])
+    ledger.decisions.lock(item_of(ledger, judge_queue, *pair), people[1])
     assert "Decided: wrong" in parse_page(visitor("Rita").get(address)).text
 
 
 def test_image_page_ignores_queues_of_other_test_sets(workspace, visitor):
     target = workspace.store.test_set("digits")
-    queue = workspace.ledger.open_queue("elsewhere", Question.JUDGE, test_set="reference")
-    workspace.ledger.add_items(queue, [NewItem(target.ids[0], "1")])
+    queue = workspace.ledger.queues.create("elsewhere", Question.JUDGE, test_set="reference")
+    workspace.ledger.items.add(queue, [NewItem(target.ids[0], "1")])
     assert "This image is in no queue" in parse_page(visitor("Rita").get("/explore/image?set=digits&image=0")).text
 
 

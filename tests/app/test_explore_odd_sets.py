@@ -57,8 +57,8 @@ def test_comments_and_reasons_are_escaped(hostile, workspace, visitor):
 
     ledger, pair = workspace.ledger, (hostile.ids[0], hostile.class_space.ids[1])
     queue = queue_of(ledger, "odd", [pair], test_set=HOSTILE)
-    ledger.comment(item_of(ledger, queue, *pair), ledger.person("Rob"), "<script>alert(2)</script>")
-    vote(ledger, queue, ledger.person("Rob"), pair, "wrong", reason="<img src=x onerror=alert(3)>")
+    ledger.discussions.comment(item_of(ledger, queue, *pair), ledger.people.named("Rob"), "<script>alert(2)</script>")
+    vote(ledger, queue, ledger.people.named("Rob"), pair, "wrong", reason="<img src=x onerror=alert(3)>")
     page = parse_page(visitor("Rita").get("/explore/image", params={"set": HOSTILE, "id": hostile.ids[0]}))
     assert "<script>alert(2)</script>" in page.text and "onerror=alert(3)" in page.text
     assert "<script>alert(2)" not in page.html and "<img src=x" not in page.html

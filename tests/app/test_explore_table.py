@@ -123,7 +123,7 @@ def test_new_reviews_appear_without_a_restart(workspace, visitor, tmp_path):
     pairs = zip(drawn.frame.examples[drawn.rows], drawn.frame.classes[drawn.rows], strict=True)
     lines = [f"{target.ids[image]},{target.class_space.ids[label]},correct\n" for image, label in pairs]
     (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + "".join(lines))
-    workspace.import_verdicts(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
+    workspace.import_decisions(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
     after = workspace.grade("digits", labels="multi").rows
     assert sum(row.novel for row in after) < sum(row.novel for row in before)
     assert novel_counts(rita) == {row.model: row.novel for row in after}
@@ -158,12 +158,12 @@ def test_empty_workspace_page_says_what_to_do(tmp_path):
     import regrade
     from regrade.app import create_app
     from regrade.app.sessions import Sessions
-    from regrade.ledger import Accounts, Role
+    from regrade.ledger import Role
 
     workspace = regrade.init(tmp_path / "W")
-    owner = workspace.ledger.add_person("Olga", Role.OWNER)
+    owner = workspace.ledger.people.add("Olga", Role.OWNER)
     client = TestClient(create_app(workspace, local=True))
-    sessions = Sessions(Accounts(workspace.ledger.engine))
+    sessions = Sessions(workspace.ledger.accounts)
     client.cookies.set(sessions.cookie_name, sessions.cookie_for(owner))
     assert "regrade testsets add" in parse_page(client.get("/explore")).text
     assert client.get("/explore/images").status_code == 404

@@ -5,20 +5,20 @@ from hostile_markdown import HOSTILE
 from playwright.sync_api import expect
 from work_page import faint_texts
 
-from regrade.ledger import Guide, GuideText
+from regrade.ledger import GuideText
 
 THREE = "/guide/digits/3"
 
 
 @pytest.fixture
 def guide(workspace):
-    return Guide(workspace.ledger.engine)
+    return workspace.ledger.guide
 
 
 @pytest.fixture
 def entry(workspace, guide):
     text = GuideText("Two bows, **open** to the left.", ("two bows",), (), ("8",))
-    return guide.write("digits", "3", text, workspace.ledger.person("Rita"), replaces=None)
+    return guide.write("digits", "3", text, workspace.ledger.people.named("Rita"), replaces=None)
 
 
 def test_reviewer_writes_an_entry_and_labeler_reads_it(workspace, guide, server, page_of):
@@ -72,7 +72,7 @@ def test_concurrent_edits_lose_no_text(guide, entry, server, page_of):
 
 
 def test_history_shows_changes_and_restores_a_revision(workspace, guide, entry, server, page_of):
-    rob = workspace.ledger.person("Rob")
+    rob = workspace.ledger.people.named("Rob")
     guide.write("digits", "3", GuideText("Two bows, closed."), rob, replaces=entry.id, why="a slip")
     page = page_of(server, "Rita")
     page.goto(THREE)
@@ -93,11 +93,11 @@ def test_history_shows_changes_and_restores_a_revision(workspace, guide, entry, 
 def test_hostile_text_does_not_run(workspace, guide, server, page_of):
     everything = "\n\n".join(HOSTILE)
     text = GuideText(everything, HOSTILE[:3], (), ())
-    first = guide.write("digits", "3", text, workspace.ledger.person("Rita"), replaces=None)
+    first = guide.write("digits", "3", text, workspace.ledger.people.named("Rita"), replaces=None)
     changed = GuideText(f"{everything}\n\nmore", text.traits, (), ())
-    guide.write("digits", "3", changed, workspace.ledger.person("Rita"), replaces=first.id, why=HOSTILE[0])
+    guide.write("digits", "3", changed, workspace.ledger.people.named("Rita"), replaces=first.id, why=HOSTILE[0])
     workspace.queue_labels("digits", size=5, name="exam")
-    queue = workspace.ledger.queue("exam")
+    queue = workspace.ledger.queues.named("exam")
     page = page_of(server, "Rita")
     messages, requested = [], []
     page.on("dialog", lambda dialog: (messages.append(dialog.message), dialog.dismiss()))
@@ -153,7 +153,7 @@ def test_browser_rebuilds_html_from_allowed_elements(server, page_of):
 
 
 def test_judge_page_shows_the_guide_entry(judge_queue, workspace, guide, server, page_of):
-    rita = workspace.ledger.person("Rita")
+    rita = workspace.ledger.people.named("Rita")
     for number in range(10):
         guide.write("digits", str(number), GuideText("Look **closely**."), rita, replaces=None)
     page = page_of(server, "Rita")
@@ -164,10 +164,10 @@ def test_judge_page_shows_the_guide_entry(judge_queue, workspace, guide, server,
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_pages_can_be_read_and_fit_their_window(workspace, entry, server, page_of, width):
-    longer, rob = GuideText("Two bows.", ("a" * 90,)), workspace.ledger.person("Rob")
-    Guide(workspace.ledger.engine).write("digits", "3", longer, rob, replaces=entry.id, why="x")
+    longer, rob = GuideText("Two bows.", ("a" * 90,)), workspace.ledger.people.named("Rob")
+    workspace.ledger.guide.write("digits", "3", longer, rob, replaces=entry.id, why="x")
     workspace.queue_labels("digits", size=5, mode="training", name="learn")
-    queue = workspace.ledger.queue("learn")
+    queue = workspace.ledger.queues.named("learn")
     page = page_of(server, "Rita", width=width)
     for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", f"/label/{queue.id}", "feedback"):
         if address != "feedback":

@@ -6,18 +6,18 @@ from urllib.parse import quote
 import pytest
 
 from regrade.core import ClassSpace
-from regrade.ledger import Guide, GuideText
+from regrade.ledger import GuideText
 
 THREE = "/guide/digits/3"
 
 
 @pytest.fixture
 def guide(workspace):
-    return Guide(workspace.ledger.engine)
+    return workspace.ledger.guide
 
 
 def write_entry(workspace, guide, **parts):
-    return guide.write("digits", "3", GuideText(**parts), workspace.ledger.person("Rita"), replaces=None)
+    return guide.write("digits", "3", GuideText(**parts), workspace.ledger.people.named("Rita"), replaces=None)
 
 
 def test_labelers_read_but_cannot_write(workspace, guide, visitor):
@@ -91,7 +91,9 @@ def test_conflict_shows_both_versions_and_can_be_merged(workspace, guide, visito
 
 def test_restoring_an_outdated_revision_is_refused(workspace, guide, visitor):
     entry = write_entry(workspace, guide, text="old")
-    newer = guide.write("digits", "3", GuideText("new"), workspace.ledger.person("Rob"), replaces=entry.id, why="x")
+    newer = guide.write(
+        "digits", "3", GuideText("new"), workspace.ledger.people.named("Rob"), replaces=entry.id, why="x"
+    )
     rita = visitor("Rita")
     assert rita.submit(f"{THREE}/restore", revision=entry.id, replaces=newer.id).status_code == 303
     assert rita.submit(f"{THREE}/restore", revision=entry.id, replaces=newer.id).status_code == 409
@@ -113,7 +115,7 @@ def test_examples_of_examined_sets_are_hidden(workspace, guide, visitor):
     leo = visitor("Leo")
     assert len(leo.get("/api/guide/digits/3").json()["examples"]) == 2
     workspace.queue_labels("digits", size=5, mode="training", name="learn")
-    learn = workspace.ledger.queue("learn")
+    learn = workspace.ledger.queues.named("learn")
     assert len(leo.get(f"/api/guide/digits/3?queue={learn.id}").json()["examples"]) == 1
     workspace.queue_labels("digits", size=5, name="exam")
     assert len(leo.get("/api/guide/digits/3").json()["examples"]) == 1

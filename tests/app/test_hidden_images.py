@@ -11,8 +11,7 @@ from PIL import Image
 
 from regrade.app import hidden_images
 from regrade.app.explore import selection
-from regrade.ledger import Guide, GuideText, Mode, NewItem, Question
-from regrade.ledger.item_images import item_images
+from regrade.ledger import GuideText, Mode, NewItem, Question
 
 _keys = itertools.count()
 
@@ -40,9 +39,9 @@ def addresses_of(app, test_set, positions):
 
 def label_queue(workspace, test_set, numbers, *, mode=Mode.EXAMINATION, name="asking", overlap=9):
     """A queue as in older ledgers, without the contents of its images."""
-    queue = workspace.ledger.open_queue(name, Question.LABEL, test_set=test_set, mode=mode, overlap=overlap)
+    queue = workspace.ledger.queues.create(name, Question.LABEL, test_set=test_set, mode=mode, overlap=overlap)
     ids = workspace.store.test_set(test_set).ids
-    workspace.ledger.add_items(queue, [NewItem(ids[number]) for number in numbers])
+    workspace.ledger.items.add(queue, [NewItem(ids[number]) for number in numbers])
     return queue
 
 
@@ -86,7 +85,7 @@ class TestReferences:
         threes = of_class(workspace, "reference", 3)
         add_copy(workspace, tmp_path, "copy", threes)
         exam = label_queue(workspace, "reference", threes[:2], overlap=1)
-        workspace.ledger.assign(exam, [workspace.ledger.person("Leo")])
+        workspace.ledger.queues.assign(exam, [workspace.ledger.people.named("Leo")])
         shown = references(visitor("Rita"), judge_queue, 3)
         assert shown == addresses_of(app, "copy", range(2, len(threes)))
         leo = visitor("Leo")
@@ -107,17 +106,17 @@ class TestReferences:
         label_queue(workspace, "reference", threes[:3], mode=Mode.TRAINING)
         ids = workspace.store.test_set("reference").ids
         examples = tuple(("reference", ids[number]) for number in threes[2:4])
-        author = workspace.ledger.person("Rita")
-        Guide(workspace.ledger.engine).write("digits", "3", GuideText("x", (), examples), author, replaces=None)
+        author = workspace.ledger.people.named("Rita")
+        workspace.ledger.guide.write("digits", "3", GuideText("x", (), examples), author, replaces=None)
         for page in (visitor("Leo").get("/guide/digits/3").text, visitor("Leo").get("/api/guide/digits/3").text):
             assert not [address for address in addresses_of(app, "reference", threes[:3]) if address in page]
             assert app.state.site.images.address("reference", threes[3]) in page
 
     def test_contents_of_an_older_queue_are_read_once_and_stored(self, workspace, visitor):
         queue = label_queue(workspace, "reference", [0, 1])
-        assert {image.content for image in item_images(workspace.ledger.engine, queue.id)} == {None}
+        assert {image.content for image in workspace.ledger.items.images(queue)} == {None}
         references(visitor("Leo"), queue, 3)
-        contents = {image.content for image in item_images(workspace.ledger.engine, queue.id)}
+        contents = {image.content for image in workspace.ledger.items.images(queue)}
         assert len(contents) == 2 and None not in contents
 
 
@@ -136,7 +135,7 @@ class TestAddresses:
     def test_image_url_of_a_queue_needs_access_to_the_queue(self, app, workspace, visitor):
         queue = label_queue(workspace, "reference", [5])
         address = app.state.site.images.address_in_queue("reference", 5, queue.id)
-        workspace.ledger.assign(queue, [workspace.ledger.person("Leo")])
+        workspace.ledger.queues.assign(queue, [workspace.ledger.people.named("Leo")])
         assert visitor("Leo").get(f"{address}?side=160").status_code == 200
         assert visitor("Leo").get(f"{address}?side=161").status_code == 400
         assert visitor("Rita").get(address).status_code == 404
@@ -163,7 +162,7 @@ class TestAddresses:
         target = workspace.store.test_set("digits")
         pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
         for name, vote_answer in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
-            vote(workspace.ledger, judge_queue, workspace.ledger.person(name), pair, vote_answer)
+            vote(workspace.ledger, judge_queue, workspace.ledger.people.named(name), pair, vote_answer)
         item = item_of(workspace.ledger, judge_queue, *pair)
         page = visitor("Rita").get(place.format(queue=judge_queue.id, item=item)).text
         assert app.state.site.images.address_in_queue("digits", 0, judge_queue.id) in page
@@ -251,10 +250,12 @@ class TestExplore:
         olga = visitor("Olga")
         assert shown_images(olga) == list(range(12, 60))
         assert "hides nothing from you" in parse_page(olga.get("/explore/images?set=digits")).text
-        workspace.ledger.assign(judge_queue, [workspace.ledger.person(name) for name in ("Rita", "Rob", "Rose")])
+        workspace.ledger.queues.assign(
+            judge_queue, [workspace.ledger.people.named(name) for name in ("Rita", "Rob", "Rose")]
+        )
         assert shown_images(olga) == list(range(60))
         assert shown_images(visitor("Rita")) == list(range(12, 60))
-        workspace.ledger.assign(judge_queue, [workspace.ledger.person("Olga")])
+        workspace.ledger.queues.assign(judge_queue, [workspace.ledger.people.named("Olga")])
         assert shown_images(olga) == list(range(12, 60))
 
     def test_examined_image_stays_hidden_though_all_votes_are_in(self, workspace, visitor):
@@ -278,7 +279,7 @@ class TestExplore:
         queue = queue_of(workspace.ledger, "people", [pair], **options)
         address, people = (
             "/explore/image?set=digits&image=0",
-            [workspace.ledger.person(name) for name in ("Rita", "Rob")],
+            [workspace.ledger.people.named(name) for name in ("Rita", "Rob")],
         )
         vote(workspace.ledger, queue, people[0], pair, "wrong")
         page = parse_page(visitor("Rita").get(address)).text
@@ -328,7 +329,7 @@ class TestCopies:
             assert "0 images of 15" in page.text
 
     def test_copies_are_shown_after_the_answer(self, workspace, visitor, copied):
-        queue, ids = workspace.ledger.queue("asking"), workspace.store.test_set("reference").ids
+        queue, ids = workspace.ledger.queues.named("asking"), workspace.store.test_set("reference").ids
         rita = visitor("Rita")
         address = f"/explore/image?set=copy&image={copied[3]}"
         assert "Not shown yet" in parse_page(rita.get(address)).text
@@ -386,7 +387,7 @@ class TestOtherQuestions:
     def test_panel_refuses_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
         exam, judged, item, pair = both
         for name, vote_answer in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
-            vote(workspace.ledger, judged, workspace.ledger.person(name), pair, vote_answer)
+            vote(workspace.ledger, judged, workspace.ledger.people.named(name), pair, vote_answer)
         rita = visitor("Rita")
         for address in (f"/panel/{judged.id}/{item}", f"/api/panel/{judged.id}/{item}"):
             refused = rita.get(address)
@@ -406,8 +407,8 @@ class TestGuideExamples:
         """An entry whose middle example is pending for Rita."""
         target = workspace.store.test_set("digits")
         examples = tuple(("digits", target.ids[number]) for number in (20, 0, 21))
-        author = workspace.ledger.person("Rob")
-        return Guide(workspace.ledger.engine).write("digits", "3", GuideText("x", (), examples), author, replaces=None)
+        author = workspace.ledger.people.named("Rob")
+        return workspace.ledger.guide.write("digits", "3", GuideText("x", (), examples), author, replaces=None)
 
     def test_form_and_history_do_not_name_a_pending_image(self, visitor, entry):
         shown, pending, _ = (example for _, example in entry.content.examples)
@@ -420,7 +421,7 @@ class TestGuideExamples:
         shown = [f"digits/{example}" for _, example in examples if example != examples[1][1]]
         form = {"examples": "\n".join(shown), "replaces": str(entry.id), "why": "more words"}
         assert visitor("Rita").submit(f"{self.THREE}/edit", text="y", **form).status_code == 303
-        saved = Guide(workspace.ledger.engine).entry("digits", "3").content
+        saved = workspace.ledger.guide.entry("digits", "3").content
         assert saved == GuideText("y", (), entry.content.examples)
 
     def test_saving_unchanged_text_is_no_change(self, visitor, entry):

@@ -10,9 +10,9 @@ from regrade.ledger import NewItem, Question
 @pytest.fixture
 def items(workspace):
     """Three predictions that are each for three people."""
-    queue = workspace.ledger.open_queue("trios", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
+    queue = workspace.ledger.queues.create("trios", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
     ids = workspace.store.test_set("digits").ids
-    workspace.ledger.add_items(queue, [NewItem(ids[number], "3") for number in range(3)])
+    workspace.ledger.items.add(queue, [NewItem(ids[number], "3") for number in range(3)])
     return item_numbers(workspace, queue)
 
 
@@ -31,7 +31,7 @@ def test_votes_that_are_not_revealed_do_not_count(workspace, items, visitor):
     (line,) = agreement(visitor)
     assert "33" in line  # one of three pairs of people agrees, on both images
     cast_votes(workspace, items[2], Rita="correct")
-    workspace.ledger.take_back(items[2], workspace.ledger.person("Rita"), key="undo", why="a slip")
+    workspace.ledger.votes.retract(items[2], workspace.ledger.people.named("Rita"), key="undo", why="a slip")
     assert "33" in agreement(visitor)[0]
 
 

@@ -5,7 +5,7 @@ from panel_votes import cast_votes
 from work_page import item_numbers
 
 from regrade.app.forms import is_visible
-from regrade.ledger import Guide, GuideText, Role
+from regrade.ledger import GuideText, Role
 
 INVISIBLE = {"zero width": "\u200b", "spaces": " \u00a0\u3000", "Hangul filler": "\u3164", "variation": "\ufe0f"}
 
@@ -35,13 +35,13 @@ def test_panel_rejects_invisible_comments_and_reasons(workspace, judge_queue, vi
     rita, place = visitor("Rita"), f"/api/panel/{judge_queue.id}/{item}"
     assert rita.write(f"{place}/comments", text=text).status_code == 400
     assert rita.write(f"{place}/reopen", why=text).status_code == 400
-    assert workspace.ledger.decision(item) is not None
+    assert workspace.ledger.decisions.current(item) is not None
 
 
 @each_invisible
 def test_guide_rejects_an_invisible_reason(workspace, visitor, text):
-    guide = Guide(workspace.ledger.engine)
-    entry = guide.write("digits", "3", GuideText("old"), workspace.ledger.person("Rita"), replaces=None)
+    guide = workspace.ledger.guide
+    entry = guide.write("digits", "3", GuideText("old"), workspace.ledger.people.named("Rita"), replaces=None)
     reply = visitor("Rob").submit("/guide/digits/3/edit", text="new words", replaces=str(entry.id), why=text)
     assert reply.status_code == 400
     assert "new words" in reply.text
@@ -50,14 +50,14 @@ def test_guide_rejects_an_invisible_reason(workspace, visitor, text):
 
 @each_invisible
 def test_team_rejects_an_invisible_name(workspace, visitor, text):
-    people = workspace.ledger.people()
+    people = workspace.ledger.people.all()
     assert visitor("Olga").submit("/team/people", name=text, role="labeler").status_code in (400, 422)
-    assert workspace.ledger.people() == people
+    assert workspace.ledger.people.all() == people
 
 
 @each_invisible
 def test_join_rejects_an_invisible_password(app, workspace, visitor, text):
-    word = app.state.site.accounts.invite(workspace.ledger.person("Rose"))
+    word = app.state.site.accounts.invite(workspace.ledger.people.named("Rose"))
     reply = visitor().post(f"/join/{word}", data={"password": 12 * text, "again": 12 * text})
     assert reply.status_code == 400
     assert "at least one visible character" in reply.text
@@ -65,7 +65,7 @@ def test_join_rejects_an_invisible_password(app, workspace, visitor, text):
 
 def test_join_names_the_role(app, workspace, visitor):
     accounts = app.state.site.accounts
-    word = accounts.invite(workspace.ledger.add_person("Ole", Role.OWNER))
+    word = accounts.invite(workspace.ledger.people.add("Ole", Role.OWNER))
     assert "as an owner." in visitor().get(f"/join/{word}").text
-    word = accounts.invite(workspace.ledger.person("Rose"))
+    word = accounts.invite(workspace.ledger.people.named("Rose"))
     assert "as a reviewer." in visitor().get(f"/join/{word}").text

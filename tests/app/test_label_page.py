@@ -9,20 +9,20 @@ from playwright.sync_api import expect
 from running import run_well
 from work_page import answers, ready, saved
 
-from regrade.ledger import Guide, GuideText
+from regrade.ledger import GuideText
 from regrade.studies import Contender
 
 
 @pytest.fixture
 def exam(workspace):
     workspace.queue_labels("digits", size=20, name="exam")
-    return workspace.ledger.queue("exam")
+    return workspace.ledger.queues.named("exam")
 
 
 @pytest.fixture
 def training(workspace):
     workspace.queue_labels("digits", size=10, mode="training", name="learn")
-    return workspace.ledger.queue("learn")
+    return workspace.ledger.queues.named("learn")
 
 
 @pytest.mark.usefixtures("exam")
@@ -66,7 +66,7 @@ def test_class_is_picked_in_the_tree_by_mouse(workspace, exam, server, page_of):
 def test_guide_examples_and_reference_images_are_separate(workspace, exam, server, page_of):
     example = workspace.store.test_set("reference").ids[0]
     text = GuideText("Two bowls.", examples=(("reference", example),))
-    Guide(workspace.ledger.engine).write("digits", "3", text, workspace.ledger.person("Rita"), replaces=None)
+    workspace.ledger.guide.write("digits", "3", text, workspace.ledger.people.named("Rita"), replaces=None)
     page = page_of(server, "Leo")
     held = []
 
@@ -104,7 +104,7 @@ def test_search_is_restricted_to_the_chosen_family(workspace, tmp_path, server, 
     workspace.add_test_set("things", tmp_path / "things", classes="cifar-10")
     workspace.queue_labels("things", name="exam")
     page = page_of(server, "Leo")
-    page.goto(f"/label/{workspace.ledger.queue('exam').id}")
+    page.goto(f"/label/{workspace.ledger.queues.named('exam').id}")
     ready(page)
     page.get_by_label("among").select_option("vehicles")
     expect(page.get_by_role("option", name="truck")).to_be_visible()

@@ -10,14 +10,14 @@ KEY = "0123456789abcdef"
 @pytest.fixture
 def exam(workspace):
     workspace.queue_labels("digits", size=12, name="exam")
-    return workspace.ledger.queue("exam")
+    return workspace.ledger.queues.named("exam")
 
 
 def training(workspace, *, labels="", test_set="digits"):
-    queue = workspace.ledger.open_queue(
+    queue = workspace.ledger.queues.create(
         "learn", Question.LABEL, test_set=test_set, labels=labels, mode=Mode.TRAINING, overlap=5
     )
-    workspace.ledger.add_items(queue, [NewItem(workspace.store.test_set(test_set).ids[0])])
+    workspace.ledger.items.add(queue, [NewItem(workspace.store.test_set(test_set).ids[0])])
     return queue
 
 
@@ -45,7 +45,7 @@ def test_label_page_reveals_no_image_id_model_or_answer(workspace, exam, visitor
         f"/label/{exam.id}", f"/api/queues/{exam.id}/next", f"/api/queues/{exam.id}/references?class_id=3",
         "/api/classes/digits", f"/api/guide/digits/3?queue={exam.id}", "/guide", "/guide/digits/3",
     ]  # fmt: skip
-    example = workspace.ledger.item(item["id"]).example
+    example = workspace.ledger.items.with_id(item["id"]).example
     for address in addresses:
         answer = leo.get(address)
         assert answer.status_code == 200, address

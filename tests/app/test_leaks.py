@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 import regrade
 from regrade.app.routes import ROUTERS
-from regrade.ledger import Guide, GuideText, Mode, Question, Queue, VoteContent
+from regrade.ledger import GuideText, Mode, Question, Queue, VoteContent
 
 _keys = itertools.count()
 PENDING = (0, 1)
@@ -49,8 +49,8 @@ def workspace(template, tmp_path):
     workspace = regrade.open(tmp_path / "W")
     examples = tuple((test_set, NAMES[test_set].format(number)) for test_set in NAMES for number in PENDING)
     for label in CLASSES[:2]:
-        author = workspace.ledger.person("Rob")
-        Guide(workspace.ledger.engine).write("fauna", label, GuideText("x", (), examples), author, replaces=None)
+        author = workspace.ledger.people.named("Rob")
+        workspace.ledger.guide.write("fauna", label, GuideText("x", (), examples), author, replaces=None)
     yield workspace
     workspace.ledger.engine.dispose()
 
@@ -65,7 +65,7 @@ class Case:
 
 
 def exam(workspace, mode=Mode.EXAMINATION):
-    queue = workspace.ledger.open_queue("asking", Question.LABEL, test_set="main", overlap=4, mode=mode)
+    queue = workspace.ledger.queues.create("asking", Question.LABEL, test_set="main", overlap=4, mode=mode)
     ask_about(workspace, queue, *PENDING)
     return Case(queue, CLASSES[0], ("main", "hard", "copy"))
 
@@ -75,7 +75,7 @@ def training(workspace):
 
 
 def judging(workspace):
-    queue = workspace.ledger.open_queue("asking", Question.JUDGE, test_set="main", labels="multi", overlap=3)
+    queue = workspace.ledger.queues.create("asking", Question.JUDGE, test_set="main", labels="multi", overlap=3)
     ask_about(workspace, queue, *PENDING, shift=1)
     return Case(queue, "wrong", ("main", "hard"))
 
@@ -83,7 +83,7 @@ def judging(workspace):
 def people(workspace):
     """Answers of a person and of a model, judged blind."""
     add_person_rows(workspace, workspace.store.root)
-    queue = workspace.ledger.open_queue("asking", Question.JUDGE, test_set="main", labels="multi", overlap=1)
+    queue = workspace.ledger.queues.create("asking", Question.JUDGE, test_set="main", labels="multi", overlap=1)
     for shift in (1, 2):
         ask_about(workspace, queue, *PENDING, shift=shift)
     return Case(queue, "wrong", ("main", "hard"))
@@ -91,7 +91,7 @@ def people(workspace):
 
 def mistakes(workspace):
     options = {"test_set": "main", "labels": "multi", "overlap": 3, "model": MODELS[1]}
-    queue = workspace.ledger.open_queue("asking", Question.MISTAKE, **options)
+    queue = workspace.ledger.queues.create("asking", Question.MISTAKE, **options)
     ask_about(workspace, queue, *PENDING, shift=1)
     return Case(queue, "fine-grained", ("main", "hard"))
 
@@ -156,10 +156,10 @@ def page_of_image(client, test_set, number):
 
 
 def answer_all(workspace, case, name):
-    person = workspace.ledger.person(name)
+    person = workspace.ledger.people.named(name)
     severity = "minor" if case.queue.question is Question.MISTAKE else None
-    while (item := workspace.ledger.next_item(case.queue, person)) is not None:
-        workspace.ledger.vote(item.id, person, VoteContent(f"leak-key-{next(_keys)}", case.answer, severity))
+    while (item := workspace.ledger.items.next(case.queue, person)) is not None:
+        workspace.ledger.votes.cast(item.id, person, VoteContent(f"leak-key-{next(_keys)}", case.answer, severity))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_explore_shows_an_image_after_the_answer(app, workspace, visitor, make):
 
 def test_leak_scanner_finds_images_outside_queues(app, workspace, visitor):
     """The scanner itself works: without a queue it finds every name."""
-    queue = workspace.ledger.open_queue("asking", Question.JUDGE, test_set="main", labels="multi")
+    queue = workspace.ledger.queues.create("asking", Question.JUDGE, test_set="main", labels="multi")
     pages = walked(visitor("Rita"), addresses(queue, workspace))
     for number in PENDING:
         shown = [explore_address(app, workspace, test_set, number) for test_set in NAMES]

@@ -13,7 +13,7 @@ from skipping import skip
 import regrade
 from regrade.app import create_app
 from regrade.app.sessions import Sessions
-from regrade.ledger import Accounts, Role
+from regrade.ledger import Role
 
 
 class Postgres:
@@ -59,10 +59,10 @@ def client(postgres, tmp_path):
     settings = tmp_path / "W" / "regrade.toml"
     settings.write_text(settings.read_text().replace('"ledger.sqlite"', json.dumps(postgres.address)))
     workspace = regrade.open(tmp_path / "W")
-    people = workspace.ledger.people()
-    owner = people[0] if people else workspace.ledger.add_person("Olga", Role.OWNER)
+    people = workspace.ledger.people.all()
+    owner = people[0] if people else workspace.ledger.people.add("Olga", Role.OWNER)
     app = create_app(workspace, local=False)
-    sessions = Sessions(Accounts(workspace.ledger.engine))
+    sessions = Sessions(workspace.ledger.accounts)
     visitor = TestClient(app)
     visitor.cookies.set(sessions.cookie_name, sessions.cookie_for(owner))
     yield visitor

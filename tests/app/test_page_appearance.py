@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from unsteady_network import JUDGE, Failure
 from work_page import faint_texts, ready, saved
 
-from regrade.ledger import Question, UnreadableReports
+from regrade.ledger import Question
 
 PAGES = (
     "/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/explore/images?set=digits",
@@ -93,9 +93,7 @@ def test_error_pages_are_legible(unsteady, width):
     page.keyboard.press("z")
     expect(page.locator("#change-reason")).to_be_visible()
     check_looks(page, "reason for a change")
-    UnreadableReports(unsteady.workspace.ledger.engine).add(
-        item, unsteady.workspace.ledger.person("Rita"), "half of it is gray"
-    )
+    unsteady.workspace.ledger.reports.add(item, unsteady.workspace.ledger.people.named("Rita"), "half of it is gray")
     team = unsteady.context("Olga", **look).new_page()
     team.goto("/team")
     check_looks(team, "reports on the Team page")

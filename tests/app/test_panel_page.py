@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+from judging import comments_on
 from panel_votes import cast_votes, open_mistake_queue
 from playwright.sync_api import Page, expect
 from work_page import answered, faint_texts, item_numbers, ready, saved
@@ -123,7 +124,7 @@ def test_decision_is_reopened_with_a_reason(workspace, gammas, server, page_of):
     expect(page.locator("#changes")).to_contain_text("Reopened by Rob. there are two digits")
     page.keyboard.press("j")
     page.wait_for_url(f"**/panel/{gammas.id}/{second}?show=decided")
-    assert workspace.ledger.decision(first) is None
+    assert workspace.ledger.decisions.current(first) is None
 
 
 def test_lost_connection_keeps_votes_and_comments(workspace, gammas, server, context_of):
@@ -149,7 +150,7 @@ def test_lost_connection_keeps_votes_and_comments(workspace, gammas, server, con
     expect(page.locator("#text")).to_have_value("said in a tunnel")
     page.get_by_role("button", name="Send").click()
     expect(page.locator("#comments li")).to_have_count(1)
-    assert [comment.text for comment in workspace.ledger.comments(first)] == ["said in a tunnel"]
+    assert [comment.text for comment in comments_on(workspace.ledger, first)] == ["said in a tunnel"]
     assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote" and row["person"] == "Olga"]) == 1
 
 
@@ -215,7 +216,7 @@ def test_panel_pages_are_legible(workspace, gammas, mistakes, windows, width):
     first, second = item_numbers(workspace, gammas)
     cast_votes(workspace, first, Rita="correct", Rob="wrong", Rose="problematic")
     cast_votes(workspace, second, Rita="unclear", Rob="unclear", Rose="unclear")
-    workspace.ledger.comment(first, workspace.ledger.person("Rob"), "see https://example.org")
+    workspace.ledger.discussions.comment(first, workspace.ledger.people.named("Rob"), "see https://example.org")
     mistake = item_numbers(workspace, mistakes)[0]
     page = windows("Rita", width=width)
     for address in (

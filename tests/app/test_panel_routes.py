@@ -4,6 +4,7 @@ import re
 from functools import partial
 
 import pytest
+from judging import comments_on
 from panel_votes import cast_votes, open_mistake_queue
 from work_page import item_numbers
 
@@ -83,7 +84,7 @@ class TestBlindness:
         votes(item, Rita="problematic", reason=self.SECRET)
         votes(item, Rob="wrong", Rose="wrong")
         visitor("Rita").write(f"/api/panel/{judge_queue.id}/{item}/comments", text="look closely")
-        workspace.ledger.take_back(item, workspace.ledger.person("Rose"), key="taken back", why="a slip")
+        workspace.ledger.votes.retract(item, workspace.ledger.people.named("Rose"), key="taken back", why="a slip")
         panel = state(visitor("Rob"), judge_queue, item)
         assert (panel["votes"], panel["comments"], panel["open"]) == ([], [], False)
         for address in addresses(judge_queue, item):
@@ -96,7 +97,7 @@ class TestBlindness:
         votes(item, Rita="correct")
         answer = visitor("Rita").write(f"/api/panel/{judge_queue.id}/{item}/comments", text="clearly a one")
         assert (answer.status_code, answer.json()["error"]) == (400, "comments open once all have voted")
-        assert workspace.ledger.comments(item) == ()
+        assert comments_on(workspace.ledger, item) == []
 
     def test_answer_source_is_hidden_if_people_answered_too(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
@@ -121,7 +122,7 @@ class TestAccess:
             assert leo.get(address).status_code in (403, 404), address
         for what, form in (("comments", {"text": "x"}), ("lock", {"seen": 1}), ("reopen", {"why": "x"}), ("again", {})):
             assert leo.write(f"/api{own}/{what}", **form).status_code in (403, 404)
-        assert workspace.ledger.decision(item) is None
+        assert workspace.ledger.decisions.current(item) is None
 
     def test_writes_need_a_token(self, workspace, judge_queue, visitor, votes):
         item = item_numbers(workspace, judge_queue)[0]
@@ -133,7 +134,7 @@ class TestAccess:
 
     def test_unknown_queues_and_items_are_404(self, workspace, judge_queue, mistake_queue, visitor):
         rita, item = visitor("Rita"), item_numbers(workspace, judge_queue)[0]
-        label = workspace.ledger.open_queue("label", Question.LABEL, test_set="digits")
+        label = workspace.ledger.queues.create("label", Question.LABEL, test_set="digits")
         for address in (
             "/panel/99", f"/panel/{judge_queue.id}/9999", f"/panel/{mistake_queue.id}/{item}", f"/panel/{label.id}",
             f"/mistake/{judge_queue.id}", f"/api/panel/{mistake_queue.id}/{item}",
@@ -161,7 +162,7 @@ class TestDiscussion:
             text = rita.get(address).text
             assert "<script>alert" not in text
             assert "<img src=x" not in text
-        assert [comment.text for comment in workspace.ledger.comments(item)] == [HOSTILE]
+        assert [comment.text for comment in comments_on(workspace.ledger, item)] == [HOSTILE]
 
     def test_repeated_comment_is_stored_once(self, workspace, judge_queue, item, visitor):
         place = f"/api/panel/{judge_queue.id}/{item}/comments"
@@ -173,7 +174,7 @@ class TestDiscussion:
             (rita, "see the loop"),
         ):
             assert who.write(place, text=text).status_code == 200
-        assert len(workspace.ledger.comments(item)) == 3
+        assert len(comments_on(workspace.ledger, item)) == 3
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 5001, "a\0b", "\ud800"])
     def test_invalid_comments_are_refused(self, workspace, judge_queue, item, visitor, text):
@@ -182,7 +183,7 @@ class TestDiscussion:
         headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
         answer = rita.post(f"/api/panel/{judge_queue.id}/{item}/comments", content=body, headers=headers)
         assert answer.status_code in (400, 422)
-        assert workspace.ledger.comments(item) == ()
+        assert comments_on(workspace.ledger, item) == []
 
     def test_lock_is_refused_if_votes_changed_meanwhile(self, judge_queue, item, visitor, votes):
         place = f"/api/panel/{judge_queue.id}/{item}"
@@ -247,7 +248,7 @@ class TestList:
         assert listed("?show=decided") == {second}
         assert listed("?answer=problematic") == {fourth}
         assert listed("?show=decided&answer=correct") == set()
-        class_id = workspace.ledger.item(first).class_id
+        class_id = workspace.ledger.items.with_id(first).class_id
         assert listed(f"?class={class_id}") == {first}
         assert listed("?class=%27%20OR%201%3D1%20--") == set()
         assert "No item matches the filters" in rita.get(f"/panel/{judge_queue.id}?class=none").text
@@ -275,9 +276,9 @@ class TestList:
         from sqlalchemy import event
 
         ledger, target = workspace.ledger, workspace.store.test_set("digits")
-        queue = ledger.open_queue("many", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
+        queue = ledger.queues.create("many", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
         pairs = [NewItem(example, str(n)) for example in target.ids for n in (3, 4)]
-        ledger.add_items(queue, pairs)
+        ledger.items.add(queue, pairs)
         numbers = item_numbers(workspace, queue)[: PAGE_SIZE + 5]
         for item in numbers:
             votes(item, Rita="correct", Rob="wrong")
@@ -341,7 +342,7 @@ class TestMistakes:
         assert state(rita, mistake_queue, item)["again"] is True
         address = rita.write(f"{place}/again").json()["address"]
         assert rita.write(f"{place}/again").json()["address"] == address
-        again = workspace.ledger.queue("second look grave")
+        again = workspace.ledger.queues.named("second look grave")
         (new_item,) = item_numbers(workspace, again)
         assert address == f"/panel/{again.id}/{new_item}"
         assert (again.question, again.labels, again.overlap) == (Question.JUDGE, "multi@1", 2)
@@ -352,9 +353,9 @@ class TestMistakes:
         assert after["gamma"] > before["gamma"]
 
     def test_judging_again_reopens_an_earlier_item(self, workspace, mistake_queue, visitor, votes):
-        item = workspace.ledger.item(item_numbers(workspace, mistake_queue)[0])
-        judged = workspace.ledger.open_queue("judged", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
-        workspace.ledger.add_items(judged, [NewItem(item.example, item.class_id)])
+        item = workspace.ledger.items.with_id(item_numbers(workspace, mistake_queue)[0])
+        judged = workspace.ledger.queues.create("judged", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
+        workspace.ledger.items.add(judged, [NewItem(item.example, item.class_id)])
         votes(item.id, Rita=NO_MISTAKE, Rob=NO_MISTAKE)
         (earlier_item,) = item_numbers(workspace, judged)
         answer = visitor("Rita").write(f"/api/panel/{mistake_queue.id}/{item.id}/again")
@@ -364,8 +365,8 @@ class TestMistakes:
 @pytest.mark.parametrize("place", ["/panel/{queue}/{item}", "/api/panel/{queue}/{item}", "/api/queues/{queue}/next"])
 def test_panel_page_reports_missing_images(workspace, visitor, place):
     """A ledger of another workspace may ask about images that this test set does not contain."""
-    queue = workspace.ledger.open_queue("stray", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
-    workspace.ledger.add_items(queue, [NewItem("gone.png", "3")])
+    queue = workspace.ledger.queues.create("stray", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
+    workspace.ledger.items.add(queue, [NewItem("gone.png", "3")])
     (item,) = item_numbers(workspace, queue)
     answer = visitor("Rita").get(place.format(queue=queue.id, item=item))
     assert answer.status_code == 404

@@ -14,12 +14,12 @@ LABEL = "valid at any stopping point"
 def sampled(workspace):
     """A queue of twelve novel predictions drawn at random, one vote each."""
     workspace.queue_novel("digits", labels="multi", size=12, overlap=1)
-    return next(queue for queue in workspace.ledger.queues() if queue.question is Question.JUDGE)
+    return next(queue for queue in workspace.ledger.queues.all() if queue.question is Question.JUDGE)
 
 
 def vote_on(workspace, queue, count, answer="correct"):
     """Vote on the open items among the first ``count`` items of a queue."""
-    done = workspace.ledger.progress(queue).by_person.get("Rita", 0)
+    done = workspace.ledger.queues.progress(queue).by_person.get("Rita", 0)
     for item in item_numbers(workspace, queue)[done:count]:
         cast_votes(workspace, item, Rita=answer)
 
@@ -59,8 +59,8 @@ def test_running_review_is_hidden_from_reviewers(workspace, sampled, visitor, vi
 def test_running_review_is_hidden_from_an_owner_with_an_open_examination(workspace, sampled, visitor):
     vote_on(workspace, sampled, 12)
     ledger, target = workspace.ledger, workspace.store.test_set("digits")
-    queue = ledger.open_queue("exam", Question.LABEL, test_set="digits", overlap=2, mode=Mode.EXAMINATION)
-    ledger.add_items(queue, [NewItem(target.ids[0])])
+    queue = ledger.queues.create("exam", Question.LABEL, test_set="digits", overlap=2, mode=Mode.EXAMINATION)
+    ledger.items.add(queue, [NewItem(target.ids[0])])
     assert LABEL not in visitor("Olga").get(f"/panel/{sampled.id}").text
 
 

@@ -81,9 +81,9 @@ def test_hostile_names_are_escaped(visitor, workspace, name):
     shown = olga.get("/team").text
     assert answer.status_code in (200, 400, 422)
     assert "<script>alert" not in shown and "<img" not in shown
-    assert workspace.ledger.person("Rita").role is Role.REVIEWER
+    assert workspace.ledger.people.named("Rita").role is Role.REVIEWER
     if answer.status_code == 200:
-        assert workspace.ledger.person(name).name == name
+        assert workspace.ledger.people.named(name).name == name
 
 
 def test_invalid_votes_are_refused(visitor, judge_queue):
@@ -105,7 +105,7 @@ def test_problematic_vote_without_a_reason_is_refused(visitor, workspace, judge_
     refused = client.write(address, **vote, **reason)
     assert refused.status_code == 400
     assert refused.json() == {"error": "this vote needs a reason: say why the image is problematic"}
-    assert workspace.ledger.progress(judge_queue).by_person == {}
+    assert workspace.ledger.queues.progress(judge_queue).by_person == {}
     assert client.write(address, **vote, reason="drawing").status_code == 200
 
 
@@ -116,7 +116,7 @@ def test_duplicate_json_key_in_a_vote_is_refused(visitor, workspace, judge_queue
     refused = rita.post(f"/api/queues/{judge_queue.id}/votes", content=body, headers=headers)
     message = "the body of the request has the key 'answer' twice in one object: keep one of them"
     assert (refused.status_code, refused.json()) == (422, {"error": message})
-    assert workspace.ledger.progress(judge_queue).by_person == {}
+    assert workspace.ledger.queues.progress(judge_queue).by_person == {}
 
 
 def test_json_routes_reject_duplicate_keys(app, visitor):
@@ -142,7 +142,7 @@ def test_vote_sent_twice_counts_once(visitor, workspace, judge_queue):
     vote = {"item": 1, "key": "12345678", "answer": "correct"}
     first, again = (client.write(f"/api/queues/{judge_queue.id}/votes", **vote) for _ in range(2))
     assert first.json() == again.json()
-    assert workspace.ledger.progress(judge_queue).by_person == {"Rita": 1}
+    assert workspace.ledger.queues.progress(judge_queue).by_person == {"Rita": 1}
     stolen = visitor("Rob").write(f"/api/queues/{judge_queue.id}/votes", **vote)
     assert stolen.status_code == 409
 
@@ -150,8 +150,8 @@ def test_vote_sent_twice_counts_once(visitor, workspace, judge_queue):
 def test_item_of_another_queue_is_404(visitor, workspace, judge_queue):
     from regrade.ledger import NewItem, Question
 
-    second_queue = workspace.ledger.open_queue("second", Question.JUDGE, test_set="digits", labels="multi")
-    workspace.ledger.add_items(second_queue, [NewItem(workspace.store.test_set("digits").ids[0], "1")])
+    second_queue = workspace.ledger.queues.create("second", Question.JUDGE, test_set="digits", labels="multi")
+    workspace.ledger.items.add(second_queue, [NewItem(workspace.store.test_set("digits").ids[0], "1")])
     vote = {"item": 13, "key": "12345678", "answer": "correct"}
     assert visitor("Rita").write(f"/api/queues/{judge_queue.id}/votes", **vote).status_code == 404
     assert visitor("Rita").write(f"/api/queues/{second_queue.id}/votes", **vote).status_code == 200

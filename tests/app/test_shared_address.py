@@ -13,7 +13,6 @@ from work_page import answered, item_numbers, ready, saved
 import regrade
 from regrade.app import create_app
 from regrade.app.sessions import Sessions
-from regrade.ledger import Accounts
 from regrade.workspace import Workspace
 
 
@@ -43,7 +42,7 @@ class SharedAddress:
 @pytest.fixture
 def shared_address(workspace, judge_queue, tmp_path, browser, serve_app):
     """The second workspace is a copy of the first: people, queues and items have the same ids in both."""
-    assert judge_queue in workspace.ledger.queues()
+    assert judge_queue in workspace.ledger.queues.all()
     workspace.ledger.engine.dispose()
     shutil.copytree(workspace.store.root, tmp_path / "copy")
     workspaces = [regrade.open(workspace.store.root), regrade.open(tmp_path / "copy")]
@@ -52,8 +51,8 @@ def shared_address(workspace, judge_queue, tmp_path, browser, serve_app):
     address = serve_app(network)
     context = new_window(browser, base_url=address, viewport={"width": 1280, "height": 800})
     for each in workspaces:
-        sessions = Sessions(Accounts(each.ledger.engine))
-        cookie = sessions.cookie_for(each.ledger.person("Rita"))
+        sessions = Sessions(each.ledger.accounts)
+        cookie = sessions.cookie_for(each.ledger.people.named("Rita"))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": address, "httpOnly": True}])
     yield SharedAddress(workspaces, apps, network, context)
     context.close()

@@ -15,7 +15,7 @@ import regrade
 from regrade.app import create_app
 from regrade.app.access import safe_path
 from regrade.app.routes.sign_in import network_of
-from regrade.ledger import OneTimeLinks, Role, SignInAttempts
+from regrade.ledger import Role, SignInAttempts
 
 
 def test_sign_in_sets_an_http_only_cookie(visitor):
@@ -136,7 +136,7 @@ class TestDestination:
     def test_joining_leads_to_the_page(self, visitor, app, workspace):
         client = visitor()
         client.get(self.PAGE)
-        word = app.state.site.accounts.invite(workspace.ledger.person("Rose"))
+        word = app.state.site.accounts.invite(workspace.ledger.people.named("Rose"))
         joined = client.post(f"/join/{word}", data={"password": "a new password", "again": "a new password"})
         assert joined.headers["location"] == self.PAGE
 
@@ -183,7 +183,7 @@ def test_sign_in_form_of_another_site_is_refused(visitor, headers):
 
 def test_invited_person_sets_a_password_and_is_signed_in(visitor, app, workspace):
     site = app.state.site
-    word = site.accounts.invite(workspace.ledger.person("Rose"))
+    word = site.accounts.invite(workspace.ledger.people.named("Rose"))
     client = visitor()
     assert "Welcome, Rose" in client.get(f"/join/{word}").text
     differing = client.post(f"/join/{word}", data={"password": "one password", "again": "another one"})
@@ -225,7 +225,7 @@ def test_sign_in_ends_the_browsers_earlier_session(visitor):
 
 
 def test_used_invitation_cannot_reset_the_password(visitor, app, workspace):
-    accounts, rose = app.state.site.accounts, workspace.ledger.person("Rose")
+    accounts, rose = app.state.site.accounts, workspace.ledger.people.named("Rose")
     kept, used = accounts.invite(rose), accounts.invite(rose)
     visitor().post(f"/join/{used}", data={"password": "a new password", "again": "a new password"})
     stolen = visitor().post(f"/join/{kept}", data={"password": "a stolen account", "again": "a stolen account"})
@@ -269,7 +269,7 @@ class TestOneTimeLink:
 
     def test_link_of_another_process_works(self, local, workspace):
         reopened = regrade.open(workspace.store.root)
-        word = OneTimeLinks(reopened.ledger.engine).new()
+        word = reopened.ledger.links.new()
         reopened.ledger.engine.dispose()
         assert TestClient(local, follow_redirects=False).get(f"/enter/{word}").status_code == 303
 
@@ -278,10 +278,10 @@ class TestOneTimeLink:
 
     def test_closed_owner_account_is_skipped(self, local, workspace):
         site = local.state.site
-        site.accounts.close(workspace.ledger.person("Olga"))
+        site.accounts.close(workspace.ledger.people.named("Olga"))
         client = TestClient(local)
         assert client.get(f"/enter/{site.links.new()}").status_code == 200
-        owners = [person.name for person in workspace.ledger.people() if person.role is Role.OWNER]
+        owners = [person.name for person in workspace.ledger.people.all() if person.role is Role.OWNER]
         assert len(owners) == 2 and f"Hello, {owners[1]}" in client.get("/").text
 
     def test_local_server_has_no_password_form(self, local):
@@ -299,7 +299,7 @@ class TestOneTimeLink:
         local = create_app(workspace, local=True)
         client = TestClient(local)
         assert client.get(f"/enter/{local.state.site.links.new()}").status_code == 200
-        assert [person.role.value for person in workspace.ledger.people()] == ["owner"]
+        assert [person.role.value for person in workspace.ledger.people.all()] == ["owner"]
 
 
 def test_sign_in_by_keyboard_in_a_browser(server, browser):

@@ -13,9 +13,9 @@ MOST_CONNECTIONS = {"next": 6, "vote": 3}
 def many_queues(workspace):
     """Further queues, which must not add statements."""
     for number in range(5):
-        queue = workspace.ledger.open_queue(f"queue {number}", Question.JUDGE, test_set="digits", overlap=2)
-        workspace.ledger.add_items(queue, [NewItem(workspace.store.test_set("digits").ids[0], "3")])
-        workspace.ledger.open_queue(f"training {number}", Question.LABEL, test_set="digits", mode=Mode.TRAINING)
+        queue = workspace.ledger.queues.create(f"queue {number}", Question.JUDGE, test_set="digits", overlap=2)
+        workspace.ledger.items.add(queue, [NewItem(workspace.store.test_set("digits").ids[0], "3")])
+        workspace.ledger.queues.create(f"training {number}", Question.LABEL, test_set="digits", mode=Mode.TRAINING)
 
 
 @pytest.mark.usefixtures("many_queues")

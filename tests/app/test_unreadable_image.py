@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from unsteady_network import EXAMINATION, JUDGE, STATIONS, Failure
 from work_page import item_numbers, ready, saved
 
-from regrade.ledger import NewItem, Question, UnreadableReports
+from regrade.ledger import NewItem, Question
 
 FAILURES = {
     "missing": (Failure("^/images/", 404), "The image file is missing or damaged."),
@@ -59,7 +59,7 @@ def test_unreadable_image_accepts_no_vote_and_is_reported(unsteady, station):
     queue = unsteady.queue(station.question, mode=station.mode)
     page = unsteady.context(station.person).new_page()
     unsteady.network.failures = [Failure("^/images/", 404)]
-    page.goto(f"/{station.question.value}/{queue.id}")
+    page.goto(f"/{station.question.name}/{queue.id}")
     is_unreadable(page, "The image file is missing or damaged.")
     if station.question is Question.LABEL:
         station.answer(page, 0)
@@ -71,9 +71,7 @@ def test_unreadable_image_accepts_no_vote_and_is_reported(unsteady, station):
     page.locator("#report-comment").fill("half of it is gray")
     page.get_by_role("button", name="Report as unreadable").click()
     following = ready(page)
-    (report,) = [
-        report for report in UnreadableReports(unsteady.workspace.ledger.engine).open() if report.queue == queue.name
-    ]
+    (report,) = [report for report in unsteady.workspace.ledger.reports.open() if report.queue == queue.name]
     assert (report.person, report.text) == (station.person, "half of it is gray")
     assert report.item_id != int(following)
     assert unsteady.votes(queue, station.person) == []
@@ -124,8 +122,8 @@ def test_truncated_image_is_unreadable(unsteady, tmp_path):
         Image.fromarray(pixels).save(tmp_path / "cut" / str(number) / "a.jpg")
     unsteady.workspace.add_test_set("cut", tmp_path / "cut", classes="digits")
     ids = unsteady.workspace.store.test_set("cut").ids
-    queue = unsteady.workspace.ledger.open_queue("cut", Question.LABEL, test_set="cut")
-    unsteady.workspace.ledger.add_items(queue, [NewItem(ids[0])])
+    queue = unsteady.workspace.ledger.queues.create("cut", Question.LABEL, test_set="cut")
+    unsteady.workspace.ledger.items.add(queue, [NewItem(ids[0])])
     file = next((tmp_path / "cut" / "0").iterdir())
     file.write_bytes(file.read_bytes()[:2000])
     page = EXAMINATION.open(unsteady, queue)
@@ -153,4 +151,4 @@ def test_panel_accepts_no_vote_on_an_unreadable_image(unsteady):
     page.locator("#cast").click()
     expect(page.locator("#waiting")).to_contain_text("You voted correct")
     assert unsteady.standing(queue, "Rita") == ["correct"]
-    assert queue.name in [report.queue for report in UnreadableReports(unsteady.workspace.ledger.engine).open()]
+    assert queue.name in [report.queue for report in unsteady.workspace.ledger.reports.open()]

@@ -15,9 +15,9 @@ KEY = "0123456789abcdef"
 @pytest.fixture
 def pair_queue(workspace):
     """Three predictions, for two people each."""
-    queue = workspace.ledger.open_queue("pairs", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
+    queue = workspace.ledger.queues.create("pairs", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
     ids = workspace.store.test_set("digits").ids
-    workspace.ledger.add_items(queue, [NewItem(ids[number], "3") for number in range(3)])
+    workspace.ledger.items.add(queue, [NewItem(ids[number], "3") for number in range(3)])
     return queue
 
 
@@ -42,7 +42,7 @@ def test_undo_after_the_reveal_asks_for_a_reason(workspace, pair_queue, visitor)
     anew = {"item": item, "key": f"{KEY}2", "answer": "wrong"}
     assert rita.write(f"{address}/votes", **anew).json()["code"] == "reason needed"
     assert rita.write(f"{address}/votes", **anew, why="it is a nine").status_code == 200
-    assert workspace.ledger.decision(item).answer == "wrong"
+    assert workspace.ledger.decisions.current(item).answer == "wrong"
 
 
 def test_panel_state_says_when_a_vote_needs_a_reason(workspace, pair_queue, visitor):
@@ -51,7 +51,7 @@ def test_panel_state_says_when_a_vote_needs_a_reason(workspace, pair_queue, visi
     address = f"/api/panel/{pair_queue.id}/{item}"
     assert rita.get(address).json()["state"]["reason_needed"] is False
     cast_votes(workspace, item, Rita="correct", Rob="wrong")
-    workspace.ledger.take_back(item, workspace.ledger.person("Rita"), key="undo", why="it is a nine")
+    workspace.ledger.votes.retract(item, workspace.ledger.people.named("Rita"), key="undo", why="it is a nine")
     state = rita.get(address).json()["state"]
     assert (state["mine"], state["reason_needed"], state["open"]) == (None, True, False)
     assert rob.get(address).json()["state"]["reason_needed"] is True
@@ -100,7 +100,7 @@ def test_report_is_shown_to_the_owner_who_clears_it(workspace, pair_queue, visit
     following = rita.write(f"{address}/reports", item=first, comment="<b>gray</b>").json()["item"]["id"]
     assert following != first
     shown = olga.get("/team").text
-    image = workspace.ledger.item(first).example
+    image = workspace.ledger.items.with_id(first).example
     for text in (image, "pairs", "Rita", "&lt;b&gt;gray&lt;/b&gt;"):
         assert text in shown
     (report,) = workspace.ledger.rows()[-1:]

@@ -23,8 +23,8 @@ def corrupted(workspace):
 def pending(corrupted):
     """A queue that asks Rita about the first digit."""
     ledger = corrupted.ledger
-    queue = ledger.open_queue("pending", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
-    ledger.add_items(queue, [NewItem(corrupted.store.test_set("digits").ids[0], "1")])
+    queue = ledger.queues.create("pending", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
+    ledger.items.add(queue, [NewItem(corrupted.store.test_set("digits").ids[0], "1")])
     return queue
 
 
@@ -61,8 +61,8 @@ def test_explore_shows_small_slices_once_nothing_is_pending(corrupted, pending, 
 
 def test_explore_withholds_a_fully_hidden_slice(corrupted, visitor, tmp_path):
     ledger, target = corrupted.ledger, corrupted.store.test_set("digits")
-    queue = ledger.open_queue("half", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
-    ledger.add_items(queue, [NewItem(image_id, "1") for image_id in target.ids[:30]])
+    queue = ledger.queues.create("half", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
+    ledger.items.add(queue, [NewItem(image_id, "1") for image_id in target.ids[:30]])
     lines = [f"{image_id},{'first' if place < 30 else 'second'}" for place, image_id in enumerate(target.ids)]
     (tmp_path / "half.csv").write_text("\n".join(["image,half", *lines]) + "\n")
     corrupted.import_slices(tmp_path / "half.csv", test_set="digits", name="halves")

@@ -127,7 +127,7 @@ def test_agreement_without_votes_is_undefined(tmp_path):
     add_set(workspace, tmp_path, "old")
     run_well("labels", "create", *ON_OLD, "-w", tmp_path / "W")
     run_well("review", "queue", *ON_OLD, "--labels", "own", "-w", tmp_path / "W")
-    queue = workspace.ledger.queues()[0].name
+    queue = workspace.ledger.queues.all()[0].name
     ran = run("review", "agreement", queue, "--json", "-w", tmp_path / "W")
     if ran.code:
         assert_one_line(ran)

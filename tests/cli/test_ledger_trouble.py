@@ -95,7 +95,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(workspace, tmp_path, command):
         while outcomes[-1].code == 0:  # until the free space of the last page is used up
             outcomes.append(run("team", "add", f"{len(outcomes):080}", "-w", workspace))
     assert_one_line(outcomes[-1], "cannot be written", "the disk is full")
-    assert len(regrade.open(workspace).ledger.people()) == len(outcomes)
+    assert len(regrade.open(workspace).ledger.people.all()) == len(outcomes)
 
 
 def test_readable_ledger_is_made_private_with_a_note(workspace, run_warm):

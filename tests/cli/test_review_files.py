@@ -14,7 +14,6 @@ from judging import item_of, people, queue_of, vote
 from running import assert_one_line, run, run_well
 
 import regrade
-from regrade.ledger import UnreadableReports
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_export_and_import_preserve_every_row(judged, tmp_path, suffix):
 def test_export_and_import_count_reports_of_unreadable_images(judged, tmp_path):
     ledger = regrade.open(judged).ledger
     (ada,) = people(ledger, "Ada")
-    UnreadableReports(ledger.engine).add(item_of(ledger, ledger.queue("novel"), "p1", "cat"), ada, "gray")
+    ledger.reports.add(item_of(ledger, ledger.queues.named("novel"), "p1", "cat"), ada, "gray")
     ledger.engine.dispose()
     file, copy = tmp_path / "ledger.json", tmp_path / "copy"
     assert "1 report of an unreadable image" in run_well("review", "export", file, "-w", judged).err

@@ -8,7 +8,7 @@ from judging import vote
 from running import assert_one_line, run, run_well, snapshot
 
 import regrade
-from regrade.ledger import Role, UnreadableReports
+from regrade.ledger import Role
 
 LABELS = "image,class,state\n" + "".join(
     f"p{n},{own},correct\n" for n, own in enumerate(("cat", "dog", "bird", "cat", "ship", "frog"))
@@ -44,7 +44,7 @@ def test_queue_adds_novel_predictions_once(pets_labeled, ledger):
         "queue": "novel pets own", "question": "judge", "added": 2, "items": 2, "overlap": 2,
         "notes": ["novel predictions of 1 model under own@1: 2"],
     }  # fmt: skip
-    assert set(ledger.pairs(ledger.queue("novel pets own"))) == NOVEL
+    assert set(ledger.items.pairs(ledger.queues.named("novel pets own"))) == NOVEL
     assert as_json("review", "queue", *ASK, "-w", pets_labeled)["added"] == 0
 
 
@@ -59,7 +59,7 @@ def test_people_adds_answers_and_predictions(pets_labeled, ledger, tmp_path):
     run_well("import", "people", file, "-t", "pets", "-w", pets_labeled)
     done = as_json("review", "people", *ASK, "--seed", 3, "-w", pets_labeled)
     assert done["added"] == 2
-    assert set(ledger.pairs(ledger.queue("people pets own"))) == {("p0", "ship"), ("p0", "cat")}
+    assert set(ledger.items.pairs(ledger.queues.named("people pets own"))) == {("p0", "ship"), ("p0", "cat")}
 
 
 def test_mistakes_adds_remaining_mistakes(pets_labeled, tmp_path):
@@ -75,7 +75,7 @@ def test_label_adds_images_of_a_family(pets_labeled, ledger):
     done = as_json("review", "label", "-t", "pets", "--family", "animals", "--size", 3, "--seed", 1, "-w", pets_labeled)
     assert (done["queue"], done["added"]) == ("label pets animals", 3)
     run_well("review", "label", "-t", "pets", "--mode", "training", "-w", pets_labeled)
-    assert ledger.queue("training pets").mode.value == "training"
+    assert ledger.queues.named("training pets").mode.value == "training"
 
 
 class TestListAndAssign:
@@ -83,7 +83,7 @@ class TestListAndAssign:
         assert as_json("review", "list", "-w", pets_labeled) == {"queues": []}
         ada, bob = add_people(ledger, "Ada", "Bob")
         run_well("review", "queue", *ASK, "-w", pets_labeled)
-        queue = ledger.queue("novel pets own")
+        queue = ledger.queues.named("novel pets own")
         vote(ledger, queue, ada, ("p2", "cat"), "correct")
         vote(ledger, queue, bob, ("p2", "cat"), "wrong")
         vote(ledger, queue, bob, ("p5", "deer"), "wrong")
@@ -96,8 +96,8 @@ class TestListAndAssign:
     def test_list_counts_items_that_are_reported_unreadable(self, pets_labeled, ledger):
         ada, bob = add_people(ledger, "Ada", "Bob")
         run_well("review", "queue", *ASK, "-w", pets_labeled)
-        reports = UnreadableReports(ledger.engine)
-        item = ledger.next_item(ledger.queue("novel pets own"), ada).id
+        reports = ledger.reports
+        item = ledger.items.next(ledger.queues.named("novel pets own"), ada).id
         first = reports.add(item, ada)
         reports.add(item, bob)
         assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["reported"] == 1
@@ -108,16 +108,16 @@ class TestListAndAssign:
 
     def test_assign_and_everyone_change_who_sees_the_queue(self, pets_labeled, ledger):
         add_people(ledger, "Ada", "Bob")
-        ledger.add_person("Lea", Role.LABELER)
+        ledger.people.add("Lea", Role.LABELER)
         run_well("review", "queue", *ASK, "--overlap", 2, "-w", pets_labeled)
         done = run_well("review", "assign", "novel pets own", "Ada", "-w", pets_labeled)
         assert "novel pets own is for Ada\n" in done.err
         assert "each item needs 2 votes, but only 1 can vote: change that with regrade review overlap" in done.err
         assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["assigned"] == ["Ada"]
-        assert ledger.queues_of(ledger.person("Bob")) == ()
+        assert ledger.queues.open_to(ledger.people.named("Bob")) == ()
         done = run_well("review", "assign", "novel pets own", "--everyone", "-w", pets_labeled)
         assert done.err == "novel pets own is for everyone whose role allows it\n"
-        assert len(ledger.queues_of(ledger.person("Bob"))) == 1
+        assert len(ledger.queues.open_to(ledger.people.named("Bob"))) == 1
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -130,10 +130,10 @@ class TestListAndAssign:
         ],
     )
     def test_assign_rejects_bad_input(self, pets_labeled, ledger, arguments, words):
-        ledger.add_person("Lea", Role.LABELER)
+        ledger.people.add("Lea", Role.LABELER)
         run_well("review", "queue", *ASK, "-w", pets_labeled)
         assert_one_line(run("review", "assign", *arguments, "-w", pets_labeled), *words)
-        assert ledger.assigned(ledger.queue("novel pets own")) == ()
+        assert ledger.queues.assigned(ledger.queues.named("novel pets own")) == ()
 
     def test_assign_rejects_people_of_an_empty_team(self, pets_labeled):
         run_well("review", "queue", *ASK, "-w", pets_labeled)
@@ -145,7 +145,7 @@ class TestAgreement:
     def judged(self, pets_labeled, ledger):
         panel = add_people(ledger, "Ada", "Bob")
         run_well("review", "queue", *ASK, "-w", pets_labeled)
-        queue = ledger.queue("novel pets own")
+        queue = ledger.queues.named("novel pets own")
         for pair, letters in zip(sorted(NOVEL), ("cc", "cw"), strict=True):
             for person, letter in zip(panel, letters, strict=True):
                 vote(ledger, queue, person, pair, {"c": "correct", "w": "wrong"}[letter])

@@ -5,14 +5,14 @@ from itertools import product
 import pytest
 
 from regrade.core.errors import UndefinedError
-from regrade.core.panel import Answer, Reached, verdict
+from regrade.core.panel import Answer, Reached, majority
 
 ANSWERS = [answer.value for answer in Answer]
 
 
 @pytest.mark.parametrize("votes", list(product(ANSWERS, repeat=3)))
 def test_decision_of_three_votes(votes):
-    decision = verdict(votes, tied="unclear")
+    decision = majority(votes, tied="unclear")
     if len(set(votes)) == 1:
         assert (decision.answer, decision.reached) == (votes[0], Reached.UNANIMOUSLY)
     elif len(set(votes)) == 2:
@@ -22,13 +22,13 @@ def test_decision_of_three_votes(votes):
 
 
 def test_ties_and_pluralities():
-    assert verdict(["correct", "correct", "wrong", "wrong", "unclear"], tied="unclear").reached is Reached.BY_TIE
-    decision = verdict(["correct", "correct", "wrong", "unclear", "problematic"], tied="unclear")
+    assert majority(["correct", "correct", "wrong", "wrong", "unclear"], tied="unclear").reached is Reached.BY_TIE
+    decision = majority(["correct", "correct", "wrong", "unclear", "problematic"], tied="unclear")
     assert (decision.answer, decision.reached) == ("correct", Reached.BY_MAJORITY)
 
 
 def test_tie_without_a_tied_answer_raises():
     with pytest.raises(UndefinedError, match="a and b have equally many votes"):
-        verdict(["b", "a", "b", "a", "c"], tied=None)
+        majority(["b", "a", "b", "a", "c"], tied=None)
     with pytest.raises(UndefinedError, match="at least one vote"):
-        verdict([], tied="unclear")
+        majority([], tied="unclear")

@@ -101,10 +101,10 @@ def ledger(place, clock):
 @pytest.fixture
 def panel(ledger):
     """Three reviewers."""
-    return [ledger.add_person(name, Role.REVIEWER) for name in ("Ada", "Bob", "Cleo")]
+    return [ledger.people.add(name, Role.REVIEWER) for name in ("Ada", "Bob", "Cleo")]
 
 
 @pytest.fixture
 def queue(ledger):
     """An empty queue whose items need three votes."""
-    return ledger.open_queue("novel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)
+    return ledger.queues.create("novel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)

@@ -7,6 +7,7 @@ from threading import Barrier, Event, Lock
 import pytest
 from argon2.exceptions import VerificationError
 from sqlalchemy import event, func, select
+from sqlalchemy.exc import IntegrityError
 
 from regrade.core import InputError, UnknownName
 from regrade.ledger import Accounts, AccountState, BrowserSessions, OneTimeLinks, Role
@@ -27,7 +28,7 @@ def sessions(ledger, clock):
 
 @pytest.fixture
 def rita(ledger):
-    return ledger.add_person("Rita", Role.REVIEWER)
+    return ledger.people.add("Rita", Role.REVIEWER)
 
 
 def test_accept_sets_the_password_for_sign_in(accounts, rita):
@@ -76,7 +77,7 @@ def test_passwords_and_invitations_are_stored_as_hashes(accounts, rita):
 
 def test_accept_revokes_other_open_invitations(accounts, rita, ledger):
     first, second = accounts.invite(rita), accounts.invite(rita)
-    of_rob = accounts.invite(ledger.add_person("Rob", Role.REVIEWER))
+    of_rob = accounts.invite(ledger.people.add("Rob", Role.REVIEWER))
     accounts.accept(first, PASSWORD)
     assert accounts.invited(second) is None
     with pytest.raises(UnknownName, match="used"):
@@ -283,8 +284,17 @@ def test_key_does_not_change(accounts):
 
 
 def test_set_role_keeps_the_last_owner(ledger, rita):
-    olga = ledger.add_person("Olga", Role.OWNER)
+    olga = ledger.people.add("Olga", Role.OWNER)
     with pytest.raises(InputError, match="only owner"):
-        ledger.set_role(olga, Role.REVIEWER)
-    assert ledger.set_role(rita, Role.OWNER).role is Role.OWNER
-    assert ledger.set_role(olga, Role.LABELER).role is Role.LABELER
+        ledger.people.set_role(olga, Role.REVIEWER)
+    assert ledger.people.set_role(rita, Role.OWNER).role is Role.OWNER
+    assert ledger.people.set_role(olga, Role.LABELER).role is Role.LABELER
+
+
+def test_invite_new_adds_a_person_and_an_invitation_or_neither(ledger, accounts, monkeypatch):
+    invited = accounts.invite_new("Nora", Role.LABELER)
+    assert accounts.invited(invited.token) == invited.person == ledger.people.named("Nora")
+    monkeypatch.setattr("regrade.ledger.accounts.new_token", lambda: invited.token)  # rejected: it is taken
+    with pytest.raises(IntegrityError):
+        accounts.invite_new("Nils", Role.LABELER)
+    assert [person.name for person in ledger.people.all()].count("Nils") == 0

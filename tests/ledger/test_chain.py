@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
-from regrade.ledger import Guide, GuideText, Ledger, NewItem, Question, Role, VoteContent
+from regrade.ledger import GuideText, Ledger, NewItem, Question, Role, VoteContent
 from regrade.ledger.chain import ChainLink, link_everything
 from regrade.ledger.database import writing
 from regrade.ledger.schema import APPEND_ONLY
@@ -16,15 +16,17 @@ from regrade.ledger.schema import APPEND_ONLY
 
 def fill(ledger: Ledger) -> Ledger:
     """Add votes, a comment, a decision and a guide entry to a ledger."""
-    panel = [ledger.add_person(name, Role.REVIEWER) for name in ("Ada", "Bob", "Cleo")]
-    queue = ledger.open_queue("novel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)
-    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(3)])
-    item = ledger.next_item(queue, panel[0])
+    panel = [ledger.people.add(name, Role.REVIEWER) for name in ("Ada", "Bob", "Cleo")]
+    queue = ledger.queues.create("novel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)
+    ledger.items.add(queue, [NewItem(f"{number}.jpg", "cat") for number in range(3)])
+    item = ledger.items.next(queue, panel[0])
     for person, answer in zip(panel, ("correct", "wrong", "correct"), strict=True):
-        ledger.vote(item.id, person, VoteContent(f"first of {person.name}", answer, seconds=1.25, reason="a tail"))
-    ledger.comment(item.id, panel[1], "look at the tail")
-    ledger.lock(item.id, panel[0], why="all agree now")
-    Guide(ledger.engine).write("toys", "ball", GuideText("round"), panel[0], replaces=None)
+        ledger.votes.cast(
+            item.id, person, VoteContent(f"first of {person.name}", answer, seconds=1.25, reason="a tail")
+        )
+    ledger.discussions.comment(item.id, panel[1], "look at the tail")
+    ledger.decisions.lock(item.id, panel[0], why="all agree now")
+    ledger.guide.write("toys", "ball", GuideText("round"), panel[0], replaces=None)
     return ledger
 
 
@@ -58,8 +60,8 @@ def test_problems_is_empty_for_an_untouched_ledger(filled):
 
 @pytest.mark.parametrize("seconds", [None, 0, 0.0, -0.0, 3, 2.0, 1e-300, 0.1, 123456789.0])
 def test_chain_is_valid_for_any_vote_time(ledger, panel, queue, seconds):
-    ledger.add_items(queue, [NewItem("a.jpg", "cat")])
-    ledger.vote(1, panel[0], VoteContent("only", "correct", seconds=seconds))
+    ledger.items.add(queue, [NewItem("a.jpg", "cat")])
+    ledger.votes.cast(1, panel[0], VoteContent("only", "correct", seconds=seconds))
     assert ledger.problems() == ()
 
 
@@ -110,7 +112,7 @@ def test_truncated_chain_is_detected_by_a_noted_link(filled):
 
 def test_problems_accepts_a_noted_link_that_exists(filled):
     noted = filled.last_link()
-    filled.comment(1, filled.person("Cleo"), "more")
+    filled.discussions.comment(1, filled.people.named("Cleo"), "more")
     assert filled.problems(noted=[noted]) == ()
     assert filled.problems(noted=[ChainLink(3, "another")]) != ()
 
@@ -133,14 +135,14 @@ def test_link_everything_orders_rows_by_time(filled):
 
 
 def test_chain_is_valid_after_concurrent_votes(ledger, queue):
-    people = [ledger.add_person(f"P{number}", Role.REVIEWER) for number in range(8)]
-    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(12)])
+    people = [ledger.people.add(f"P{number}", Role.REVIEWER) for number in range(8)]
+    ledger.items.add(queue, [NewItem(f"{number}.jpg", "cat") for number in range(12)])
 
     def work(person):
         for number in range(12):
-            item = ledger.next_item(queue, person)
+            item = ledger.items.next(queue, person)
             if item is not None:
-                ledger.vote(item.id, person, VoteContent(f"{person.name} {number}", "correct"))
+                ledger.votes.cast(item.id, person, VoteContent(f"{person.name} {number}", "correct"))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, people))

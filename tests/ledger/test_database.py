@@ -22,10 +22,10 @@ def test_migrations_create_the_current_schema(ledger):
 
 def test_open_reads_what_was_written_before(place):
     first = Ledger.open(place)
-    ada = first.add_person("Ada", Role.OWNER)
+    ada = first.people.add("Ada", Role.OWNER)
     first.engine.dispose()
     again = Ledger.open(place)
-    assert again.people() == (ada,)
+    assert again.people.all() == (ada,)
     again.engine.dispose()
 
 
@@ -73,7 +73,7 @@ def test_unchanged_rejects_writes(place):
         Ledger.unchanged(place) as ledger,
         pytest.raises(LedgerRefused, match="read-only"),
     ):
-        ledger.add_person("Ada", Role.OWNER)
+        ledger.people.add("Ada", Role.OWNER)
 
 
 def test_unchanged_rejects_an_older_ledger_in_postgres(postgres_database):
@@ -144,6 +144,6 @@ def test_connections_are_tested_only_after_they_were_idle(postgres_database, mon
     tested = []
     ping = ledger.engine.dialect.do_ping
     monkeypatch.setattr(ledger.engine.dialect, "do_ping", lambda connection: tested.append(1) or ping(connection))
-    assert [ledger.people() for _ in range(3)] == [()] * 3
+    assert [ledger.people.all() for _ in range(3)] == [()] * 3
     assert len(tested) == pings
     ledger.engine.dispose()

@@ -20,7 +20,7 @@ WAIT_MS = 60_000
 def path(tmp_path, new_files):
     """A closed ledger in SQLite with one person."""
     ledger = Ledger.open(new_files.put(tmp_path / "ledger.sqlite"))
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     ledger.engine.dispose()
     return tmp_path / "ledger.sqlite"
 
@@ -40,21 +40,21 @@ def test_read_only_database_rejects_writes_and_allows_reads(opened):
     reconnect(opened)
     with read_only():
         with pytest.raises(LedgerRefused, match=r"the ledger .*ledger.sqlite cannot be written: .*read-only"):
-            opened.add_person("Bob", Role.OWNER)
-        assert [person.name for person in opened.people()] == ["Ada"]
+            opened.people.add("Bob", Role.OWNER)
+        assert [person.name for person in opened.people.all()] == ["Ada"]
     reconnect(opened)
-    assert opened.add_person("Bob", Role.OWNER).name == "Bob"
+    assert opened.people.add("Bob", Role.OWNER).name == "Bob"
 
 
 def test_full_disk_rejects_writes_completely(opened):
     reconnect(opened)
     with full(), pytest.raises(LedgerRefused, match="the disk is full"):
         for number in range(1000):
-            opened.add_person(f"{number}" * 20, Role.OWNER)
-    before = opened.people()
+            opened.people.add(f"{number}" * 20, Role.OWNER)
+    before = opened.people.all()
     reconnect(opened)
-    assert opened.people() == before
-    opened.add_person("Bob", Role.OWNER)
+    assert opened.people.all() == before
+    opened.people.add("Bob", Role.OWNER)
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,16 @@ def test_full_disk_rejects_writes_completely(opened):
 )
 def test_statement_errors_are_translated(opened, message, kind):
     with raising(message), pytest.raises(kind) as caught:
-        opened.people()
+        opened.people.all()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert opened.people()
+    assert opened.people.all()
 
 
 @pytest.mark.parametrize("message", ["file is not a database", "database disk image is malformed"])
 def test_database_errors_are_translated(opened, message):
     with raising(message, sqlite3.DatabaseError), pytest.raises(LedgerDamaged, match="restore it from a backup"):
-        opened.people()
+        opened.people.all()
 
 
 def test_commit_errors_are_translated(opened, monkeypatch):
@@ -90,8 +90,8 @@ def test_commit_errors_are_translated(opened, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(opened.engine.dialect, "do_commit", fail)
         with pytest.raises(LedgerUnavailable, match="I/O error"):
-            opened.add_person("Bob", Role.OWNER)
-    assert len(opened.people()) == 1
+            opened.people.add("Bob", Role.OWNER)
+    assert len(opened.people.all()) == 1
 
 
 def test_errors_in_statements_are_not_translated(opened):
@@ -122,10 +122,10 @@ def test_write_to_a_locked_database_times_out(path, monkeypatch):
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerUnavailable, match="is locked"):
-        ledger.add_person("Bob", Role.OWNER)
+        ledger.people.add("Bob", Role.OWNER)
     writer.execute("ROLLBACK")
     writer.close()
-    assert ledger.add_person("Bob", Role.OWNER)
+    assert ledger.people.add("Bob", Role.OWNER)
     ledger.engine.dispose()
 
 
@@ -142,10 +142,10 @@ def test_write_times_out_if_another_thread_is_writing(opened, monkeypatch):
     thread.start()
     holding.wait()
     with pytest.raises(LedgerUnavailable, match="is locked"):
-        opened.add_person("Bob", Role.OWNER)
+        opened.people.add("Bob", Role.OWNER)
     done.set()
     thread.join()
-    assert opened.add_person("Bob", Role.OWNER)
+    assert opened.people.add("Bob", Role.OWNER)
 
 
 class TestPostgres:
@@ -160,8 +160,8 @@ class TestPostgres:
             with ledger.engine.connect() as second:
                 second.execute(text(f"SELECT pg_terminate_backend({process_id}, {WAIT_MS})"))
             connection.execute(text("SELECT 1"))
-        assert ledger.people() == ()
-        assert ledger.add_person("Ada", Role.OWNER).name == "Ada"
+        assert ledger.people.all() == ()
+        assert ledger.people.add("Ada", Role.OWNER).name == "Ada"
 
     def test_closed_idle_connections_are_replaced(self, ledger):
         connections = [ledger.engine.connect() for _ in range(3)]
@@ -172,7 +172,7 @@ class TestPostgres:
             end = f"SELECT bool_and(pg_terminate_backend(pid, {WAIT_MS})) FROM pg_stat_activity "
             end += "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             assert connection.execute(text(end)).scalar_one()
-        assert [ledger.people() for _ in range(5)] == [()] * 5
+        assert [ledger.people.all() for _ in range(5)] == [()] * 5
 
     def test_read_only_database_rejects_writes(self, ledger):
         with ledger.engine.connect() as connection:
@@ -181,14 +181,14 @@ class TestPostgres:
             connection.commit()
         ledger.engine.dispose()
         with pytest.raises(LedgerRefused, match="read-only"):
-            ledger.add_person("Ada", Role.OWNER)
-        assert ledger.people() == ()
+            ledger.people.add("Ada", Role.OWNER)
+        assert ledger.people.all() == ()
 
     def test_missing_table_raises_ledger_damaged(self, ledger):
         with ledger.engine.begin() as connection:
             connection.execute(text("DROP TABLE assignment"))
         with pytest.raises(LedgerDamaged, match="assignment"):
-            ledger.queues_of(ledger.add_person("Ada", Role.OWNER))
+            ledger.queues.open_to(ledger.people.add("Ada", Role.OWNER))
 
 
 def test_missing_server_raises_ledger_unavailable():

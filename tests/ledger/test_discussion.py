@@ -1,15 +1,16 @@
 """Discussions: filters, order and visibility of items, votes and comments."""
 
 import pytest
+from judging import comments_on
 
 from regrade.core import AlreadyStored, UndefinedError, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Discussions, NewItem, Question, Stage, TopicFilter, VoteContent, panel_decision
+from regrade.ledger import NewItem, Question, Stage, TopicFilter, VoteContent, panel_decision
 
 
 @pytest.fixture
 def discussions(ledger):
-    return Discussions(ledger.engine)
+    return ledger.discussions
 
 
 @pytest.fixture
@@ -22,15 +23,15 @@ def items(ledger, queue, panel):
         "d": "unclear wrong correct",
         "e": "wrong wrong correct",
     }
-    ledger.add_items(queue, [NewItem(f"{name}.jpg", "n01" if name < "d" else "n02") for name in answers])
+    ledger.items.add(queue, [NewItem(f"{name}.jpg", "n01" if name < "d" else "n02") for name in answers])
     item_ids = {}
-    while (item := ledger.next_item(queue, panel[0], after=None)) is not None:
+    while (item := ledger.items.next(queue, panel[0], after=None)) is not None:
         name = item.example[0]
         item_ids[name] = item.id
         for person, answer in zip(panel, answers[name].split(), strict=False):
-            ledger.vote(item.id, person, VoteContent(f"{name} {person.name}", answer))
-    ledger.comment(item_ids["d"], panel[1], "look at the tail")
-    ledger.lock(item_ids["e"], panel[2], why="enough")
+            ledger.votes.cast(item.id, person, VoteContent(f"{name} {person.name}", answer))
+    ledger.discussions.comment(item_ids["d"], panel[1], "look at the tail")
+    ledger.decisions.lock(item_ids["e"], panel[2], why="enough")
     return item_ids
 
 
@@ -60,8 +61,8 @@ def test_topics_include_votes_comments_and_decisions(discussions, queue, panel):
 
 
 def test_topics_show_current_votes_only(ledger, discussions, queue, panel, items):
-    ledger.vote(items["a"], panel[2], VoteContent("again", "unclear", why="hm"))
-    ledger.reopen(items["e"], panel[0], why="more to say")
+    ledger.votes.cast(items["a"], panel[2], VoteContent("again", "unclear", why="hm"))
+    ledger.decisions.reopen(items["e"], panel[0], why="more to say")
     a, _, e = discussions.topics(queue, TopicFilter())
     assert sorted(vote.answer for vote in a.votes) == ["unclear", "wrong", "wrong"]
     assert e.decision is None
@@ -79,14 +80,14 @@ def test_before_and_after_return_neighbors(discussions, items):
 
 
 def test_seen_by_hides_others_until_all_have_voted(ledger, discussions, panel, items):
-    ledger.comment(items["c"], panel[0], "said too early")
+    ledger.discussions.comment(items["c"], panel[0], "said too early")
     for person, own in ((panel[0], 1), (panel[1], 0)):
         seen = discussions.seen_by(items["c"], person)
         assert (seen.open, len(seen.votes), seen.comments, seen.decisions) == (False, own, (), ())
 
 
 def test_seen_by_hides_others_after_a_vote_is_taken_back(ledger, discussions, queue, panel, items):
-    ledger.take_back(items["b"], panel[0], key="back", why="a slip")
+    ledger.votes.retract(items["b"], panel[0], key="back", why="a slip")
     seen = discussions.seen_by(items["b"], panel[1])
     assert [vote.person_id for vote in seen.votes] == [panel[1].id]
     assert (seen.decisions, seen.decision) == ((), None)
@@ -95,18 +96,18 @@ def test_seen_by_hides_others_after_a_vote_is_taken_back(ledger, discussions, qu
 
 def test_lock_rejects_votes_that_were_not_seen(ledger, discussions, panel, items):
     newest = discussions.seen_by(items["a"], panel[0]).standing[-1].id
-    ledger.vote(items["a"], panel[0], VoteContent("again", "correct", why="looked"))
+    ledger.votes.cast(items["a"], panel[0], VoteContent("again", "correct", why="looked"))
     with pytest.raises(AlreadyStored, match="a vote on this item has changed"):
-        ledger.lock(items["a"], panel[1], seen=newest)
+        ledger.decisions.lock(items["a"], panel[1], seen=newest)
     newest = max(vote.id for vote in discussions.seen_by(items["a"], panel[0]).standing)
-    assert ledger.lock(items["a"], panel[1], seen=newest).answer == "correct"
+    assert ledger.decisions.lock(items["a"], panel[1], seen=newest).answer == "correct"
 
 
 def test_comment_ignores_a_repeated_comment(ledger, panel, items):
     tail = "look at the tail"
     for person, text in ((1, tail), (1, f" {tail} "), (0, tail), (1, tail)):
-        ledger.comment(items["d"], panel[person], text)
-    assert [comment.person_id for comment in ledger.comments(items["d"])] == [panel[n].id for n in (1, 0, 1)]
+        ledger.discussions.comment(items["d"], panel[person], text)
+    assert [comment.person_id for comment in comments_on(ledger, items["d"])] == [panel[n].id for n in (1, 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +128,8 @@ def test_comment_ignores_a_repeated_comment(ledger, panel, items):
     ],
 )
 def test_panel_decision_ignores_no_mistake_votes_for_the_severity(votes, expected):
-    decision, severity = panel_decision(Question.MISTAKE, votes)
-    assert (decision.answer, severity, decision.reached.value) == expected
+    decision = panel_decision(Question.MISTAKE, votes)
+    assert (decision.answer, decision.severity, decision.reached.value) == expected
 
 
 def test_panel_decision_rejects_a_tie_with_no_mistake():

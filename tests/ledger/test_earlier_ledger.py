@@ -1,11 +1,12 @@
 """A ledger that an earlier version wrote opens with every vote."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from regrade.ledger import Ledger, VoteContent
+from regrade.ledger import Ledger, Purpose, Question, VoteContent
 
 WRITTEN_BEFORE = Path(__file__).parent / "written_before" / "ledger.sql"
 
@@ -13,9 +14,8 @@ WRITTEN_BEFORE = Path(__file__).parent / "written_before" / "ledger.sql"
 @pytest.fixture
 def ledger(tmp_path) -> Ledger:
     path = tmp_path / "ledger.sqlite"
-    connection = sqlite3.connect(path)
-    connection.executescript(WRITTEN_BEFORE.read_text(encoding="utf-8"))
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(WRITTEN_BEFORE.read_text(encoding="utf-8"))
     return Ledger.open(path)
 
 
@@ -42,9 +42,43 @@ def test_earlier_ledger_passes_its_integrity_check(ledger):
     assert ledger.problems() == ()
 
 
+def test_earlier_ledger_keeps_checking_foreign_keys(ledger):
+    with ledger.engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+
+
 def test_earlier_ledger_accepts_new_votes(ledger):
-    queue, ben = ledger.queue("novel"), ledger.person("Ben")
-    item = ledger.next_item(queue, ben)
+    queue, ben = ledger.queues.named("novel"), ledger.people.named("Ben")
+    item = ledger.items.next(queue, ben)
     assert item is not None and item.example == "img-2"
-    ledger.vote(item.id, ben, VoteContent("a key of its own", "correct"))
+    ledger.votes.cast(item.id, ben, VoteContent("a key of its own", "correct"))
     assert ledger.problems() == ()
+
+
+def test_earlier_queues_get_their_purpose(ledger):
+    """A judged queue gets it when it is published: only the workspace knows whether it was drawn at random."""
+    queues = {queue.name: (queue.question, queue.purpose) for queue in ledger.queues.all()}
+    assert queues == {
+        "novel": (Question.JUDGE, None),
+        "mistakes": (Question.MISTAKE, Purpose.CENSUS),
+        "exam": (Question.LABEL, Purpose.CENSUS),
+    }
+
+
+def test_earlier_queues_in_postgres_get_their_purpose(postgres_database):
+    place = postgres_database.renewed()
+    ledger = Ledger.open(place)
+    for question in (Question.JUDGE, Question.MISTAKE, Question.LABEL):
+        ledger.queues.create(question.name, question, test_set="val", labels="real@1")
+    with ledger.engine.connect() as connection:
+        connection.exec_driver_sql("ALTER TABLE queue DROP COLUMN purpose")
+        connection.exec_driver_sql("ALTER TABLE queue ALTER COLUMN question TYPE VARCHAR(10)")
+        check = "CHECK (question IN ('judge', 'label', 'mistake'))"
+        connection.exec_driver_sql(f"ALTER TABLE queue ADD CONSTRAINT ck_queue_question {check}")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0007'")
+    ledger.engine.dispose()
+    migrated = Ledger.open(place)
+    purposes = {queue.name: queue.purpose for queue in migrated.queues.all()}
+    assert purposes == {"judge": None, "mistake": Purpose.CENSUS, "label": Purpose.CENSUS}
+    assert migrated.problems() == ()
+    migrated.engine.dispose()

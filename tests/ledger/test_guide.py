@@ -119,7 +119,7 @@ def test_import_includes_the_guide(guide, ledger, panel, tmp_path):
     guide.write(*CORGI, FULL, panel[1], replaces=first.id, why="more")
     copy = Ledger.open(tmp_path / "copy.sqlite")
     copy.import_rows(ledger.rows())
-    imported = Guide(copy.engine).history(*CORGI)
+    imported = copy.guide.history(*CORGI)
     copy.engine.dispose()
     expected = [(entry.content, entry.by, entry.why, entry.at) for entry in guide.history(*CORGI)]
     assert [(entry.content, entry.by, entry.why, entry.at) for entry in imported] == expected

@@ -1,5 +1,6 @@
-"""The file of a ledger: paths, lost and replaced files, damage, and backups."""
+"""The file of a ledger: paths, permissions, lost and replaced files, damage, and backups."""
 
+import logging
 import os
 import resource
 import signal
@@ -28,12 +29,12 @@ def test_open_accepts_any_characters_in_the_path(tmp_path, folder):
     place = tmp_path / folder / f"{folder}.sqlite"
     place.parent.mkdir()
     ledger = Ledger.open(place)
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     ledger.engine.dispose()
     assert sorted(path.name for path in place.parent.iterdir()) == [place.name]
     assert [path.name for path in tmp_path.iterdir()] == [folder]
     again = Ledger.open(place)
-    assert [person.name for person in again.people()] == ["Ada"]
+    assert [person.name for person in again.people.all()] == ["Ada"]
     again.engine.dispose()
 
 
@@ -51,7 +52,7 @@ def test_open_rejects_an_empty_file(ledger, tmp_path):
 
 
 def test_open_rejects_a_leftover_wal_file(ledger, tmp_path):
-    ledger.add_person("Ada", Role.OWNER)  # the connection stays open, and so does the -wal
+    ledger.people.add("Ada", Role.OWNER)  # the connection stays open, and so does the -wal
     (tmp_path / "ledger.sqlite").rename(tmp_path / "away")
     with pytest.raises(StoreError, match=r"is missing, only ledger\.sqlite-wal is left"):
         Ledger.open(tmp_path / "ledger.sqlite")
@@ -61,7 +62,7 @@ def test_open_rejects_a_leftover_wal_file(ledger, tmp_path):
 @pytest.mark.parametrize("loss", ["removed", "replaced", "emptied"])
 def test_write_to_a_lost_file_raises(ledger, tmp_path, loss):
     path = tmp_path / "ledger.sqlite"
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     kept = path.read_bytes()
     if loss == "emptied":
         os.truncate(path, 0)
@@ -70,16 +71,16 @@ def test_write_to_a_lost_file_raises(ledger, tmp_path, loss):
     if loss == "replaced":
         path.write_bytes(kept)
     with pytest.raises(StoreError, match="removed or replaced while it was in use"):
-        ledger.add_person("Bob", Role.OWNER)
+        ledger.people.add("Bob", Role.OWNER)
 
 
 def test_reading_a_missing_ledger_does_not_create_it(ledger, tmp_path):
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     ledger.engine.dispose()
     for file in tmp_path.glob("ledger.sqlite*"):
         file.unlink()
     with pytest.raises(LedgerUnavailable, match="its file or folder is missing"):
-        ledger.queues()
+        ledger.queues.all()
     assert not list(tmp_path.iterdir())
 
 
@@ -92,17 +93,17 @@ def test_ledger_replaced_while_in_use_is_rejected(ledger, tmp_path):
     (tmp_path / "replacement.sqlite").rename(tmp_path / "ledger.sqlite")
     for _ in range(2):
         with pytest.raises(LedgerUnavailable, match="replaced by another one"):
-            ledger.queues()
+            ledger.queues.all()
 
 
 @pytest.mark.parametrize("assignment", ["mode = 'dxamination'", "question = 'lable'"])
 def test_invalid_enum_value_raises_ledger_damaged(ledger, assignment):
-    ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.queues.create("q", Question.JUDGE, test_set="val", labels="own@1")
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA ignore_check_constraints = ON")
         connection.exec_driver_sql(f"UPDATE queue SET {assignment}")
     with pytest.raises(LedgerDamaged, match="instead of"):
-        ledger.queues()
+        ledger.queues.all()
 
 
 @pytest.mark.parametrize(
@@ -118,10 +119,10 @@ def test_invalid_enum_value_raises_ledger_damaged(ledger, assignment):
 )
 def test_value_of_a_wrong_type_raises_ledger_damaged(tmp_path, change, column):
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    ada = ledger.add_person("Ada", Role.REVIEWER)
-    queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
-    ledger.add_items(queue, [NewItem("a.jpg", "cat")])
-    ledger.vote(ledger.next_item(queue, ada).id, ada, VoteContent("key", "correct", seconds=1.0))
+    ada = ledger.people.add("Ada", Role.REVIEWER)
+    queue = ledger.queues.create("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.items.add(queue, [NewItem("a.jpg", "cat")])
+    ledger.votes.cast(ledger.items.next(queue, ada).id, ada, VoteContent("key", "correct", seconds=1.0))
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("DROP TRIGGER vote_no_update")
         connection.exec_driver_sql(f"UPDATE vote SET {change}")
@@ -135,15 +136,15 @@ def test_value_of_a_wrong_type_raises_ledger_damaged(tmp_path, change, column):
 
 def test_ledger_that_was_put_back_works_again(ledger, tmp_path):
     path = tmp_path / "ledger.sqlite"
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     ledger.back_up(tmp_path / "copy.sqlite")
     for beside in tmp_path.glob("ledger.sqlite*"):
         beside.unlink()
     with pytest.raises(StoreError):
-        ledger.add_person("Bob", Role.OWNER)
+        ledger.people.add("Bob", Role.OWNER)
     (tmp_path / "copy.sqlite").rename(path)
-    ledger.add_person("Cleo", Role.OWNER)
-    assert [person.name for person in ledger.people()] == ["Ada", "Cleo"]
+    ledger.people.add("Cleo", Role.OWNER)
+    assert [person.name for person in ledger.people.all()] == ["Ada", "Cleo"]
 
 
 def test_open_concurrently_creates_one_ledger(tmp_path):
@@ -152,7 +153,7 @@ def test_open_concurrently_creates_one_ledger(tmp_path):
     def create(number: int) -> str:
         barrier.wait()
         ledger = Ledger.open(tmp_path / "ledger.sqlite")
-        ledger.add_person(f"P{number}", Role.REVIEWER)
+        ledger.people.add(f"P{number}", Role.REVIEWER)
         identity = ledger.identity()
         ledger.engine.dispose()
         return identity
@@ -161,21 +162,21 @@ def test_open_concurrently_creates_one_ledger(tmp_path):
         identities = set(pool.map(create, range(6)))
     assert len(identities) == 1
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    assert len(ledger.people()) == 6
+    assert len(ledger.people.all()) == 6
     ledger.engine.dispose()
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
 
 
 def test_backup_during_votes_is_a_valid_ledger(ledger, tmp_path):
-    person = ledger.add_person("Ada", Role.OWNER)
-    queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
-    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(200)])
+    person = ledger.people.add("Ada", Role.OWNER)
+    queue = ledger.queues.create("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.items.add(queue, [NewItem(f"{number}.jpg", "cat") for number in range(200)])
     stop = threading.Event()
 
     def vote() -> int:
         for number in range(200):
-            item = ledger.next_item(queue, person)
-            ledger.vote(item.id, person, VoteContent(f"vote {number}", "correct"))
+            item = ledger.items.next(queue, person)
+            ledger.votes.cast(item.id, person, VoteContent(f"vote {number}", "correct"))
             if stop.is_set():
                 return number + 1
         return 200
@@ -234,3 +235,72 @@ def test_identity_is_unique_and_constant(tmp_path):
     assert first.identity() == first.identity() != second.identity()
     first.engine.dispose()
     second.engine.dispose()
+
+
+@pytest.fixture
+def wide_umask():
+    """New files are readable by everyone by default."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def modes(folder):
+    return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.usefixtures("wide_umask")
+def test_open_creates_private_files(tmp_path):
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger.people.add("Ada", Role.OWNER)
+    assert modes(tmp_path) == dict.fromkeys(("ledger.sqlite", "ledger.sqlite-shm", "ledger.sqlite-wal"), "0o600")
+    ledger.engine.dispose()
+
+
+@pytest.mark.usefixtures("wide_umask")
+def test_open_through_a_dangling_link_creates_a_private_file(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "ledger.sqlite").symlink_to(tmp_path / "disk" / "real.sqlite")
+    Ledger.open(tmp_path / "ledger.sqlite").engine.dispose()
+    assert modes(tmp_path / "disk") == {"real.sqlite": "0o600"}
+
+
+def test_open_restricts_an_existing_ledger_and_logs_it_once(tmp_path, caplog):
+    path = tmp_path / "ledger.sqlite"
+    first = Ledger.open(path)
+    first.people.add("Ada", Role.OWNER)
+    for file in tmp_path.iterdir():
+        file.chmod(0o644)
+    Ledger.open(path).engine.dispose()
+    assert set(modes(tmp_path).values()) == {"0o600"}
+    lines = [record.getMessage() for record in caplog.records if record.name == "regrade.ledger.ledger_file"]
+    assert len(lines) == 1
+    assert str(path) in lines[0] and "644" in lines[0] and "only its owner" in lines[0]
+    Ledger.open(path).engine.dispose()
+    first.engine.dispose()
+    assert len([record for record in caplog.records if record.name == "regrade.ledger.ledger_file"]) == 1
+
+
+def test_open_warns_if_it_cannot_restrict_the_file(tmp_path, caplog, monkeypatch):
+    path = tmp_path / "ledger.sqlite"
+    Ledger.open(path).engine.dispose()
+    path.chmod(0o640)
+
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    Ledger.open(path).engine.dispose()
+    (record,) = [record for record in caplog.records if record.name == "regrade.ledger.ledger_file"]
+    assert record.levelno == logging.WARNING
+    assert "is readable by other users (mode 640)" in record.getMessage()
+    assert "permission is denied" in record.getMessage()
+
+
+def test_open_raises_if_no_file_can_be_created(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("regrade.ledger.ledger_file.os.open", refuse)
+    with pytest.raises(LedgerRefused, match="cannot be created: the disk is read-only"):
+        Ledger.open(tmp_path / "ledger.sqlite")

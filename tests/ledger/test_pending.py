@@ -60,7 +60,7 @@ def test_pending_items_return_when_a_vote_is_taken_back(ledger, panel, tracked):
     vote(ledger, queue, panel[0], ("1", "cat"), "correct")
     assert places(tracked, panel[0], queue, PendingUntil.ANSWERED) == []
     assert places(tracked, panel[1], queue, PendingUntil.SETTLED) == []
-    ledger.take_back(item_of(ledger, queue, "1", "cat"), panel[0], key="back", why="slip")
+    ledger.votes.retract(item_of(ledger, queue, "1", "cat"), panel[0], key="back", why="slip")
     assert places(tracked, panel[0], queue, PendingUntil.ANSWERED) == [0]
     assert places(tracked, panel[1], queue, PendingUntil.SETTLED) == [0]
 
@@ -76,24 +76,24 @@ def test_pending_items_equal_a_full_scan_after_any_events(ledger, panel, tracked
     monkeypatch.setattr(pending_module, "_MOST_NEW", limits[1])
     rng, keys, examples = Random(0), itertools.count(), itertools.count()
     queues = [
-        ledger.open_queue("judge", Question.JUDGE, test_set="set", overlap=2),
-        ledger.open_queue("label", Question.LABEL, test_set="set", overlap=3),
+        ledger.queues.create("judge", Question.JUDGE, test_set="set", overlap=2),
+        ledger.queues.create("label", Question.LABEL, test_set="set", overlap=3),
     ]
-    people = [*panel, ledger.add_person("Leo", Role.REVIEWER)]
+    people = [*panel, ledger.people.add("Leo", Role.REVIEWER)]
     added = []
     for _ in range(60):
         queue, person = rng.choice(queues), rng.choice(people)
         match rng.choice(["add", "vote", "vote", "vote", "back"]):
             case "add":
                 pair = (f"image {next(examples)}", "cat" if queue.question is Question.JUDGE else "")
-                ledger.add_items(queue, [NewItem(*pair)])
+                ledger.items.add(queue, [NewItem(*pair)])
                 added.append((queue, pair))
             case "vote" if added:
                 target, pair = rng.choice(added)
-                if ledger.decision(item_of(ledger, target, *pair)) is None:
+                if ledger.decisions.current(item_of(ledger, target, *pair)) is None:
                     vote(ledger, target, person, pair, rng.choice(["correct", "wrong"]), why="a change")
-            case "back" if (last := ledger.last_vote_of(person, queue)) is not None:
-                ledger.take_back(last.item_id, person, key=f"back {next(keys)}", why="slip")
+            case "back" if (last := ledger.votes.last(person, queue)) is not None:
+                ledger.votes.retract(last.item_id, person, key=f"back {next(keys)}", why="slip")
         viewer = rng.choice(people)
         until = {queue.id: rng.choice(list(PendingUntil)) for queue in queues}
         pending = tracked.of(viewer, until)

@@ -16,7 +16,6 @@ from regrade.ledger import (
     NewItem,
     Question,
     Role,
-    UnreadableReports,
     VoteContent,
     rows_as_file,
     rows_from_file,
@@ -55,13 +54,13 @@ _PEOPLE = dict(zip(("Ada", "Bob", "Zoë", "=2", "O'Neil"), [*Role, Role.OWNER, R
 def fill(ledger, votes):
     """Add votes of all kinds by five people, with difficult texts."""
     chance = random.Random(1)
-    panel = [ledger.add_person(name, role) for name, role in _PEOPLE.items()]
-    judge = ledger.open_queue("judge, all", Question.JUDGE, test_set="val", labels="real@1", overlap=5)
-    label = ledger.open_queue("label", Question.LABEL, test_set="val", overlap=5, mode=Mode.TRAINING)
-    kinds = ledger.open_queue("kinds", Question.MISTAKE, test_set="val", labels="real", overlap=5, model="timm:x.y")
+    panel = [ledger.people.add(name, role) for name, role in _PEOPLE.items()]
+    judge = ledger.queues.create("judge, all", Question.JUDGE, test_set="val", labels="real@1", overlap=5)
+    label = ledger.queues.create("label", Question.LABEL, test_set="val", overlap=5, mode=Mode.TRAINING)
+    kinds = ledger.queues.create("kinds", Question.MISTAKE, test_set="val", labels="real", overlap=5, model="timm:x.y")
     size = votes // 15 + 1
     for queue in (judge, label, kinds):
-        ledger.add_items(queue, [NewItem(f"{n:05}.jpg", "" if queue is label else "0012", n % 3) for n in range(size)])
+        ledger.items.add(queue, [NewItem(f"{n:05}.jpg", "" if queue is label else "0012", n % 3) for n in range(size)])
     cast = 0
     for queue in (judge, label, kinds):
         first = min(item.id for item in _items(ledger, queue))
@@ -73,12 +72,12 @@ def fill(ledger, votes):
                     "judge": chance.choice(["correct", "wrong"]),
                     "label": chance.choice(["", "n01", "=x"]),
                     "mistake": chance.choice(["spurious correlation", "fine-grained"]),
-                }[queue.question.value]
+                }[queue.question.name]
                 severity = "major" if queue is kinds else None
                 seconds = chance.choice([None, 0.1 + 0.2, chance.random() * 100])
                 content = VoteContent(f"{cast}", answer, severity, chance.choice(HARD), seconds=seconds)
-                if ledger.decision(first + number) is None:
-                    ledger.vote(first + number, person, content)
+                if ledger.decisions.current(first + number) is None:
+                    ledger.votes.cast(first + number, person, content)
                 cast += 1
     return panel, judge
 
@@ -94,14 +93,14 @@ def _items(ledger, queue):
 def lively(ledger):
     panel, judge = fill(ledger, 150)
     for number, item in enumerate(disputed_items(ledger, judge)):
-        ledger.comment(item.id, panel[number % 5], HARD[2] + HARD[number % len(HARD)])
-        ledger.lock(item.id, panel[0], why=HARD[number % len(HARD)])
-    ledger.reopen(item.id, panel[1], why="once more")
-    ledger.vote(item.id, panel[1], VoteContent("back", None, why="no idea"))
+        ledger.discussions.comment(item.id, panel[number % 5], HARD[2] + HARD[number % len(HARD)])
+        ledger.decisions.lock(item.id, panel[0], why=HARD[number % len(HARD)])
+    ledger.decisions.reopen(item.id, panel[1], why="once more")
+    ledger.votes.cast(item.id, panel[1], VoteContent("back", None, why="no idea"))
     for text in HARD:
-        added = UnreadableReports(ledger.engine).add(item.id, panel[2], f"gray {text} half")
-        UnreadableReports(ledger.engine).clear(added.id, panel[0])
-    UnreadableReports(ledger.engine).add(item.id, panel[2])
+        added = ledger.reports.add(item.id, panel[2], f"gray {text} half")
+        ledger.reports.clear(added.id, panel[0])
+    ledger.reports.add(item.id, panel[2])
     with writing(ledger.engine) as connection:
         connection.execute(insert(assignment).values(queue_id=judge.id, person_id=panel[2].id))
         before = None
@@ -134,8 +133,8 @@ def test_export_and_import_preserve_every_row(lively, copy, tmp_path, suffix):
     assert copy.rows() == rows
     assert copy.import_rows(rows_from_file(path)) == 0
     assert copy.rows() == rows
-    for queue in lively.queues():
-        assert copy.progress(copy.queue(queue.name)) == lively.progress(queue)
+    for queue in lively.queues.all():
+        assert copy.queues.progress(copy.queues.named(queue.name)) == lively.queues.progress(queue)
 
 
 def test_import_copies_ten_thousand_votes_to_postgres(tmp_path, postgres):
@@ -153,7 +152,7 @@ def test_import_copies_ten_thousand_votes_to_postgres(tmp_path, postgres):
     path.write_bytes(rows_as_file(first.rows(), ".csv"))
     assert second.import_rows(rows_from_file(path)) == 10_000
     assert second.rows() == first.rows() == rows
-    assert second.progress(second.queue("q")) == first.progress(first.queue("q"))
+    assert second.queues.progress(second.queues.named("q")) == first.queues.progress(first.queues.named("q"))
     for ledger in (first, second):
         ledger.engine.dispose()
 
@@ -163,7 +162,7 @@ def many_rows(votes):
     at = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
     rows = [{"kind": "person", "person": f"person {n}", "role": "reviewer", "at": at} for n in range(10)]
     rows.append({"kind": "queue", "queue": "q", "question": "judge", "test_set": "val", "labels": "real@1"})
-    rows[-1] |= {"overlap": 10, "model": "", "mode": "examination", "at": at}
+    rows[-1] |= {"overlap": 10, "model": "", "mode": "examination", "purpose": "census", "at": at}
     items = [{"queue": "q", "example": f"{n:05}.jpg", "class": "n01"} for n in range(votes // 10)]
     rows += [{"kind": "item", **item, "stratum": 0, "needed": 10} for item in items]
     answer = {"answer": "correct", "severity": None, "why": "", "at": at}
@@ -178,7 +177,7 @@ def many_rows(votes):
 
 def test_rows_do_not_include_secrets(lively):
     """Neither columns nor values of accounts, invitations and secrets are in the rows."""
-    person = lively.people()[0].id
+    person = lively.people.all()[0].id
     with writing(lively.engine) as connection:
         time = datetime(2026, 1, 2, tzinfo=UTC)
         connection.execute(insert(account).values(person_id=person, password="$argon2id$XYZZY", stamp="STAMPXYZZY"))

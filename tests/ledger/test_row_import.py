@@ -6,7 +6,7 @@ import pytest
 from judging import disputed_items
 
 from regrade.core import FormatError, MismatchError
-from regrade.ledger import Ledger, NewItem, Question, VoteContent
+from regrade.ledger import Ledger, NewItem, Purpose, Question, VoteContent
 from regrade.ledger.database import open_database
 
 
@@ -22,18 +22,18 @@ def copy(tmp_path, new_files):
 def lively(ledger, queue, panel):
     """A ledger in which people vote, change their votes, take them back, discuss, decide and reopen."""
     chance = random.Random(0)
-    ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01", stratum=n % 3) for n in range(40)])
+    ledger.items.add(queue, [NewItem(f"{n}.jpg", "n01", stratum=n % 3) for n in range(40)])
     for person in panel:
-        while (item := ledger.next_item(queue, person)) is not None and chance.random() < 0.97:
+        while (item := ledger.items.next(queue, person)) is not None and chance.random() < 0.97:
             answer = chance.choice(["correct", "correct", "wrong", "unclear"])
-            ledger.vote(item.id, person, VoteContent(f"{person.name} {item.id}", answer, seconds=chance.random()))
-            if chance.random() < 0.2 and ledger.decision(item.id) is None:
-                ledger.vote(item.id, person, VoteContent(f"{person.name} {item.id} b", "wrong", why="slip"))
+            ledger.votes.cast(item.id, person, VoteContent(f"{person.name} {item.id}", answer, seconds=chance.random()))
+            if chance.random() < 0.2 and ledger.decisions.current(item.id) is None:
+                ledger.votes.cast(item.id, person, VoteContent(f"{person.name} {item.id} b", "wrong", why="slip"))
     disputed = disputed_items(ledger, queue)
     for item in disputed[::2]:
-        ledger.comment(item.id, panel[0], f"of {item.example}")
-        ledger.lock(item.id, panel[1], why="talked")
-    ledger.reopen(disputed[0].id, panel[2], why="once more")
+        ledger.discussions.comment(item.id, panel[0], f"of {item.example}")
+        ledger.decisions.lock(item.id, panel[1], why="talked")
+    ledger.decisions.reopen(disputed[0].id, panel[2], why="once more")
     return ledger
 
 
@@ -43,9 +43,9 @@ def test_import_restores_the_same_state(lively, queue, copy):
     assert votes > 60
     assert copy.import_rows(rows) == votes
     assert copy.rows() == rows
-    assert copy.progress(copy.queue("novel")) == lively.progress(queue)
+    assert copy.queues.progress(copy.queues.named("novel")) == lively.queues.progress(queue)
     disputed = [item.example for item in disputed_items(lively, queue)]
-    assert [item.example for item in disputed_items(copy, copy.queue("novel"))] == disputed
+    assert [item.example for item in disputed_items(copy, copy.queues.named("novel"))] == disputed
 
 
 def test_import_is_idempotent(lively, copy):
@@ -68,10 +68,26 @@ def test_import_adds_later_votes_to_earlier_ones(lively, copy):
 
 
 def test_import_rejects_a_queue_with_another_question(lively, copy):
-    copy.open_queue("novel", Question.LABEL, test_set="val")
+    copy.queues.create("novel", Question.LABEL, test_set="val")
     with pytest.raises(MismatchError, match="with another question"):
         copy.import_rows(lively.rows())
-    assert copy.people() == ()
+    assert copy.people.all() == ()
+
+
+def test_import_rejects_a_queue_with_another_purpose(lively, copy):
+    queue = lively.queues.all()[0]
+    options = {"test_set": queue.test_set, "labels": queue.labels, "model": queue.model, "mode": queue.mode}
+    copy.queues.create(queue.name, queue.question, **options, purpose=Purpose.RANDOM_SAMPLE)
+    with pytest.raises(MismatchError, match="with another purpose"):
+        copy.import_rows(lively.rows())
+
+
+def test_import_reads_files_without_purposes(lively, copy):
+    """An earlier version wrote no purposes."""
+    rows = [{name: value for name, value in row.items() if name != "purpose"} for row in lively.rows()]
+    copy.import_rows(rows)
+    assert {queue.purpose for queue in copy.queues.all()} == {None}
+    copy.import_rows(lively.rows())
 
 
 def test_import_rejects_an_unknown_kind(copy):
@@ -81,13 +97,13 @@ def test_import_rejects_an_unknown_kind(copy):
 
 def test_current_decisions_without_current_votes_have_no_authors(ledger, queue, panel, copy):
     """No ledger writes such rows, but a file may contain them."""
-    ledger.add_items(queue, [NewItem("a.jpg", "n01")])
-    item = ledger.next_item(queue, panel[0])
-    ledger.vote(item.id, panel[0], VoteContent("said", "correct"))
-    ledger.vote(item.id, panel[0], VoteContent("back", None, why="slip"))
+    ledger.items.add(queue, [NewItem("a.jpg", "n01")])
+    item = ledger.items.next(queue, panel[0])
+    ledger.votes.cast(item.id, panel[0], VoteContent("said", "correct"))
+    ledger.votes.cast(item.id, panel[0], VoteContent("back", None, why="slip"))
     place = {"queue": queue.name, "example": "a.jpg", "class": "n01"}
     decision = {"answer": "correct", "severity": None, "reached": "unanimously", "why": "", "last_vote": "said"}
     row = {"kind": "decision", **place, "person": None, **decision, "at": queue.opened}
     copy.import_rows([*ledger.rows(), row])
-    (current,) = copy.current_decisions(copy.queue(queue.name))
+    (current,) = copy.decisions.of_queue(copy.queues.named(queue.name))
     assert (current.answer, current.by) == ("correct", ())

@@ -12,7 +12,7 @@ from regrade.core import (
     LabelSet,
     LabelState,
     MismatchError,
-    ReviewFrame,
+    NovelSample,
     StoreError,
     TestSet,
     UnknownName,
@@ -59,8 +59,8 @@ def labels_of(test_set: TestSet, **changes) -> LabelSet:
     return LabelSet(**{**parts, **changes})
 
 
-def frame_of(test_set: TestSet) -> ReviewFrame:
-    return ReviewFrame(
+def frame_of(test_set: TestSet) -> NovelSample:
+    return NovelSample(
         test_set.name, "judged@1", 3, np.array([3, 0, 4]), np.array([1, 2, 0]), np.array([0, 1, 1]),
         np.array([1, 2, 0]), np.array([0.5, 0.25, 1.0]), np.zeros(3, dtype=np.int8), "votes",
     )  # fmt: skip

@@ -48,7 +48,7 @@ def _judge_more(workspace: Workspace, path: Path) -> None:
     ids = workspace.store.test_set("shelf").ids
     pairs = [(ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
     path.write_text("\n".join(["image,class,verdict", *(f"{image},{name},correct" for image, name in pairs)]) + "\n")
-    workspace.import_verdicts(path, test_set="shelf", labels="own@1")
+    workspace.import_decisions(path, test_set="shelf", labels="own@1")
 
 
 def problems_of(root: Path) -> dict[str, str]:

@@ -73,7 +73,7 @@ def test_concurrent_verdicts_are_all_stored(root, tmp_path):
         rows = [f"{image},{name},wrong" for image, name in pairs[2 * number : 2 * number + 2]]
         (tmp_path / f"{number}.csv").write_text("\n".join(["image,class,verdict", *rows]) + "\n")
     counts = at_once(
-        root, lambda own, number: own.import_verdicts(tmp_path / f"{number}.csv", test_set="shelf", labels="own")
+        root, lambda own, number: own.import_decisions(tmp_path / f"{number}.csv", test_set="shelf", labels="own")
     )
     assert [done.new for done in counts] == [2] * WRITERS
     assert len(regrade.open(root).drawn_review("shelf", labels="own").rows) == 0

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from regrade.core import ClassSpace, InputError, LabelSet, LabelState, Predictions, ReviewFrame, TestSet, Unlisted
+from regrade.core import ClassSpace, InputError, LabelSet, LabelState, NovelSample, Predictions, TestSet, Unlisted
 from regrade.metrics import MultilabelRule
 from regrade.studies import Basis, MultilabelScoring, ReviewedLabels, Scoring, compare_correctness
 from regrade.studies.compare.analysis import compare
@@ -19,7 +19,7 @@ def predictions(model: str, classes: np.ndarray) -> tuple[Predictions, Scoring]:
     return Predictions(model, "set", "four", classes[:, None].astype(np.int32)), Scoring(SET)
 
 
-def labels(rule: MultilabelRule = MultilabelRule.IMAGES, review: ReviewFrame | None = None) -> ReviewedLabels:
+def labels(rule: MultilabelRule = MultilabelRule.IMAGES, review: NovelSample | None = None) -> ReviewedLabels:
     """Only the original label of each image is judged, as correct."""
     own = LabelSet(
         "own", 1, "set", 4, np.arange(IMAGES), np.asarray(SET.labels), np.full(IMAGES, LabelState.CORRECT),
@@ -63,7 +63,7 @@ def test_lead_that_no_judgment_can_reverse_is_stated():
 
 def test_review_decisions_count():
     rows = np.arange(20, 40)
-    frame = ReviewFrame(
+    frame = NovelSample(
         "set", "own@1", 4, rows, HALF[rows], np.zeros(20, int), np.arange(20), np.zeros(20),
         np.full(20, LabelState.CORRECT), "votes", drawn=20,
     )  # fmt: skip

@@ -13,8 +13,8 @@ from regrade.core import (
     InputError,
     LabelSet,
     LabelState,
+    NovelSample,
     Predictions,
-    ReviewFrame,
     TestSet,
     Unlisted,
 )
@@ -27,7 +27,7 @@ IMAGES, CLASSES, MODELS = 200, 12, 5
 SPACE = ClassSpace("dozen", tuple("abcdefghijkl"))
 
 
-def draw_review(novel: Novel, *, size: int, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
+def draw_review(novel: Novel, *, size: int, by: StratifyBy, rng: np.random.Generator) -> NovelSample:
     """A review of which the first ``size`` pairs were drawn."""
     return replace(studies.draw_review(novel, by=by, rng=rng), drawn=size)
 
@@ -59,19 +59,19 @@ class World:
     def novel(self) -> Novel:
         return novel_predictions(self.test_set, self.predictions, MultilabelScoring(self.labels))
 
-    def judged(self, frame: ReviewFrame, upto: int | None = None) -> ReviewFrame:
+    def judged(self, frame: NovelSample, upto: int | None = None) -> NovelSample:
         """The frame with true decisions on the first pairs of its sample."""
         states = frame.states.copy()
         rows = frame.given_out(0, frame.drawn if upto is None else upto)
         states[rows] = self.truth[frame.examples[rows], frame.classes[rows]]
-        return ReviewFrame(**{**vars_of(frame), "states": states})
+        return NovelSample(**{**vars_of(frame), "states": states})
 
-    def grade(self, rule: MultilabelRule, frame: ReviewFrame | None):
+    def grade(self, rule: MultilabelRule, frame: NovelSample | None):
         labels = ReviewedLabels(MultilabelScoring(self.labels, rule), frame)
         scored = [(p, Scoring(self.test_set)) for p in self.predictions]
         return {row.model: row for row in grade(self.test_set, scored, labels=labels).rows}
 
-    def compare(self, frame: ReviewFrame | None, predictions: list[Predictions] | None = None):
+    def compare(self, frame: NovelSample | None, predictions: list[Predictions] | None = None):
         labels = ReviewedLabels(MultilabelScoring(self.labels), frame)
         scored = [(p, Scoring(self.test_set)) for p in predictions or self.predictions]
         return compare(self.test_set, scored, labels=labels)
@@ -83,8 +83,8 @@ class World:
         return float(np.mean([right[self.originals == c].mean() for c in np.unique(self.originals)]))
 
 
-def vars_of(frame: ReviewFrame) -> dict:
-    return {name: getattr(frame, name) for name in ReviewFrame.__dataclass_fields__}
+def vars_of(frame: NovelSample) -> dict:
+    return {name: getattr(frame, name) for name in NovelSample.__dataclass_fields__}
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def at_once(root: Path, action) -> None:
 def queued_pairs(root: Path) -> Counter:
     workspace = regrade.open(root)
     ledger = workspace.ledger
-    pairs = Counter(pair for queue in ledger.queues() for pair in ledger.pairs(queue))
+    pairs = Counter(pair for queue in ledger.queues.all() for pair in ledger.items.pairs(queue))
     ledger.engine.dispose()
     return pairs
 

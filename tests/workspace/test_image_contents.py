@@ -10,7 +10,6 @@ from PIL import Image
 import regrade
 from regrade.core import InputError
 from regrade.ledger import NewItem, Question
-from regrade.ledger.item_images import item_images
 from regrade.workspace.image_contents import ImageContents, fill_contents
 
 CLASSES = ("cat", "dog")
@@ -76,8 +75,8 @@ def test_image_contents_are_unknown_without_images(workspace, tmp_path):
 
 def test_fill_contents_completes_an_older_queue_and_shows_progress(workspace):
     ledger, seen = workspace.ledger, []
-    queue = ledger.open_queue("old", Question.LABEL, test_set="first")
-    ledger.add_items(queue, [NewItem("image3.png"), NewItem("image1.png", content="kept"), NewItem("gone.png")])
+    queue = ledger.queues.create("old", Question.LABEL, test_set="first")
+    ledger.items.add(queue, [NewItem("image3.png"), NewItem("image1.png", content="kept"), NewItem("gone.png")])
 
     def progress(images, total):
         for image in images:
@@ -86,14 +85,14 @@ def test_fill_contents_completes_an_older_queue_and_shows_progress(workspace):
 
     fill_contents(workspace.store, ledger, queue, progress=progress)
     expected = contents_of(workspace, "first")["image3.png"]
-    assert [image.content for image in item_images(ledger.engine, queue.id)] == [expected, "kept", None]
+    assert [image.content for image in ledger.items.images(queue)] == [expected, "kept", None]
     assert seen == [("image3.png", 1)]
 
 
 def test_queue_labels_stores_the_contents(workspace):
     workspace.queue_labels("first", size=3)
     expected = contents_of(workspace, "first")
-    images = item_images(workspace.ledger.engine, workspace.ledger.queue("label first").id)
+    images = workspace.ledger.items.images(workspace.ledger.queues.named("label first"))
     assert [image.content for image in images] == [expected[image.example] for image in images]
 
 
@@ -109,14 +108,14 @@ def test_queue_labels_excludes_copies_of_examined_images(workspace):
     workspace.queue_labels("first", size=8)
     with pytest.raises(InputError, match="0 images of copy can be drawn"):
         workspace.queue_labels("copy", mode="training")
-    assert [queue.name for queue in workspace.ledger.queues()] == ["label first"]
+    assert [queue.name for queue in workspace.ledger.queues.all()] == ["label first"]
 
 
 def test_queue_labels_replaces_copies_by_further_draws(workspace):
-    queue = workspace.ledger.open_queue("older", Question.LABEL, test_set="first")
-    workspace.ledger.add_items(queue, [NewItem(f"image{n}.png") for n in range(4)])
+    queue = workspace.ledger.queues.create("older", Question.LABEL, test_set="first")
+    workspace.ledger.items.add(queue, [NewItem(f"image{n}.png") for n in range(4)])
     done = workspace.queue_labels("copy", size=2, mode="training", name="learn")
-    assert {example for example, _ in workspace.ledger.pairs(workspace.ledger.queue("learn"))} == {
+    assert {example for example, _ in workspace.ledger.items.pairs(workspace.ledger.queues.named("learn"))} == {
         "copy4.bmp", "copy5.bmp",
     }  # fmt: skip
     assert done.added == 2

@@ -101,7 +101,7 @@ def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue
         {"p3": "drawing", "p0": "edited"},
     )
     for chosen, pair in ((queue, JUDGED[0]), (queue, JUDGED[2]), (again, ("p0", "cat")), (again, ("p3", "cat"))):
-        ledger.reopen(item_of(ledger, chosen, *pair), ada, why="look again")
+        ledger.decisions.reopen(item_of(ledger, chosen, *pair), ada, why="look again")
     vote(ledger, queue, ada, JUDGED[0], "unclear", why="seen twice")
     done = workspace.publish("novel")
     assert dict(done.changes) == {
@@ -115,7 +115,7 @@ def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue
 def test_publish_labels_reports_a_changed_reason(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="edited")
     workspace.publish("novel")
-    workspace.ledger.reopen(item_of(workspace.ledger, queue, *JUDGED[2]), ada, why="look again")
+    workspace.ledger.decisions.reopen(item_of(workspace.ledger, queue, *JUDGED[2]), ada, why="look again")
     vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="drawing", why="it is drawn")
     done = workspace.publish("novel")
     assert (dict(done.changes), done.written) == ({"image problematic for another reason": 1}, True)
@@ -179,7 +179,7 @@ def test_publish_labels_waits_for_discussions(workspace):
         vote(workspace.ledger, queue, person, JUDGED[0], answer)
     done = workspace.publish("panel")
     assert done.in_words() == ("nothing new for labels own@1 (of 2 items: 0 decided, 1 to discuss, 1 not answered)")
-    workspace.ledger.lock(item_of(workspace.ledger, queue, *JUDGED[0]), panel[0])
+    workspace.ledger.decisions.lock(item_of(workspace.ledger, queue, *JUDGED[0]), panel[0])
     assert dict(workspace.publish("panel").changes) == {"unclear added": 1}
 
 
@@ -302,11 +302,11 @@ def test_export_labels_writes_authors_and_times(decided, tmp_path):
 
 def test_export_labels_omits_the_author_of_a_changed_decision(decided, tmp_path):
     ledger = decided.ledger
-    queue, panel = ledger.queue("novel"), people(ledger, "Ada", "Bob; the second")
-    ledger.reopen(item_of(ledger, queue, "p1", "cat"), panel[0], why="hm")
+    queue, panel = ledger.queues.named("novel"), people(ledger, "Ada", "Bob; the second")
+    ledger.decisions.reopen(item_of(ledger, queue, "p1", "cat"), panel[0], why="hm")
     for person in panel:
         vote(ledger, queue, person, ("p1", "cat"), "wrong", why="hm")
-    assert ledger.decision(item_of(ledger, queue, "p1", "cat")).answer == "wrong"
+    assert ledger.decisions.current(item_of(ledger, queue, "p1", "cat")).answer == "wrong"
     assert decided.export_labels("own@2", tmp_path / "a.csv", test_set="pets").with_authors == 3
 
 

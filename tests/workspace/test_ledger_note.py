@@ -12,13 +12,13 @@ from sqlalchemy import event
 
 import regrade
 from regrade.core import StoreError
-from regrade.ledger import Ledger, Question, Role
+from regrade.ledger import Ledger, Role, question_named
 
 
 @pytest.fixture
 def root(tmp_path):
     workspace = regrade.init(tmp_path / "W")
-    workspace.ledger.add_person("Ada", Role.OWNER)
+    workspace.ledger.people.add("Ada", Role.OWNER)
     workspace.ledger.engine.dispose()
     return tmp_path / "W"
 
@@ -33,7 +33,7 @@ def test_ledger_is_created_on_first_use(tmp_path):
     assert not (tmp_path / "W" / "ledger.sqlite").exists()
     assert workspace.verify().problems == ()
     assert not (tmp_path / "W" / "ledger.sqlite").exists()
-    assert workspace.ledger.people() == ()
+    assert workspace.ledger.people.all() == ()
     assert (tmp_path / "W" / "ledger.json").is_file()
     workspace.ledger.engine.dispose()
 
@@ -185,7 +185,9 @@ def test_ledger_problems_report_a_missing_note_for_every_question(pets, tmp_path
     workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
     pair = ("p2", "" if question == "label" else "cat")
     more = {"model": "m"} if question == "mistake" else {}
-    queue = queue_of(workspace.ledger, "q", [pair], question=Question(question), test_set="pets", **labels, **more)
+    queue = queue_of(
+        workspace.ledger, "q", [pair], question=question_named(question), test_set="pets", **labels, **more
+    )
     answer = {"judge": "correct", "label": "cat", "mistake": "fine-grained"}[question]
     vote(workspace.ledger, queue, ada, pair, answer, **({"severity": "major"} if question == "mistake" else {}))
     assert workspace.publish("q").written
@@ -262,7 +264,7 @@ def test_ledger_with_a_different_link_at_the_noted_position_is_rejected(publishe
     ledger = Ledger.open(published / "ledger.sqlite")
     (ada,) = people(ledger, "Ada")
     for pair in (("p2", "cat"), ("p3", "cat")):
-        vote(ledger, ledger.queue("q"), ada, pair, "wrong")
+        vote(ledger, ledger.queues.named("q"), ada, pair, "wrong")
     assert ledger.last_link().position > 2
     ledger.engine.dispose()
     assert_one_line(run("team", "add", "Bob", "-w", published), "lacks link 2")

@@ -9,9 +9,11 @@ from pets import IDS, LABELS, wide
 from running import assert_one_line, run, run_well
 
 import regrade
-from regrade.core import MistakeCategory
+from regrade.core import MismatchError, MistakeCategory
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Mode, Question
+from regrade.ledger import Mode, Purpose, Question
+
+SAMPLE = Purpose.RANDOM_SAMPLE
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ class TestPublishReview:
 
     def test_publish_sample_updates_the_estimate(self, workspace, drawn):
         (ada,) = people(workspace.ledger, "Ada")
-        queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
+        queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1", purpose=SAMPLE)
         assert all(row.reviewed is None for row in workspace.grade("pets", labels="own").rows)
         for pair, answer in zip(drawn, ("correct", "wrong", "problematic"), strict=False):
             vote(workspace.ledger, queue, ada, pair, answer, reason="drawing")
@@ -68,13 +70,13 @@ class TestPublishReview:
         file = tmp_path / "verdicts.csv"
         file.write_text(f"image,class,verdict\n{','.join(drawn[0])},unclear\n")
         run_well("import", "verdicts", file, "-t", "pets", "-l", "own", "-w", root)
-        queue = queue_of(ledger, "sample", drawn, test_set="pets", labels="own@1")
+        queue = queue_of(ledger, "sample", drawn, test_set="pets", labels="own@1", purpose=SAMPLE)
         for pair in drawn[:3]:
             vote(ledger, queue, ada, pair, "wrong")
         workspace.publish("sample")
         assert self.judged(workspace)[0] == dict.fromkeys(drawn[:3], 3)
         for pair in drawn[:3]:
-            ledger.reopen(item_of(ledger, queue, *pair), ada, why="once more")
+            ledger.decisions.reopen(item_of(ledger, queue, *pair), ada, why="once more")
         vote(ledger, queue, ada, drawn[2], "problematic", reason="edited", why="looked")
         assert dict(workspace.publish("sample").changes) == {
             "wrong taken back": 1,
@@ -82,7 +84,7 @@ class TestPublishReview:
             "wrong now problematic": 1,
         }
         assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["edited"])
-        ledger.reopen(item_of(ledger, queue, *drawn[2]), ada, why="another reason")
+        ledger.decisions.reopen(item_of(ledger, queue, *drawn[2]), ada, why="another reason")
         vote(ledger, queue, ada, drawn[2], "problematic", reason="painting", why="looked")
         assert workspace.publish("sample", dry_run=True).written is False
         assert workspace.publish("sample").written
@@ -90,7 +92,7 @@ class TestPublishReview:
 
     def test_publish_sample_keeps_later_corrections(self, workspace, drawn, tmp_path):
         (ada,) = people(workspace.ledger, "Ada")
-        queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
+        queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1", purpose=SAMPLE)
         for pair in drawn[:2]:
             vote(workspace.ledger, queue, ada, pair, "wrong")
         workspace.publish("sample")
@@ -105,7 +107,7 @@ class TestPublishReview:
 
     def test_publish_labels_notes_decisions_left_behind(self, workspace, drawn):
         (ada,) = people(workspace.ledger, "Ada")
-        sample = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
+        sample = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1", purpose=SAMPLE)
         vote(workspace.ledger, sample, ada, drawn[0], "correct")
         workspace.publish("sample")
         novel = queue_of(workspace.ledger, "novel", [("p0", "ship")], test_set="pets", labels="own@1")
@@ -113,11 +115,37 @@ class TestPublishReview:
         vote(workspace.ledger, novel, ada, ("p0", "ship"), "wrong")
         assert workspace.publish("novel").notes == ("left behind with own@1: 1 verdict of its review",)
 
-    def test_publish_of_a_mixed_queue_makes_a_version(self, workspace, drawn):
+    def test_publish_of_a_census_makes_a_version(self, workspace, drawn):
+        """This holds even if all of its items were drawn at random for another queue."""
         (ada,) = people(workspace.ledger, "Ada")
-        queue = queue_of(workspace.ledger, "mixed", [*drawn, ("p0", "ship")], test_set="pets", labels="own@1")
+        queue = queue_of(workspace.ledger, "all", drawn, test_set="pets", labels="own@1")
         vote(workspace.ledger, queue, ada, drawn[0], "correct")
-        assert workspace.publish("mixed").target == "labels own@2"
+        assert workspace.publish("all").target == "labels own@2"
+        assert workspace.running_review("all") is None
+
+    def test_publish_of_a_sample_rejects_items_that_were_not_drawn(self, workspace, drawn):
+        options = {"test_set": "pets", "labels": "own@1", "purpose": SAMPLE}
+        queue_of(workspace.ledger, "mixed", [*drawn, ("p0", "ship")], **options)
+        with pytest.raises(MismatchError, match="not all of its items were drawn for the review of own@1"):
+            workspace.publish("mixed")
+
+    @pytest.mark.parametrize(
+        ("more", "purpose", "target"),
+        [([], SAMPLE, "the review of own@1"), ([("p0", "ship")], Purpose.CENSUS, "labels own@2")],
+        ids=["drawn", "mixed"],
+    )
+    def test_publish_records_the_purpose_of_an_earlier_queue(self, workspace, drawn, more, purpose, target):
+        """An earlier version stored no purpose: a queue is a random sample if all its items were drawn."""
+        ledger = workspace.ledger
+        (ada,) = people(ledger, "Ada")
+        queue = queue_of(ledger, "earlier", [*drawn, *more], test_set="pets", labels="own@1")
+        with ledger.engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE queue SET purpose = NULL")
+        vote(ledger, queue, ada, drawn[0], "correct")
+        assert workspace.publish("earlier", dry_run=True).target == target
+        assert ledger.queues.named("earlier").purpose is None
+        assert workspace.publish("earlier").target == target
+        assert ledger.queues.named("earlier").purpose is purpose
 
 
 FINE, SPURIOUS = MistakeCategory.FINE_GRAINED.value, MistakeCategory.SPURIOUS.value
@@ -145,14 +173,14 @@ class TestPublishMistakes:
         assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
         assert workspace.publish("grave").changes == {}
         vote(ledger, queue, ada, ("p5", "deer"), SPURIOUS, severity="minor")
-        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="not so grave")
+        ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="not so grave")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="borderline", why="not so grave")
         assert dict(workspace.publish("grave").changes) == {"added": 1, "changed": 1}
         assert self.annotations(workspace) == {(2, 3): (FINE, "borderline"), (5, 4): (SPURIOUS, "minor")}
-        ledger.reopen(item_of(ledger, queue, "p5", "deer"), ada, why="hm")
+        ledger.decisions.reopen(item_of(ledger, queue, "p5", "deer"), ada, why="hm")
         assert dict(workspace.publish("grave").changes) == {"taken back": 1}
         assert self.annotations(workspace) == {(2, 3): (FINE, "borderline")}
-        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
+        ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
         workspace.publish("grave")
         assert workspace.store.mistake_review_names("pets") == ()
         assert workspace.publish("grave").changes == {}
@@ -168,7 +196,7 @@ class TestPublishMistakes:
             ("found to be no mistakes, and left out: 1 (have them judged again)",),
         )
         assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
-        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
+        ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
         vote(ledger, queue, ada, ("p2", "cat"), NO_MISTAKE, why="right after all")
         assert dict(workspace.publish("grave").changes) == {"taken back": 1}
 

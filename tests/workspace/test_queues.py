@@ -15,7 +15,7 @@ from benchmarks.kills import run_killed
 from regrade.classes import class_space
 from regrade.core import UNLABELED, InputError, MismatchError, TestSet, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Ledger, Mode, NewItem, Question, Role
+from regrade.ledger import Ledger, Mode, NewItem, Purpose, Question, Role
 from regrade.ledger.schema import block
 from regrade.workspace.prediction_queues import judge_again
 
@@ -65,7 +65,7 @@ def workspace(tmp_path):
 
 
 def queued_pairs(workspace, queue):
-    return set(workspace.ledger.pairs(workspace.ledger.queue(queue)))
+    return set(workspace.ledger.items.pairs(workspace.ledger.queues.named(queue)))
 
 
 def novel(workspace, **more):
@@ -77,7 +77,7 @@ class TestQueueNovel:
         done = novel(workspace)
         assert (done.queue, done.question, done.added, done.items, done.overlap) == ("novel s own", "judge", 4, 4, 1)
         assert queued_pairs(workspace, "novel s own") == NOVEL
-        queue = workspace.ledger.queue("novel s own")
+        queue = workspace.ledger.queues.named("novel s own")
         assert (queue.test_set, queue.labels, queue.model) == ("s", "own@1", "")
 
     def test_queue_novel_adds_only_new_predictions_of_a_new_model(self, workspace, tmp_path):
@@ -95,7 +95,7 @@ class TestQueueNovel:
         assert "asked in another queue: 3" in str(done)
         with pytest.raises(InputError, match=r"no novel prediction is left .* 4 are asked in another queue"):
             novel(workspace, name="third")
-        assert [queue.name for queue in workspace.ledger.queues()] == ["first", "novel s own"]
+        assert [queue.name for queue in workspace.ledger.queues.all()] == ["first", "novel s own"]
 
     def test_queue_novel_ignores_queues_of_other_labels_questions_and_sets(self, workspace):
         ledger = workspace.ledger
@@ -104,8 +104,8 @@ class TestQueueNovel:
             ("mistakes", Question.MISTAKE, "s", "own@1"),
             ("other set", Question.JUDGE, "t", "own@1"),
         ):
-            queue = ledger.open_queue(name, question, test_set=test_set, labels=labels)
-            ledger.add_items(queue, [NewItem(*pair) for pair in NOVEL])
+            queue = ledger.queues.create(name, question, test_set=test_set, labels=labels)
+            ledger.items.add(queue, [NewItem(*pair) for pair in NOVEL])
         assert novel(workspace).added == 4
 
     def test_queue_novel_skips_pairs_judged_in_a_new_version(self, workspace, tmp_path):
@@ -119,7 +119,7 @@ class TestQueueNovel:
         assert len(drawn.rows) == 4
         rows = [("i1", "cat", "wrong", ""), ("i5", "deer", "problematic", "edited")]
         file = csv(tmp_path / "v.csv", ("image", "class", "verdict", "reason"), rows)
-        workspace.import_verdicts(file, test_set="s", labels="own")
+        workspace.import_decisions(file, test_set="s", labels="own")
         novel(workspace)
         assert queued_pairs(workspace, "novel s own") == {("i2", "cat"), ("i4", "truck")}
 
@@ -129,7 +129,7 @@ class TestQueueNovel:
 
     @pytest.mark.parametrize(("reviewers", "overlap"), [(0, 1), (1, 1), (2, 2), (3, 3), (4, 3)])
     def test_default_overlap_is_the_number_of_reviewers_up_to_three(self, workspace, reviewers, overlap):
-        workspace.ledger.add_person("Lea", Role.LABELER)
+        workspace.ledger.people.add("Lea", Role.LABELER)
         add_people(workspace.ledger, *"ABCD"[:reviewers])
         assert novel(workspace).overlap == overlap
 
@@ -153,7 +153,7 @@ class TestQueueNovel:
     def test_queue_novel_rejects_bad_input(self, workspace, options, words):
         with pytest.raises(InputError, match=words):
             novel(workspace, **options)
-        assert workspace.ledger.queues() == ()
+        assert workspace.ledger.queues.all() == ()
 
     def test_queue_novel_rejects_a_queue_with_another_question(self, workspace):
         workspace.queue_labels("s", size=2, name="mine")
@@ -162,6 +162,12 @@ class TestQueueNovel:
         novel(workspace, overlap=2)
         with pytest.raises(InputError, match="need 2 votes each"):
             novel(workspace, overlap=3)
+
+    def test_queue_novel_rejects_a_queue_with_another_purpose(self, workspace):
+        sample = novel(workspace, size=2)
+        assert workspace.ledger.queues.named(sample.queue).purpose is Purpose.RANDOM_SAMPLE
+        with pytest.raises(MismatchError, match="is a random sample, to which a census cannot be added"):
+            novel(workspace, name=sample.queue)
 
 
 class TestQueueSample:
@@ -192,7 +198,7 @@ class TestQueueSample:
             through = run_killed(lambda root=root: novel(regrade.open(root), size=2), at=at, below=root)
             copy = regrade.open(root)
             target = copy.store.test_set("s")
-            queues = [queue.name for queue in copy.ledger.queues()]
+            queues = [queue.name for queue in copy.ledger.queues.all()]
             in_queue = queued_pairs(copy, queues[0]) if queues else set()
             frame, rows = (drawn := copy.draw_review("s", labels="own", size=2)).frame, drawn.rows
             pairs = {(target.ids[frame.examples[r]], target.class_space.ids[frame.classes[r]]) for r in rows.tolist()}
@@ -216,7 +222,7 @@ class TestQueueSample:
     def test_published_sample_updates_the_estimate(self, workspace):
         (ada,) = add_people(workspace.ledger, "Ada")
         done = novel(workspace, size=4)
-        queue = workspace.ledger.queue(done.queue)
+        queue = workspace.ledger.queues.named(done.queue)
         for pair in NOVEL:
             vote(workspace.ledger, queue, ada, pair, "correct")
         workspace.publish(done.queue)
@@ -306,7 +312,7 @@ class TestQueuePeople:
         add_model(peopled, tmp_path, "three", ("cat", "dog", "deer", "cat", "ship", "frog", "deer", "horse"))
         for seed in range(8):
             with pytest.MonkeyPatch.context() as patch:
-                first = [queue for queue in peopled.ledger.queues() if queue.name == "novel s own"]
+                first = [queue for queue in peopled.ledger.queues.all() if queue.name == "novel s own"]
                 patch.setattr("regrade.workspace.queue_filling.QueueFiller.same_question", tuple(first))
                 peopled.queue_people("s", labels="own", seed=seed, name=f"{seed}")
             assert {own for image, own in queued_pairs(peopled, f"{seed}") if image == "i2"} == {"ship", "deer"}
@@ -319,7 +325,7 @@ class TestQueuePeople:
             workspace.queue_people("s", labels="own")
         with pytest.raises(UnknownName, match="person:eve"):
             workspace.queue_people("s", labels="own", people=["ever"])
-        assert workspace.ledger.queues() == ()
+        assert workspace.ledger.queues.all() == ()
 
 
 class TestQueueMistakes:
@@ -327,14 +333,14 @@ class TestQueueMistakes:
         done = workspace.queue_mistakes("s", labels="own", model="one")
         assert queued_pairs(workspace, "mistakes s one") == {("i3", "dog")}
         assert "novel, to be judged first (regrade review queue): 3" in str(done)
-        queue = workspace.ledger.queue("mistakes s one")
+        queue = workspace.ledger.queues.named("mistakes s one")
         assert (queue.question, queue.model, queue.labels) == (Question.MISTAKE, "one", "own@1")
 
     def test_queue_mistakes_uses_decisions_of_the_review(self, workspace, tmp_path):
         workspace.draw_review("s", labels="own", size=4)
         rows = [("i1", "cat", "wrong"), ("i2", "cat", "unclear"), ("i4", "truck", "correct")]
         file = csv(tmp_path / "v.csv", ("image", "class", "verdict"), rows)
-        workspace.import_verdicts(file, test_set="s", labels="own")
+        workspace.import_decisions(file, test_set="s", labels="own")
         workspace.queue_mistakes("s", labels="own", model="one")
         assert queued_pairs(workspace, "mistakes s one") == {("i3", "dog"), ("i1", "cat")}
         workspace.queue_mistakes("s", labels="own", model="two")
@@ -378,11 +384,11 @@ class TestQueueLabels:
         done = workspace.queue_labels("s")
         assert self.images(workspace, "label s") == set(IMAGES)
         assert done.overlap == 1
-        queue = workspace.ledger.queue("label s")
+        queue = workspace.ledger.queues.named("label s")
         assert (queue.question, queue.mode, queue.labels) == (Question.LABEL, Mode.EXAMINATION, "")
 
     def test_queue_labels_default_overlap_is_the_number_of_people(self, workspace):
-        workspace.ledger.add_person("Lea", Role.LABELER)
+        workspace.ledger.people.add("Lea", Role.LABELER)
         add_people(workspace.ledger, *"ABCD")
         assert workspace.queue_labels("s").overlap == 5
 
@@ -433,7 +439,7 @@ class TestQueueLabels:
     def test_queue_labels_rejects_bad_input(self, workspace, options, words):
         with pytest.raises(InputError, match=words):
             workspace.queue_labels("s", **options)
-        assert workspace.ledger.queues() == ()
+        assert workspace.ledger.queues.all() == ()
 
     def test_queue_labels_training_requires_labels(self, workspace):
         space = class_space("cifar-10")
@@ -446,7 +452,7 @@ class TestQueueLabels:
 class TestAgreement:
     def test_agreement_uses_votes_before_discussion(self, workspace):
         panel = add_people(workspace.ledger, "Ada", "Bob", "Cleo")
-        queue = workspace.ledger.queue(novel(workspace).queue)
+        queue = workspace.ledger.queues.named(novel(workspace).queue)
         letters = {"i1": "ccw", "i2": "ccc", "i4": "www", "i5": "cww"}
         words = {"c": "correct", "w": "wrong"}
         for image, own in NOVEL:
@@ -488,14 +494,14 @@ def mistakes_queue(ledger):
 def overturned(ledger, mistakes_queue):
     """A mistake that was decided to be "no mistake"."""
     vote(ledger, mistakes_queue, people(ledger, "Ada")[0], PAIR, NO_MISTAKE)
-    return ledger.item(item_of(ledger, mistakes_queue, *PAIR))
+    return ledger.items.with_id(item_of(ledger, mistakes_queue, *PAIR))
 
 
 def test_judge_again_ignores_queues_of_other_labels(ledger, mistakes_queue, overturned):
     queue_of(ledger, "real", [PAIR], test_set="val", labels="real@1")
     again = judge_again(ledger, mistakes_queue, overturned)
-    queue = ledger.queue("second look grave")
-    assert (again.queue_id, queue.labels, ledger.pairs(queue)) == (queue.id, "own@2", (PAIR,))
+    queue = ledger.queues.named("second look grave")
+    assert (again.queue_id, queue.labels, ledger.items.pairs(queue)) == (queue.id, "own@2", (PAIR,))
 
 
 def test_judge_again_reuses_queues_of_an_older_version(ledger, mistakes_queue, overturned):
@@ -505,4 +511,4 @@ def test_judge_again_reuses_queues_of_an_older_version(ledger, mistakes_queue, o
 
 def test_judge_again_requires_a_no_mistake_decision(ledger, mistakes_queue):
     with pytest.raises(InputError, match="no mistake"):
-        judge_again(ledger, mistakes_queue, ledger.item(item_of(ledger, mistakes_queue, *PAIR)))
+        judge_again(ledger, mistakes_queue, ledger.items.with_id(item_of(ledger, mistakes_queue, *PAIR)))

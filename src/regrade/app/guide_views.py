@@ -65,7 +65,7 @@ def example_images(
     named = [(test_set, example) for test_set, example in examples if test_set not in excluded]
     if not named:
         return []
-    hidden = site.hidden_from(person) | site.hiding.examined(site.ledger.examinations())
+    hidden = site.hidden_from(person) | site.hiding.examined(site.ledger.queues.examinations())
     addresses = []
     for test_set, example in named:
         position = _position(site, test_set, example)

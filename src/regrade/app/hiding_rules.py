@@ -10,8 +10,7 @@ from regrade.app.cache import RecentCache, answerers_stamp
 from regrade.app.hidden_images import HiddenImages, PendingQueue, QueueImageIndex, QueueImages
 from regrade.core import TestSet
 from regrade.ledger import Ledger, Mode, Person, Question, Queue
-from regrade.ledger.item_images import item_images
-from regrade.ledger.pending import PendingItems, PendingUntil, queue_sizes
+from regrade.ledger.pending import PendingItems, PendingUntil
 from regrade.store import Store
 from regrade.workspace.image_contents import fill_contents
 
@@ -32,11 +31,11 @@ class HidingRules:
 
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images that a person still has to answer about, in all queues that they may work on."""
-        return self._pending_in(self._ledger.queues_of(person), person)
+        return self._pending_in(self._ledger.queues.open_to(person), person)
 
     def unlabeled(self, person: Person) -> HiddenImages:
         """The images that a person still has to label, in examinations and in training."""
-        queues = [queue for queue in self._ledger.queues_of(person) if queue.question is Question.LABEL]
+        queues = [queue for queue in self._ledger.queues.open_to(person) if queue.question is Question.LABEL]
         return self._pending_in(queues, person)
 
     def examined(self, examinations: Collection[Queue]) -> HiddenImages:
@@ -44,7 +43,7 @@ class HidingRules:
         queues = self._with_test_sets(examinations)
         if not queues:
             return HiddenImages((), self._same_images)
-        sizes = queue_sizes(self._ledger.engine, [queue.id for queue in queues])
+        sizes = self._ledger.queues.sizes([queue.id for queue in queues])
         images = [self._images_of(queue, sizes.get(queue.id, 0)) for queue in queues]
         return HiddenImages([_all_pending(queue_images) for queue_images in images], self._same_images)
 
@@ -86,7 +85,7 @@ class HidingRules:
     def _read(self, queue: Queue, test_set: TestSet, size: int) -> QueueImages:
         if queue.question is Question.LABEL:
             fill_contents(self._store, self._ledger, queue)
-        images = item_images(self._ledger.engine, queue.id)[:size]
+        images = self._ledger.items.images(queue)[:size]
         positions = np.array([test_set.position_of.get(image.example, -1) for image in images], dtype=np.int64)
         items_of: dict[str, list[int]] = {}
         for number, image in enumerate(images):

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from regrade.ledger import Accounts, BrowserSessions, OpenAccount, Person
-from regrade.ledger.browser_sessions import SESSION_LASTS
+from regrade.ledger.sign_in import SESSION_LASTS
 
 SESSION_SECONDS = int(SESSION_LASTS.total_seconds())
 """Duration of a session in seconds."""

@@ -15,7 +15,7 @@ from regrade.app.scores import ScoreCache
 from regrade.app.sessions import Session, Sessions
 from regrade.app.suggestions import Suggestions
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
-from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, SignInAttempts, UnreadableReports
+from regrade.ledger import Ledger, Person, Queue
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -29,17 +29,17 @@ class Site:
         self.workspace = workspace
         self.local = local
         self.ledger: Ledger = workspace.ledger
-        self.accounts = Accounts(self.ledger.engine)
-        self.guide = Guide(self.ledger.engine)
-        self.reports = UnreadableReports(self.ledger.engine)
+        self.accounts = self.ledger.accounts
+        self.guide = self.ledger.guide
+        self.reports = self.ledger.reports
         self.sessions = Sessions(self.accounts)
         self.explorer = Explorer(workspace)
         self.images = ImageCache(workspace.store, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
-        self.attempts = SignInAttempts(self.ledger.engine)
-        self.links = OneTimeLinks(self.ledger.engine)
+        self.attempts = self.ledger.attempts
+        self.links = self.ledger.links
         self.unseen = UnseenImages()
         self._class_spaces: RecentCache[ClassSpace] = RecentCache(16)
         self._class_indexes: RecentCache[ClassIndex] = RecentCache(16)
@@ -103,7 +103,7 @@ class Site:
 
     def examined(self) -> frozenset[str]:
         """The test sets with an examination: none of their images is shown with its class to anyone."""
-        return frozenset(queue.test_set for queue in self.ledger.examinations())
+        return frozenset(queue.test_set for queue in self.ledger.queues.examinations())
 
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images whose labels and predictions are hidden from a person now."""
@@ -115,7 +115,7 @@ class Site:
 
     def queue(self, queue_id: int, person: Person) -> Queue:
         """A queue that a person may work on, by its id."""
-        return self.ledger.queue_for(person, queue_id)
+        return self.ledger.queues.for_person(person, queue_id)
 
     def agreement(self, queue: Queue, votes: tuple[int, int]) -> PanelAgreement | None:
         """The agreement of a queue's people on items where all have voted, or None if it is undefined.

@@ -67,7 +67,7 @@ def reference_addresses(
     Skips the images ``hidden`` from that person, all images of examinations, and test sets that are ``excluded``,
     damaged or used by an examination.
     """
-    examinations = site.ledger.examinations()
+    examinations = site.ledger.queues.examinations()
     excluded |= {queue.test_set for queue in examinations} | site.damaged_test_sets()
     if next(site.images.references(space.name, class_index, excluded=excluded), None) is None:
         return []

@@ -301,7 +301,7 @@ def verdicts(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import verdicts on the sample drawn by `regrade labels sample`; rows without a verdict are skipped."""
-    done = opened(workspace).import_verdicts(
+    done = opened(workspace).import_decisions(
         file,
         test_set=test_set,
         labels=labels,

@@ -146,7 +146,7 @@ def list_(
     from regrade.core import Column, Table
 
     ledger = opened(workspace).readable_ledger
-    queues = [_as_dict(ledger, queue) for queue in ledger.queues()]
+    queues = [_as_dict(ledger, queue) for queue in ledger.queues.all()]
     headings = {"overlap": "votes per item", "disputed": "to discuss", "reported": "unreadable",
                 "by_person": "votes by", "assigned": "for"}  # fmt: skip
     keys = ("queue", "question", "test_set", "items", "overlap", "answered", "decided", "disputed", "reported",
@@ -184,9 +184,9 @@ def assign(
     if bool(names) == everyone:
         raise InputError("give either names of people, or --everyone")
     ledger = opened(workspace).ledger
-    assigned_queue = ledger.queue(queue)
-    ledger.assign(assigned_queue, [ledger.person(name) for name in dict.fromkeys(names)])
-    assignees = ledger.assigned(assigned_queue)
+    assigned_queue = ledger.queues.named(queue)
+    ledger.queues.assign(assigned_queue, [ledger.people.named(name) for name in dict.fromkeys(names)])
+    assignees = ledger.queues.assigned(assigned_queue)
     say(f"{queue} is for {', '.join(person.name for person in assignees) or 'everyone whose role allows it'}")
     if assignees and len(assignees) < assigned_queue.overlap:
         say(
@@ -208,15 +208,15 @@ def overlap(
     number makes an item complete, it is decided if all votes agree, and is to be discussed otherwise.
     """
     ledger = opened(workspace).ledger
-    change = ledger.change_overlap(ledger.queue(queue), votes, dry_run=dry_run)
+    change = ledger.queues.change_overlap(ledger.queues.named(queue), votes, dry_run=dry_run)
     say(("would be: " if dry_run else "") + change.in_words())
 
 
 def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
-    progress = ledger.progress(queue)
+    progress = ledger.queues.progress(queue)
     return {
         "queue": queue.name,
-        "question": queue.question.value,
+        "question": queue.question.name,
         "test_set": queue.test_set,
         "labels": queue.labels,
         "model": queue.model,
@@ -228,7 +228,7 @@ def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
         "disputed": progress.disputed,
         "reported": progress.reported,
         "by_person": progress.by_person,
-        "assigned": [person.name for person in ledger.assigned(queue)],
+        "assigned": [person.name for person in ledger.queues.assigned(queue)],
     }
 
 
@@ -267,7 +267,7 @@ def agreement(
         )
     if show is AgreementTable.reviewers:
         raise InputError("--show reviewers needs the name of a queue")
-    names = [queue.name for queue in opened_workspace.readable_ledger.queues() if queue.mode.value != "training"]
+    names = [queue.name for queue in opened_workspace.readable_ledger.queues.all() if queue.mode.value != "training"]
     if not names:
         raise InputError("there is no queue yet whose answers count: create one with regrade review queue")
     results = [opened_workspace.agreement(name) for name in names]

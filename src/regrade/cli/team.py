@@ -13,7 +13,7 @@ from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import say
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, Member, Person
+    from regrade.ledger import Member, Person
 
 app = typer.Typer(help="Manage the people of a workspace and their accounts.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the person.")]
@@ -35,10 +35,9 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """List everyone with their role, the state of their account, and when they were last seen."""
     from regrade.core import Column, Table
     from regrade.core.amounts import ago
-    from regrade.ledger import Accounts
     from regrade.ledger.schema import now_in_utc
 
-    members, now = Accounts(opened(workspace).readable_ledger.engine).members(), now_in_utc()
+    members, now = opened(workspace).readable_ledger.accounts.members(), now_in_utc()
     rows = tuple(
         (
             member.person.name, member.person.role.value, member.in_words(now),
@@ -60,34 +59,31 @@ def add(
     """Add a person and print an invitation link to choose a password; it works once, within a week."""
     from regrade.ledger import Role
 
-    ledger = opened(workspace).ledger
-    _print_invitation(ledger, ledger.add_person(name, Role(role.value)), address)
+    invited = opened(workspace).ledger.accounts.invite_new(name, Role(role.value))
+    _print_invitation(invited.person, invited.token, address)
 
 
 @app.command()
 def invite(name: Name, address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
     """Print a new invitation link: for a lost link, a lost password, or a closed account."""
     ledger = opened(workspace).ledger
-    _print_invitation(ledger, ledger.person(name), address)
+    person = ledger.people.named(name)
+    _print_invitation(person, ledger.accounts.invite(person), address)
 
 
 @app.command()
 def close(name: Name, workspace: WorkspaceOption = Path()) -> None:
     """Close an account: its sessions and invitations end; the person's votes and comments are kept."""
-    from regrade.ledger import Accounts
-
     ledger = opened(workspace).ledger
-    Accounts(ledger.engine).close(ledger.person(name))
+    ledger.accounts.close(ledger.people.named(name))
     say(f"{name} can no longer sign in; `regrade team invite` reopens the account")
 
 
 @app.command("sign-out")
 def sign_out(name: Name, workspace: WorkspaceOption = Path()) -> None:
     """Sign a person out of every browser; the password is kept."""
-    from regrade.ledger import Accounts
-
     ledger = opened(workspace).ledger
-    Accounts(ledger.engine).end_sessions(ledger.person(name))
+    ledger.accounts.end_sessions(ledger.people.named(name))
     say(f"{name} is signed out of every browser")
 
 
@@ -97,9 +93,7 @@ def link(address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
 
     The server does not need a restart. A server that requires accounts does not accept such links.
     """
-    from regrade.ledger import OneTimeLinks
-
-    typer.echo(f"{address.rstrip('/')}/enter/{OneTimeLinks(opened(workspace).ledger.engine).new()}")
+    typer.echo(f"{address.rstrip('/')}/enter/{opened(workspace).ledger.links.new()}")
 
 
 def _as_dict(member: Member) -> dict[str, Any]:
@@ -115,9 +109,6 @@ def _as_dict(member: Member) -> dict[str, Any]:
     }
 
 
-def _print_invitation(ledger: Ledger, person: Person, address: str) -> None:
-    from regrade.ledger import Accounts
-
-    token = Accounts(ledger.engine).invite(person)
+def _print_invitation(person: Person, token: str, address: str) -> None:
     say(f"invitation for {person.name}; it works once, within a week:")
     typer.echo(f"{address.rstrip('/')}/join/{token}")

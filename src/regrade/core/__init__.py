@@ -41,9 +41,16 @@ from regrade.core.images import (
     no_fingerprints,
 )
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
-from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity, category_named, severity_named
+from regrade.core.mistake_annotations import (
+    MistakeAnnotations,
+    MistakeCategory,
+    Severity,
+    category_named,
+    severity_named,
+)
 from regrade.core.model_spec import IMAGENET, CropMode, Interpolation, ModelSpec, Preprocessing
 from regrade.core.near_duplicates import Distance, NearPairs, Signatures, joined_signatures
+from regrade.core.novel_sample import NovelSample, ReviewDecisions
 from regrade.core.packed_texts import PackedTexts
 from regrade.core.predictions import (
     NO_ANSWER,
@@ -55,7 +62,6 @@ from regrade.core.predictions import (
     Predictions,
     ScoreKind,
 )
-from regrade.core.review_frame import ReviewFrame, Verdicts
 from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, SliceSet, TestSet
 
@@ -102,11 +108,12 @@ __all__ = [
     "MappedRows",
     "MismatchError",
     "MissingExtra",
+    "MistakeAnnotations",
     "MistakeCategory",
-    "MistakeReview",
     "ModelError",
     "ModelSpec",
     "NearPairs",
+    "NovelSample",
     "Orientation",
     "PackedTexts",
     "Paths",
@@ -114,7 +121,7 @@ __all__ = [
     "Preprocessing",
     "ReasonNeeded",
     "RegradeError",
-    "ReviewFrame",
+    "ReviewDecisions",
     "ScoreKind",
     "Severity",
     "Signatures",
@@ -129,7 +136,6 @@ __all__ = [
     "UnknownName",
     "Unlisted",
     "UnreadableImage",
-    "Verdicts",
     "VersionError",
     "WriteError",
     "category_named",

@@ -1,4 +1,4 @@
-"""The decision of a panel from the votes of its members (Vasudevan et al. 2022)."""
+"""The majority of a panel's votes, from which its decision follows (Vasudevan et al. 2022)."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ class Reached(Enum):
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The decision of a panel, and how it was reached."""
+class Majority:
+    """The answer that a panel's votes lead to, and how it was reached."""
 
     answer: str
     reached: Reached
 
 
-def verdict(votes: Sequence[str], *, tied: str | None) -> Verdict:
-    """The decision of a panel: the answer with the most votes.
+def majority(votes: Sequence[str], *, tied: str | None) -> Majority:
+    """The answer with the most votes.
 
-    If several answers have the most votes, the decision is ``tied``, such as unclear; if ``tied`` is None, a tie raises
-    an error, because the panel has to continue.
+    If several answers have the most votes, it is ``tied``, such as unclear; if ``tied`` is None, a tie raises an error,
+    because the panel has to continue.
 
-    >>> verdict(["correct", "wrong", "correct"], tied="unclear")
-    Verdict(answer='correct', reached=<Reached.BY_MAJORITY: 'by majority'>)
-    >>> verdict(["correct", "wrong"], tied="unclear").answer
+    >>> majority(["correct", "wrong", "correct"], tied="unclear")
+    Majority(answer='correct', reached=<Reached.BY_MAJORITY: 'by majority'>)
+    >>> majority(["correct", "wrong"], tied="unclear").answer
     'unclear'
     """
     if not votes:
         raise UndefinedError("a decision needs at least one vote")
     (answer, most), *rest = Counter(votes).most_common()
     if not rest:
-        return Verdict(answer, Reached.UNANIMOUSLY)
+        return Majority(answer, Reached.UNANIMOUSLY)
     if rest[0][1] < most:
-        return Verdict(answer, Reached.BY_MAJORITY)
+        return Majority(answer, Reached.BY_MAJORITY)
     if tied is None:
         leading = " and ".join(sorted(name for name, count in [(answer, most), *rest] if count == most))
         raise UndefinedError(f"{leading} have equally many votes: a reviewer has to change their vote")
-    return Verdict(tied, Reached.BY_TIE)
+    return Majority(tied, Reached.BY_TIE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import FormatError, InputError, MistakeReview, TestSet, category_named, severity_named
+from regrade.core import FormatError, InputError, MistakeAnnotations, TestSet, category_named, severity_named
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.formats.example_positions import ExamplePositions
@@ -42,7 +42,7 @@ class MistakeFormat(Enum):
 class MistakeFile:
     """The content of a file of mistakes: the review, and notes for the user."""
 
-    review: MistakeReview
+    review: MistakeAnnotations
     notes: tuple[str, ...] = ()
 
 
@@ -68,7 +68,7 @@ def read_mistake_file(
             rows = _table(path, test_set, columns or Columns())
     examples = ExamplePositions(test_set).of_all(rows.images, path)
     try:
-        review = MistakeReview(
+        review = MistakeAnnotations(
             model,
             test_set.name,
             len(test_set),
@@ -85,7 +85,7 @@ def read_mistake_file(
     return MistakeFile(review, (*rows.notes, *_own_label_notes(review, test_set)))
 
 
-def _own_label_notes(review: MistakeReview, test_set: TestSet) -> tuple[str, ...]:
+def _own_label_notes(review: MistakeAnnotations, test_set: TestSet) -> tuple[str, ...]:
     """A note on predicted classes equal to the image's label: they are mistakes only if the label is wrong."""
     places = np.flatnonzero(test_set.labels[review.examples] == review.classes)
     if not places.size:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from regrade.core import FormatError, LabelState, MismatchError, TestSet
 from regrade.core.amounts import amount
-from regrade.core.review_frame import Verdicts
+from regrade.core.novel_sample import ReviewDecisions
 from regrade.formats.label_files import state_named
 from regrade.tables import (
     Columns,
@@ -27,14 +27,14 @@ _SAMPLE_NAMES = "name"  # the column of class names in files of `regrade labels 
 _PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
 
 
-def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
+def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> ReviewDecisions:
     """Read verdicts, and reasons if there is a column; rows without a verdict are skipped."""
     table = read_table(path)
     with errors_with_path(path):
         return _verdicts(table, path, test_set, columns)
 
 
-def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
+def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) -> ReviewDecisions:
     class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
     verdict_column, reason_column = column_named(table, "verdict"), column_named(table, "reason")
     if verdict_column is None or class_column is None or class_column not in table.column_names:
@@ -60,7 +60,7 @@ def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) 
         notes += (f"{amount(bare, 'problematic verdict')} without a reason",)
     notes += _mixed_notes(images, states)
     examples = np.array([test_set.position_of[image] for image in images])
-    return Verdicts(examples, classes, np.array(states, dtype=np.int8), reasons, notes)
+    return ReviewDecisions(examples, classes, np.array(states, dtype=np.int8), reasons, notes)
 
 
 def _mixed_notes(images: Sequence[str], states: Sequence[LabelState]) -> tuple[str, ...]:

@@ -1,20 +1,15 @@
 """The ledger: an append-only database of people's votes on images, with discussions and decisions."""
 
-from regrade.ledger.accounts import Accounts, OpenAccount
-from regrade.ledger.answers import ANSWERS
-from regrade.ledger.assignment import may_answer
-from regrade.ledger.browser_sessions import BrowserSessions
+from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, OpenAccount
 from regrade.ledger.chain import ChainLink
-from regrade.ledger.decisions import panel_decision
+from regrade.ledger.decisions import Decisions, PublishedDecision
 from regrade.ledger.discussion import Discussion, Discussions, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
-from regrade.ledger.independent_votes import IndependentVote
+from regrade.ledger.items import ItemImage, Items, QueuedImage
 from regrade.ledger.ledger import Ledger
-from regrade.ledger.members import AccountState, Member
-from regrade.ledger.one_time_links import OneTimeLinks
-from regrade.ledger.overlap import MOST_VOTES, OverlapChange
-from regrade.ledger.queue_progress import Pace, QueueProgress
-from regrade.ledger.queue_results import PersonsAnswer, PublishedDecision
+from regrade.ledger.people import LedgerPeople
+from regrade.ledger.questions import QUESTIONS, NewDecision, Question, panel_decision, question_named, register
+from regrade.ledger.queues import MOST_VOTES, OverlapChange, Pace, QueueProgress, Queues
 from regrade.ledger.records import (
     Comment,
     CountedVote,
@@ -23,19 +18,21 @@ from regrade.ledger.records import (
     Mode,
     NewItem,
     Person,
-    Question,
+    Purpose,
     Queue,
     Role,
     Vote,
     VoteContent,
+    may_answer,
 )
 from regrade.ledger.reports import UnreadableReport, UnreadableReports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
-from regrade.ledger.sign_in_attempts import SignInAttempts
+from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
+from regrade.ledger.votes import IndependentVote, PersonsAnswer, Votes
 
 __all__ = [
-    "ANSWERS",
     "MOST_VOTES",
+    "QUESTIONS",
     "AccountState",
     "Accounts",
     "BrowserSessions",
@@ -43,16 +40,22 @@ __all__ = [
     "Comment",
     "CountedVote",
     "Decision",
+    "Decisions",
     "Discussion",
     "Discussions",
     "Guide",
     "GuideEntry",
     "GuideText",
     "IndependentVote",
+    "Invitation",
     "Item",
+    "ItemImage",
+    "Items",
     "Ledger",
+    "LedgerPeople",
     "Member",
     "Mode",
+    "NewDecision",
     "NewItem",
     "OneTimeLinks",
     "OpenAccount",
@@ -61,9 +64,12 @@ __all__ = [
     "Person",
     "PersonsAnswer",
     "PublishedDecision",
+    "Purpose",
     "Question",
     "Queue",
     "QueueProgress",
+    "QueuedImage",
+    "Queues",
     "Role",
     "SignInAttempts",
     "Stage",
@@ -73,8 +79,11 @@ __all__ = [
     "UnreadableReports",
     "Vote",
     "VoteContent",
+    "Votes",
     "may_answer",
     "panel_decision",
+    "question_named",
+    "register",
     "rows_as_file",
     "rows_from_file",
 ]

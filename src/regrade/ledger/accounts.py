@@ -1,4 +1,4 @@
-"""Accounts: passwords (argon2id), invitations, and a stamp that is changed to end all sessions of a person."""
+"""Accounts: passwords (argon2id), invitations, the state of each, and a stamp that is changed to end all sessions."""
 
 from __future__ import annotations
 
@@ -6,18 +6,34 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from hashlib import sha256
 from threading import Semaphore
+from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
-from sqlalchemy import ColumnElement, Connection, Engine, Update, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    RowMapping,
+    Select,
+    Update,
+    and_,
+    case,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from regrade.core import InputError, UnknownName
+from regrade.core.amounts import ago, duration
 from regrade.ledger.database import put, put_once, snapshot, writing
-from regrade.ledger.members import Member, members
-from regrade.ledger.records import Person, record_of
-from regrade.ledger.schema import account, invitation, now_in_utc, person, secret
+from regrade.ledger.people import add_person
+from regrade.ledger.records import Person, Role, record_of
+from regrade.ledger.schema import account, browser_session, invitation, now_in_utc, person, secret
 
 INVITED_FOR = timedelta(days=7)
 """Lifetime of an invitation."""
@@ -39,6 +55,56 @@ class OpenAccount:
     stamp: str
 
 
+@dataclass(frozen=True)
+class Invitation:
+    """A new person, and the token with which they can set their password once."""
+
+    person: Person
+    token: str
+
+
+class AccountState(StrEnum):
+    """The state of a person's account."""
+
+    NONE = "none"
+    INVITED = "invited"
+    EXPIRED = "expired"
+    JOINED = "joined"
+    CLOSED = "closed"
+
+
+_IN_WORDS = {
+    AccountState.NONE: "no password",
+    AccountState.INVITED: "",
+    AccountState.EXPIRED: "invitation expired",
+    AccountState.JOINED: "joined",
+    AccountState.CLOSED: "closed",
+}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A person and their account; ``expires`` is when the newest valid invitation expires, if there is one.
+
+    ``seen`` is when they last sent a request, to within five minutes; ``browsers`` counts the signed-in browsers.
+    """
+
+    person: Person
+    state: AccountState
+    invited: datetime | None
+    expires: datetime | None
+    seen: datetime | None
+    browsers: int
+
+    def in_words(self, now: datetime) -> str:
+        """The state of the account as text."""
+        waiting = ""
+        if self.invited is not None and self.expires is not None:
+            since, left = (now - self.invited).total_seconds(), (self.expires - now).total_seconds()
+            waiting = f"invited {ago(since)}, expires in {duration(left)}"
+        return "; ".join(filter(None, (_IN_WORDS[self.state], waiting)))
+
+
 class Accounts:
     """The accounts of the people in a ledger. Passwords and invitations are stored as hashes only."""
 
@@ -54,11 +120,14 @@ class Accounts:
 
     def invite(self, user: Person) -> str:
         """Create an invitation to set a password and return its token, which works once, within a week."""
-        token = new_token()
-        until = self._now() + INVITED_FOR
         with writing(self.engine) as connection:
-            connection.execute(insert(invitation).values(digest=digest_of(token), person_id=user.id, until=until))
-        return token
+            return self._invite(connection, user)
+
+    def invite_new(self, name: str, role: Role) -> Invitation:
+        """Add a person and invite them, both or neither; raises as `LedgerPeople.add` does."""
+        with writing(self.engine) as connection:
+            added = add_person(connection, name, role, now=self._now())
+            return Invitation(added, self._invite(connection, added))
 
     def invited(self, token: str) -> Person | None:
         """The person an invitation is for, or None if it is no longer valid."""
@@ -124,7 +193,12 @@ class Accounts:
     def members(self) -> tuple[Member, ...]:
         """Everyone with the state of their account, in the order in which they were added."""
         with snapshot(self.engine) as connection:
-            return members(connection, now=self._now(), invited_for=INVITED_FOR)
+            return _members(connection, now=self._now())
+
+    def _invite(self, connection: Connection, user: Person) -> str:
+        token, until = new_token(), self._now() + INVITED_FOR
+        connection.execute(insert(invitation).values(digest=digest_of(token), person_id=user.id, until=until))
+        return token
 
     def _is_valid(self, token: str) -> tuple[ColumnElement[bool], ...]:
         """Conditions for the invitation with this token to be neither used nor expired."""
@@ -164,3 +238,50 @@ def new_token() -> str:
 def digest_of(token: str) -> str:
     """The digest that the database stores; tokens are long and random, so an unsalted hash is safe."""
     return sha256(token.encode()).hexdigest()
+
+
+def _members(connection: Connection, *, now: datetime) -> tuple[Member, ...]:
+    until, seen = _last_until().subquery(), _last_seen().subquery()
+    everyone = (
+        select(person, account.c.password, account.c.closed, until.c.until, seen.c.seen, seen.c.browsers)
+        .outerjoin(account, account.c.person_id == person.c.id)
+        .outerjoin(until, until.c.person_id == person.c.id)
+        .outerjoin(seen, seen.c.person_id == person.c.id)
+        .order_by(person.c.id)
+    )
+    return tuple(_member(row, now) for row in connection.execute(everyone).mappings())
+
+
+def _last_until() -> Select[Any]:
+    until = select(invitation.c.person_id, func.max(invitation.c.until).label("until"))
+    return until.where(invitation.c.used.is_(None)).group_by(invitation.c.person_id)
+
+
+def _last_seen() -> Select[Any]:
+    ongoing = case((and_(browser_session.c.ended.is_(None), browser_session.c.stamp == account.c.stamp), 1), else_=0)
+    seen = func.max(browser_session.c.seen).label("seen")
+    rows = select(browser_session.c.person_id, seen, func.sum(ongoing).label("browsers"))
+    of_account = account.c.person_id == browser_session.c.person_id
+    return rows.join(account, of_account).group_by(browser_session.c.person_id)
+
+
+def _member(row: RowMapping, now: datetime) -> Member:
+    expires = row["until"] if row["until"] is not None and row["until"] > now else None
+    return Member(
+        record_of(Person, row),
+        _state(row, works=expires is not None),
+        None if expires is None else expires - INVITED_FOR,
+        expires,
+        row["seen"],
+        row["browsers"] or 0,
+    )
+
+
+def _state(row: RowMapping, *, works: bool) -> AccountState:
+    if row["closed"] is not None:
+        return AccountState.CLOSED
+    if row["password"] is not None:
+        return AccountState.JOINED
+    if row["until"] is not None:
+        return AccountState.INVITED if works else AccountState.EXPIRED
+    return AccountState.NONE

@@ -18,12 +18,25 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, Executable, Table, bindparam, create_engine, event, func, make_url, select
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Executable,
+    Insert,
+    RowMapping,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DatabaseError, InvalidatePoolError
+from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, InvalidatePoolError
 from sqlalchemy.pool import StaticPool
 
-from regrade.core import InputError, LedgerUnavailable, StoreError, VersionError
+from regrade.core import AlreadyStored, InputError, LedgerUnavailable, StoreError, VersionError
 from regrade.ledger.database_errors import first_line, shown_place, translate_errors
 from regrade.ledger.ledger_file import (
     check_file,
@@ -33,11 +46,12 @@ from regrade.ledger.ledger_file import (
     connect_to_read,
     copy_database,
     create_database,
+    keep_private,
     note_file,
     sqlite_url,
     unsynced,
+    without_foreign_keys,
 )
-from regrade.ledger.private_file import keep_private
 from regrade.ledger.schema import secret
 
 _CONNECTIONS = 20  # connections that stay open; up to ten more are opened on demand
@@ -168,6 +182,18 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """
     with _write_lock(engine), _connected_to_write(engine) as connection, _transaction(connection):
         yield connection
+
+
+@contextmanager
+def migrating(engine: Engine) -> Iterator[Connection]:
+    """A write transaction in which tables can be written anew: SQLite checks foreign keys again after it."""
+    with _write_lock(engine), _connected_to_write(engine) as connection:
+        if engine.dialect.name == "sqlite":
+            with without_foreign_keys(connection), _transaction(connection):
+                yield connection
+        else:
+            with _transaction(connection):
+                yield connection
 
 
 @contextmanager
@@ -346,6 +372,14 @@ def _is_outdated(engine: Engine) -> bool:
     if revision is not None and revision not in _revisions():
         raise VersionError(f"the ledger {shown_place(engine)} was written by a newer regrade: please upgrade")
     return revision != _revisions()[0]
+
+
+def added_row(connection: Connection, row: Insert, table: Table, complaint: str) -> RowMapping:
+    """Insert a row and return it; raises `AlreadyStored` with the complaint if the database rejects it."""
+    try:
+        return connection.execute(row.returning(*table.c)).mappings().one()
+    except IntegrityError:
+        raise AlreadyStored(complaint) from None
 
 
 def put(connection: Connection, table: Table, key: dict[str, Any], **values: Any) -> None:

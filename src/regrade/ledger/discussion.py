@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, Select, exists, func, select
+from sqlalchemy import Connection, Engine, RowMapping, Select, exists, func, insert, select
 
-from regrade.core import UnknownName
-from regrade.ledger.database import snapshot
-from regrade.ledger.decisions import REOPENED
-from regrade.ledger.queue_progress import is_decided
+from regrade.core import InputError, UnknownName
+from regrade.ledger.chain import extend_chain
+from regrade.ledger.database import added_row, snapshot, writing
+from regrade.ledger.decisions import REOPENED, is_decided
 from regrade.ledger.records import Comment, Decision, Item, Person, Queue, Vote, record_of
-from regrade.ledger.schema import IS_CURRENT, comment, decision, item, vote
+from regrade.ledger.schema import IS_CURRENT, comment, decision, item, now_in_utc, vote
+from regrade.ledger.voting import locked_item
 
 _OPEN = item.c.missing <= 0
 
@@ -74,10 +76,25 @@ class Discussion:
 
 
 class Discussions:
-    """The discussions in a ledger's queues; reads many items with few queries."""
+    """The discussions in a ledger's queues. ``clock`` returns the current time; tests replace it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
         self.engine = engine
+        self._now = clock
+
+    def comment(self, item_id: int, by: Person, text: str) -> Comment:
+        """Comment on an item; repeating one's own last comment returns that comment."""
+        if not text.strip():
+            raise InputError("the comment is empty: write some text")
+        row = insert(comment).values(item_id=item_id, person_id=by.id, text=text.strip(), at=self._now())
+        with writing(self.engine) as connection:
+            locked_item(connection, item_id)
+            last = _last_comment(connection, item_id)
+            if last is not None and (last["person_id"], last["text"]) == (by.id, text.strip()):
+                return record_of(Comment, last)
+            added = added_row(connection, row, comment, "this item does not exist")
+            extend_chain(connection, comment, [added])
+            return record_of(Comment, added)
 
     def count(self, of: Queue, topic_filter: TopicFilter) -> int:
         """The number of items that pass the filter."""
@@ -144,8 +161,7 @@ class Discussions:
         return None if neighbor is None else int(neighbor["id"])
 
 
-def last_comment(connection: Connection, item_id: int) -> RowMapping | None:
-    """The newest comment on an item, if any."""
+def _last_comment(connection: Connection, item_id: int) -> RowMapping | None:
     newest = select(comment).where(comment.c.item_id == item_id).order_by(comment.c.id.desc()).limit(1)
     return connection.execute(newest).mappings().first()
 

@@ -1,19 +1,20 @@
-"""The file of a ledger in SQLite: created atomically, checked for replacement, copied while in use."""
+"""The file of a ledger in SQLite: created atomically, private, checked for replacement, copied while in use."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
+import stat
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine
 
 from regrade.core import AlreadyStored, InputError, LedgerRefused, LedgerUnavailable, StoreError, refusal
-from regrade.ledger.private_file import PRIVATE
 
 RESTORE = "restore it from a backup (`regrade review restore FILE`)"
 """Advice for errors about a lost ledger."""
@@ -21,6 +22,12 @@ RESTORE = "restore it from a backup (`regrade review restore FILE`)"
 _OPENED = "regrade file"  # key in a connection's info: which file it has open
 _NORMAL = 1  # PRAGMA synchronous=NORMAL: sync at checkpoints, not at every commit
 SIBLING_SUFFIXES = ("-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps next to a database
+
+PRIVATE = stat.S_IRUSR | stat.S_IWUSR
+"""File mode 600: only the owner may read and write."""
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_LOG = logging.getLogger(__name__)
 
 
 def sqlite_url(path: Path) -> URL:
@@ -89,15 +96,27 @@ def unsynced(connection: Connection) -> Iterator[None]:
 
     The next transaction that waits also syncs the ones before it, since all are in the same log.
     """
+    with _setting(connection, "synchronous", lambda level: min(level, _NORMAL)):
+        yield
+
+
+def without_foreign_keys(connection: Connection) -> AbstractContextManager[None]:
+    """Do not check foreign keys; has no effect within a transaction."""
+    return _setting(connection, "foreign_keys", lambda _: 0)
+
+
+@contextmanager
+def _setting(connection: Connection, name: str, change: Callable[[int], int]) -> Iterator[None]:
+    """Change a PRAGMA of a connection for a while."""
     driver = connection.connection.driver_connection
     if driver is None:
         raise StoreError("the ledger is closed")
-    (level,) = driver.execute("PRAGMA synchronous").fetchone()
-    driver.execute(f"PRAGMA synchronous={min(level, _NORMAL)}")
+    (value,) = driver.execute(f"PRAGMA {name}").fetchone()
+    driver.execute(f"PRAGMA {name}={change(value)}")
     try:
         yield
     finally:
-        driver.execute(f"PRAGMA synchronous={level}")
+        driver.execute(f"PRAGMA {name}={value}")
 
 
 def note_file(path: Path, info: dict[str, object]) -> None:
@@ -193,3 +212,29 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if status.st_size else None
+
+
+def keep_private(path: Path) -> None:
+    """Make a SQLite file and its -wal and -shm files accessible to their owner only.
+
+    SQLite creates -wal and -shm files with the mode of the main file, so call this before opening it.
+    """
+    _restrict([sibling(path.resolve(), suffix) for suffix in ("", "-wal", "-shm")])
+
+
+def _restrict(files: list[Path]) -> None:
+    """Make files accessible to their owner only, and log one line if that changed anything."""
+    wide = [file for file in files if file.is_file() and file.stat().st_mode & _OTHERS]
+    if not wide:
+        return
+    mode = stat.S_IMODE(wide[0].stat().st_mode)
+    try:
+        for file in wide:
+            file.chmod(PRIVATE)
+    except OSError as error:
+        _LOG.warning(
+            "warning: %s is readable by other users (mode %03o), and its mode cannot be changed: %s; set it to 600",
+            wide[0], mode, refusal(error),
+        )  # fmt: skip
+    else:
+        _LOG.warning("%s was readable by other users (mode %03o): now only its owner can read it", wide[0], mode)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from threading import Lock
@@ -14,8 +14,9 @@ from sqlalchemy import Connection, Engine, bindparam, func, select
 from regrade.core.arrays import BoolArray
 from regrade.ledger.database import snapshot
 from regrade.ledger.queue_order import ANSWERED
+from regrade.ledger.queues import queue_sizes
 from regrade.ledger.records import Person
-from regrade.ledger.schema import IS_CURRENT, block, item, overlap_change, vote
+from regrade.ledger.schema import IS_CURRENT, item, overlap_change, vote
 
 _MOST_ITEMS = 64_000_000  # items in the cache, of all people and queues, one byte each
 _OVERLAP = 64  # recent votes that are read again: PostgreSQL may commit votes in another order than that of their ids
@@ -55,7 +56,7 @@ class PendingItems:
         if not queues:
             return {}
         with self._lock, snapshot(self._engine) as connection:
-            sizes = _sizes(connection, list(queues))
+            sizes = queue_sizes(connection, list(queues))
             newest_vote, newest_change = connection.execute(_NEWEST).one()
             cached = {
                 queue_id: self._recent((person.id, queue_id, until), newest_vote, newest_change)
@@ -101,17 +102,6 @@ _NEW_VOTES = select(vote.c.item_id).where(vote.c.id > bindparam("since")).distin
 _CHANGED = select(item.c.queue_id, item.c.place, item.c.missing, ANSWERED.label("answered")).join(
     _NEW_VOTES, _NEW_VOTES.c.item_id == item.c.id
 )  # no condition on the queue: with one, SQLite would scan the queue's items instead of the new votes
-
-
-def queue_sizes(engine: Engine, queue_ids: Sequence[int]) -> dict[int, int]:
-    """The number of items by queue; empty queues are left out."""
-    with engine.connect() as connection:
-        return _sizes(connection, queue_ids)
-
-
-def _sizes(connection: Connection, queue_ids: Sequence[int]) -> dict[int, int]:
-    total = select(block.c.queue_id, func.sum(block.c.size)).where(block.c.queue_id.in_(queue_ids))
-    return {queue_id: int(size) for queue_id, size in connection.execute(total.group_by(block.c.queue_id))}
 
 
 def _read(connection: Connection, queue_id: int, person_id: int, until: PendingUntil, size: int) -> BoolArray:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import Enum
 from typing import Any, TypeVar
 
 from sqlalchemy import RowMapping
+
+from regrade.core import UnknownName
+from regrade.ledger.questions import Question, question_named
 
 
 class Role(Enum):
@@ -22,15 +25,13 @@ class Role(Enum):
     """Label images, without seeing predictions of models or votes of others."""
 
 
-class Question(Enum):
-    """What a queue asks about each image."""
+class Purpose(Enum):
+    """What the answers of a queue stand for."""
 
-    JUDGE = "judge"
-    """Is this class correct?"""
-    LABEL = "label"
-    """Which class is it?"""
-    MISTAKE = "mistake"
-    """What kind of mistake is this, and how severe is it?"""
+    CENSUS = "census"
+    """Themselves: they become labels, annotations of mistakes or people's predictions."""
+    RANDOM_SAMPLE = "random sample"
+    """All novel predictions, of which the items were drawn at random: they estimate the rest."""
 
 
 class Mode(Enum):
@@ -56,7 +57,8 @@ class Person:
 class Queue:
     """Items with the same question, each to be answered by ``overlap`` people.
 
-    ``model`` is set if all items are predictions of one model.
+    ``model`` is set if all items are predictions of one model. ``purpose`` is None for a queue that an earlier version
+    created without recording it, until the queue is published.
     """
 
     id: int
@@ -68,6 +70,7 @@ class Queue:
     opened: datetime
     model: str
     mode: Mode
+    purpose: Purpose | None
 
 
 @dataclass(frozen=True)
@@ -167,12 +170,22 @@ class Decision:
 
 Record = TypeVar("Record", Person, Queue, Item, Vote, Comment, Decision)
 
-_PARSERS: dict[str, Callable[[Any], Any]] = {"role": Role, "question": Question, "mode": Mode}
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "role": Role, "question": question_named, "mode": Mode, "purpose": lambda value: value and Purpose(value)
+}  # fmt: skip
 
 
 def record_of(kind: type[Record], row: RowMapping | Mapping[str, Any]) -> Record:
     """Convert a database row to a record; columns that the record does not have are ignored."""
     return kind(**{name: parse(row[column]) for name, column, parse in _FIELDS[kind]})
+
+
+def record_named(records: Sequence[Record], name: str, what: str, *, first: str) -> Record:
+    """The record with a name; raises if there is none, with the command that creates the ``first`` one."""
+    by_name = {getattr(record, "name", ""): record for record in records}
+    if name not in by_name:
+        raise UnknownName(what, name, list(by_name), first=first)
+    return by_name[name]
 
 
 def _unchanged(value: Any) -> Any:
@@ -187,3 +200,13 @@ _FIELDS = {
     for kind in (Person, Queue, Item, Vote, Comment, Decision)
 }
 """The fields of each record type, with the column and the parser of each."""
+
+
+def may_answer(role: Role, question: Question) -> bool:
+    """Whether a role may answer a question: labelers only those that show no predictions of models."""
+    return role is not Role.LABELER or not question.shows_predictions
+
+
+def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
+    """Whether a role can see the votes on a complete item: not labelers on labels, and no one in training."""
+    return mode is not Mode.TRAINING and (question.decided or role is not Role.LABELER)

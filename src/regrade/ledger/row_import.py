@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, insert, select, update
 
 from regrade.core import FormatError, InputError, MismatchError
-from regrade.ledger.answers import check_vote
 from regrade.ledger.chain import link_rows_after
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.names import check_name, check_not_similar
+from regrade.ledger.people import check_name, check_not_similar
+from regrade.ledger.questions import Question, check_vote, question_named
 from regrade.ledger.queue_order import append_items
-from regrade.ledger.records import NewItem, Question, VoteContent
-from regrade.ledger.row_validation import Row, validated_rows
+from regrade.ledger.records import NewItem, VoteContent
+from regrade.ledger.row_format import Row, validated_rows
 from regrade.ledger.schema import (
     APPEND_ONLY,
     IS_CURRENT,
@@ -38,7 +38,7 @@ def import_rows(connection: Connection, rows: Iterable[Row]) -> int:
 
     People and queues are identified by name, items by image and class, votes by key. Raises for an invalid row, a row
     that refers to something that neither the rows nor the ledger contain, and a queue with another question, test set,
-    labels, model or mode than the queue of the same name.
+    labels, model, mode or purpose than the queue of the same name.
     """
     by_kind = validated_rows(rows)
     if connection.dialect.name == "postgresql":
@@ -94,13 +94,18 @@ def _queues(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
         same_name = queues.get(row["queue"])
         if same_name is None:
             _check_name("queue", row["queue"])
-            queues[row["queue"]] = values = {name: row[name] for name in (*compared, "overlap")}
+            queues[row["queue"]] = values = {name: row[name] for name in (*compared, "overlap", "purpose")}
             connection.execute(insert(queue).values(name=row["queue"], opened=row["at"], **values))
-        elif differs := [name for name in compared if same_name[name] != row[name]]:
+        elif differs := [name for name in (*compared, "purpose") if not _agree(same_name[name], row[name])]:
             raise MismatchError(
                 f"row {row['row']}: there is a queue {row['queue']!r} already, with another {differs[0]}"
             )
     return _ids_by_name(connection, queue)
+
+
+def _agree(stored: str | None, imported: str | None) -> bool:
+    """Whether two values are the same, or one of them, such as the purpose of an earlier version, is not recorded."""
+    return stored == imported or stored is None or imported is None
 
 
 def _assignments(connection: Connection, people: dict[str, int], queues: dict[str, int], rows: Iterable[Row]) -> None:
@@ -265,7 +270,7 @@ def _id(ids: dict[Any, int], name: Any, what: str, row: Row) -> int:
 
 
 def _questions(connection: Connection) -> dict[str, Question]:
-    return {name: Question(value) for name, value in connection.execute(select(queue.c.name, queue.c.question))}
+    return {name: question_named(value) for name, value in connection.execute(select(queue.c.name, queue.c.question))}
 
 
 def _ids_by_name(connection: Connection, table: Table) -> dict[str, int]:

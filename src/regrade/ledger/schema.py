@@ -10,6 +10,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ColumnElement,
+    Connection,
     Dialect,
     Float,
     ForeignKey,
@@ -26,7 +27,8 @@ from sqlalchemy import (
     text,
 )
 
-from regrade.core import LedgerDamaged
+from regrade.core import LedgerDamaged, UnknownName
+from regrade.ledger.questions import QUESTIONS, question_named
 
 
 def _damage(value: Any, expected: str) -> LedgerDamaged:
@@ -125,6 +127,21 @@ class EnumColumn(TypeDecorator[str]):
         return value
 
 
+class QuestionColumn(TypeDecorator[str]):
+    """The name of a question; reading one that is neither registered nor installed raises `LedgerDamaged`."""
+
+    impl = String(40)
+    cache_ok = True
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """The name."""
+        try:
+            return None if value is None else question_named(value).name
+        except UnknownName:
+            names = list(QUESTIONS)
+            raise _damage(value, f"{', '.join(names[:-1])} or {names[-1]}") from None
+
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -150,14 +167,14 @@ queue = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", TextColumn(80), nullable=False, unique=True),
-    Column("question", EnumColumn(10, "judge", "label", "mistake"), nullable=False),
+    Column("question", QuestionColumn, nullable=False),
     Column("test_set", TextColumn(200), nullable=False),
     Column("labels", TextColumn(200), nullable=False),
     Column("overlap", IntegerColumn, nullable=False),
     Column("opened", TimestampColumn, nullable=False),
     Column("model", TextColumn(200), nullable=False, server_default=""),
     Column("mode", EnumColumn(12, "training", "examination"), nullable=False, server_default="examination"),
-    CheckConstraint("question IN ('judge', 'label', 'mistake')", name="question"),
+    Column("purpose", EnumColumn(20, "census", "random sample")),
     CheckConstraint("overlap >= 1", name="overlap"),
 )
 
@@ -395,3 +412,43 @@ def is_valid_text(text: str) -> bool:
     (True, False, False)
     """
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+_MESSAGE = "the ledger is append-only: a change is a new row"
+_POSTGRES_FUNCTION = f"""
+CREATE OR REPLACE FUNCTION regrade_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '{_MESSAGE}';
+END $$
+"""
+
+
+def forbid_changes(connection: Connection, table: str) -> None:
+    """Create triggers that reject UPDATE and DELETE on a table."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_POSTGRES_FUNCTION)
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION regrade_append_only()"
+        )
+        return
+    for change in ("UPDATE", "DELETE"):
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
+            f"BEGIN SELECT RAISE(ABORT, '{_MESSAGE}'); END"
+        )
+
+
+def forbid_replacement(connection: Connection, table: str, *conflicts: str) -> None:
+    """Create a trigger that rejects ``INSERT OR REPLACE`` of a stored row.
+
+    ``conflicts`` are SQL conditions on NEW under which a stored row would be replaced. SQLite does not run DELETE
+    triggers for such a row; PostgreSQL has no such statement.
+    """
+    if connection.dialect.name == "postgresql":
+        return
+    exists = f"SELECT 1 FROM {table} WHERE {' OR '.join(conflicts)}"
+    connection.exec_driver_sql(
+        f"CREATE TRIGGER {table}_no_replacement BEFORE INSERT ON {table} WHEN EXISTS ({exists}) "
+        f"BEGIN SELECT RAISE(ABORT, '{_MESSAGE}'); END"
+    )

@@ -1,18 +1,19 @@
-"""Cast votes: rows are only added, never changed."""
+"""Cast votes: rows are only added, never changed; after the reveal of the other votes a change needs a reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from operator import itemgetter
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
 from regrade.ledger.chain import SUBJECT, extend_chain_by
+from regrade.ledger.questions import question_named
 from regrade.ledger.queue_order import release
-from regrade.ledger.records import Person, VoteContent
-from regrade.ledger.reveal import reveals
+from regrade.ledger.records import Mode, Person, VoteContent, shows_votes
 from regrade.ledger.schema import IS_CURRENT, item, person, queue, vote
 
 _WITH_KEY = select(vote).where(vote.c.key == bindparam("vote_key"))
@@ -23,7 +24,13 @@ _CURRENT = select(vote).where(vote.c.item_id == bindparam("on_item"), IS_CURRENT
 _WITH_QUESTION = select(item, queue.c.question).join(queue, queue.c.id == item.c.queue_id)
 _LOCKED = _WITH_QUESTION.where(item.c.id == bindparam("on_item")).with_for_update(of=item)
 _LOCKED_FOR_VOTE = _LOCKED.add_columns(*SUBJECT).outerjoin(person, person.c.id == bindparam("voter"))
-
+_WITH_RULES = (
+    select(vote.c.person_id, vote.c.answer, item.c.needed, queue.c.question, queue.c.mode)
+    .join(item, item.c.id == vote.c.item_id)
+    .join(queue, queue.c.id == item.c.queue_id)
+    .where(vote.c.item_id == bindparam("item_id"))
+    .order_by(vote.c.id)
+)
 
 UNDONE = "undone at once"
 """The reason stored with a vote that was retracted before the reveal, when no reason is required."""
@@ -125,3 +132,52 @@ def _existing(row: RowMapping | None, item_id: int) -> RowMapping:
     if row is None:
         raise UnknownName("item", str(item_id), None)
     return row
+
+
+def is_revealed(connection: Connection, item_id: int, person: Person) -> bool:
+    """Whether a person may have seen another person's vote on an item, at any time until now."""
+    rows = connection.execute(_WITH_RULES, {"item_id": item_id}).all()
+    if not rows or not shows_votes(question_named(rows[0].question), Mode(rows[0].mode), person.role):
+        return False
+    return was_complete([(row.person_id, row.answer) for row in rows], needed=rows[0].needed, person_id=person.id)
+
+
+def reveals(item_row: RowMapping, votes: Iterable[RowMapping], person: Person) -> bool:
+    """Whether a person may have seen another vote on an item; ``votes`` are all votes ever cast on it, oldest first."""
+    if not shows_votes(question_named(item_row["queue question"]), Mode(item_row["queue mode"]), person.role):
+        return False
+    cast = [(vote["person_id"], vote["answer"]) for vote in votes]
+    return was_complete(cast, needed=item_row["needed"], person_id=person.id)
+
+
+def was_complete(votes: Iterable[tuple[int, str | None]], *, needed: int, person_id: int) -> bool:
+    """Whether an item ever had all the votes it needs at one time, with one by another person among them.
+
+    ``votes`` are all votes ever cast on the item, oldest first, as pairs of voter and answer; an answer of None is a
+    retraction.
+
+    >>> was_complete([(1, "correct"), (2, "wrong"), (2, None)], needed=2, person_id=1)
+    True
+    >>> was_complete([(1, "correct")], needed=1, person_id=1)
+    False
+    """
+    voters: set[int] = set()
+    for voter, answer in votes:
+        if answer is None:
+            voters.discard(voter)
+        else:
+            voters.add(voter)
+        if len(voters) >= needed and voters - {person_id}:
+            return True
+    return False
+
+
+def votes_in(queue_id: int) -> Select[Any]:
+    """All votes ever cast in a queue, with the image and the name of the person, oldest first."""
+    return (
+        select(vote, item.c.example, person.c.name)
+        .join(item, item.c.id == vote.c.item_id)
+        .join(person, person.c.id == vote.c.person_id)
+        .where(item.c.queue_id == queue_id)
+        .order_by(vote.c.id)
+    )

@@ -14,8 +14,8 @@ from regrade.classes import imagenet_1k
 from regrade.core import (
     UNLABELED,
     FormatError,
+    MistakeAnnotations,
     MistakeCategory,
-    MistakeReview,
     TestSet,
     hierarchy_distances,
 )
@@ -89,7 +89,7 @@ class _Released:
     """The released mistakes of both models, and a test set of the images that either gets wrong."""
 
     test_set: TestSet
-    reviews: Mapping[str, MistakeReview]
+    reviews: Mapping[str, MistakeAnnotations]
 
     @property
     def labeled(self) -> bool:
@@ -121,7 +121,7 @@ def _original_labels(images: Sequence[str], data: Path) -> IntArray:
     return np.array([imagenet_1k().index(label_of[image]) for image in images])
 
 
-def _counted(review: MistakeReview) -> _Counts:
+def _counted(review: MistakeAnnotations) -> _Counts:
     categories = tuple(int(review.of_category(category).sum()) for category in MistakeCategory)
     return _Counts(categories, int(review.major.sum()))
 
@@ -188,7 +188,7 @@ def _test_figures(section: str, row: str, test: ChiSquare, basis: str, kind: Cel
         yield Cell(_printed(section, row, column), value, basis, kind)
 
 
-def _comparison(reviews: Mapping[str, MistakeReview]) -> Iterator[Cell]:
+def _comparison(reviews: Mapping[str, MistakeAnnotations]) -> Iterator[Cell]:
     vit, soups = (reviewed_mistakes(reviews[row]) for row in (_VIT, _SOUPS))
     change = change_between(soups, vit, confidence=0.95)
     for row, count in (
@@ -282,7 +282,7 @@ def _sums() -> Iterator[Cell]:
         yield _by_construction(_printed(f"Section {section} text", row, column), ours, "printed counts")
 
 
-def _paired_notes(reviews: Mapping[str, MistakeReview]) -> Iterator[str]:
+def _paired_notes(reviews: Mapping[str, MistakeAnnotations]) -> Iterator[str]:
     """The paired tests of two models on the same images, which the paper tests as independent samples."""
     pair = [reviews[row] for row in (_VIT, _SOUPS)]
     for test in categories_of(pair, home=pair[0].test_set, confidence=0.95).tests:

@@ -16,7 +16,7 @@ from regrade.store.folder import Store, keep_slices
 from regrade.store.layout import file_name, original_name
 from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
 from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of
-from regrade.store.reviews import AddedVerdicts
+from regrade.store.reviews import AddedDecisions
 from regrade.store.signatures import PartialSignatures, SignatureKey
 from regrade.store.slice_sets import check_slice_name
 from regrade.store.upgrade import upgrade_workspace
@@ -25,7 +25,7 @@ from regrade.store.verify import CheckedFile, broken_links, check_stored_file, f
 __all__ = [
     "FIRST_MODEL",
     "PRIVATE",
-    "AddedVerdicts",
+    "AddedDecisions",
     "CheckedFile",
     "CheckpointManifest",
     "CheckpointWriter",
@@ -35,6 +35,7 @@ __all__ = [
     "PartialPredictions",
     "PartialSignatures",
     "PredictionSource",
+    "ReviewDecisions",
     "SignatureKey",
     "Store",
     "Stored",

@@ -18,7 +18,7 @@ from regrade.core import (
     ImageSource,
     InputError,
     LabelSet,
-    MistakeReview,
+    MistakeAnnotations,
     Predictions,
     Signatures,
     SliceSet,
@@ -255,7 +255,7 @@ class Store:
         """The names of the models whose mistakes on a test set were reviewed."""
         return self.mistakes.names(test_set)
 
-    def mistake_review(self, test_set: TestSet, model: str) -> MistakeReview:
+    def mistake_review(self, test_set: TestSet, model: str) -> MistakeAnnotations:
         """Read the review of a model's mistakes."""
         return self.mistakes.read(test_set, model)
 

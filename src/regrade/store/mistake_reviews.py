@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import MistakeCategory, MistakeReview, Severity, TestSet, UnknownName
+from regrade.core import MistakeAnnotations, MistakeCategory, Severity, TestSet, UnknownName
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.contents import removed
 from regrade.store.layout import place_of
@@ -17,7 +17,7 @@ from regrade.store.transaction import Transaction
 from regrade.tables import Reading, number_array, one_class_per_row, text_array
 
 
-class MistakeReviewCollection(Collection[MistakeReview, TestSet]):
+class MistakeReviewCollection(Collection[MistakeAnnotations, TestSet]):
     """The reviews of models' mistakes on test sets.
 
     Decisions from a ledger may replace earlier ones, which the ledger still has.
@@ -25,23 +25,23 @@ class MistakeReviewCollection(Collection[MistakeReview, TestSet]):
 
     kind = "mistakes"
 
-    def names_of(self, review: MistakeReview, test_set: TestSet) -> tuple[str, ...]:
+    def names_of(self, review: MistakeAnnotations, test_set: TestSet) -> tuple[str, ...]:
         """The names of the test set and of the model."""
         return test_set.name, review.model
 
-    def refusal(self, review: MistakeReview, test_set: TestSet) -> str:
+    def refusal(self, review: MistakeAnnotations, test_set: TestSet) -> str:
         """The error for another review of the same model."""
         return (
             f"another review of the mistakes of {review.model!r} on {test_set.name} is stored: choose another --model, "
             f"or remove {self.path(test_set.name, review.model)} first"
         )
 
-    def put(self, change: Transaction, review: MistakeReview, test_set: TestSet) -> None:
+    def put(self, change: Transaction, review: MistakeAnnotations, test_set: TestSet) -> None:
         """Stage a review in place of the stored one."""
         path = self.path(test_set.name, review.model)
         change.replace_at(path, lambda file: self.write(review, test_set, file))
 
-    def write(self, review: MistakeReview, test_set: TestSet, file: BinaryIO) -> None:
+    def write(self, review: MistakeAnnotations, test_set: TestSet, file: BinaryIO) -> None:
         """Write one row per mistake; ``spelling`` is the category as it was written in the imported file."""
         text = pa.string()
         columns = {
@@ -62,7 +62,7 @@ class MistakeReviewCollection(Collection[MistakeReview, TestSet]):
         }
         write_parquet(pa.table(columns), meta, file)
 
-    def may_replace(self, review: MistakeReview, test_set: TestSet) -> bool:
+    def may_replace(self, review: MistakeAnnotations, test_set: TestSet) -> bool:
         """Whether both reviews are decisions from a ledger."""
         return bool(review.queues and read_meta(self.path(test_set.name, review.model))["queues"])
 
@@ -71,7 +71,7 @@ class MistakeReviewCollection(Collection[MistakeReview, TestSet]):
         self.warn_of_lost(self.path(*parents, model) for model in self.lost_names(*parents))
         return super().names(*parents)
 
-    def read(self, test_set: TestSet, model: str) -> MistakeReview:
+    def read(self, test_set: TestSet, model: str) -> MistakeAnnotations:
         """Read a review; raise if it was made for another version of the test set."""
         path = self.path(test_set.name, model)
         if not path.is_file():
@@ -81,7 +81,7 @@ class MistakeReviewCollection(Collection[MistakeReview, TestSet]):
             raise UnknownName(f"review of mistakes on {test_set.name}", model, names, first="regrade review mistakes")
         table, meta = read_parquet(path)
         check_test_set(path, meta["test_set_digest"], test_set)
-        return MistakeReview(
+        return MistakeAnnotations(
             meta["model"],
             test_set.name,
             len(test_set),

@@ -19,12 +19,12 @@ from regrade.core import (
     LabelSet,
     LabelState,
     MismatchError,
-    ReviewFrame,
+    NovelSample,
     TestSet,
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.core.review_frame import Verdicts
+from regrade.core.novel_sample import ReviewDecisions
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import damaged, is_filled, lost
@@ -41,7 +41,7 @@ DRAW_FILES = "draw-*.json"
 
 
 @dataclass(frozen=True)
-class AddedVerdicts:
+class AddedDecisions:
     """The result of adding verdicts: how many are new, how many stored ones got a reason, and notes for the user."""
 
     new: int
@@ -49,17 +49,17 @@ class AddedVerdicts:
     notes: tuple[str, ...] = ()
 
 
-class ReviewCollection(Collection[ReviewFrame, TestSet]):
+class ReviewCollection(Collection[NovelSample, TestSet]):
     """The reviews of novel predictions under label sets: a frame, written once, and verdicts, which are only added."""
 
     kind = "reviews"
     main_file = FRAME
 
-    def names_of(self, frame: ReviewFrame, test_set: TestSet) -> tuple[str, ...]:
+    def names_of(self, frame: NovelSample, test_set: TestSet) -> tuple[str, ...]:
         """The name of the test set, and the full name of the label set."""
         return test_set.name, frame.labels
 
-    def refusal(self, frame: ReviewFrame, test_set: TestSet) -> str:
+    def refusal(self, frame: NovelSample, test_set: TestSet) -> str:
         """The error for another frame of the same label set."""
         return (
             f"a sample for {frame.labels} of {test_set.name} was drawn already, and drawing again would bias it: judge "
@@ -74,13 +74,13 @@ class ReviewCollection(Collection[ReviewFrame, TestSet]):
             raise lost(self.main_path(*names), "other files of the review are there")
         return False
 
-    def put(self, change: Transaction, frame: ReviewFrame, test_set: TestSet) -> None:
+    def put(self, change: Transaction, frame: NovelSample, test_set: TestSet) -> None:
         """Stage the frame of a new review, from which nothing is drawn yet."""
         folder = self.path(test_set.name, frame.labels)
         change.write_at(folder / FRAME, lambda file: self.write(frame, test_set, file))
         _write_drawn(change, folder, frame, verdict_files=0, draws=0, queues={})
 
-    def write(self, frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
+    def write(self, frame: NovelSample, test_set: TestSet, file: BinaryIO) -> None:
         """Write all novel pairs with their strata, turns and proxies; verdicts are in other files."""
         table = pa.table(
             {
@@ -101,7 +101,7 @@ class ReviewCollection(Collection[ReviewFrame, TestSet]):
         }
         write_parquet(table, meta, file)
 
-    def read(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
+    def read(self, test_set: TestSet, labels: LabelSet) -> NovelSample | None:
         """The review of the novel predictions under a label set, with its verdicts; None if there is none."""
         if not self.has(test_set.name, labels.full_name):
             return None
@@ -109,7 +109,7 @@ class ReviewCollection(Collection[ReviewFrame, TestSet]):
         table, meta = read_parquet(folder / FRAME)
         check_test_set(folder, meta["test_set_digest"], test_set)
         examples, classes = _pairs(table, test_set)
-        frame = ReviewFrame(
+        frame = NovelSample(
             test_set.name,
             meta["labels"],
             len(test_set.class_space),
@@ -123,19 +123,19 @@ class ReviewCollection(Collection[ReviewFrame, TestSet]):
         )
         return _with_stored_verdicts(folder, _with_drawn(folder, frame), test_set)
 
-    def draw_more(self, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
+    def draw_more(self, frame: NovelSample, size: int, *, queue: str = "") -> NovelSample:
         """Draw the next ``size`` pairs of a review, and record the queue they are for, if any."""
         with transaction(self.root) as change:
             return _draw_more(change, self._folder_of(frame), frame, size, queue=queue)
 
-    def rows_drawn_for(self, frame: ReviewFrame, queue: str) -> IntArray:
+    def rows_drawn_for(self, frame: NovelSample, queue: str) -> IntArray:
         """The rows that were drawn for a queue, in the order of drawing."""
         rows = [frame.given_out(start, stop) for start, stop in _turns_by_queue(self._folder_of(frame)).get(queue, [])]
         return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
     def add_verdicts(
-        self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, correction: str = ""
-    ) -> AddedVerdicts:
+        self, frame: NovelSample, test_set: TestSet, verdicts: ReviewDecisions, *, correction: str = ""
+    ) -> AddedDecisions:
         """Add verdicts to a review and return how many are new; a verdict on a pair that was not drawn raises.
 
         Nothing is overwritten: a verdict or reason that contradicts a stored one raises unless ``correction`` gives the
@@ -144,7 +144,9 @@ class ReviewCollection(Collection[ReviewFrame, TestSet]):
         with transaction(self.root) as change:
             return _add_verdicts(change, self._folder_of(frame), frame, test_set, verdicts, correction=correction)
 
-    def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
+    def with_decisions(
+        self, frame: NovelSample, test_set: TestSet, verdicts: ReviewDecisions, *, queue: str
+    ) -> NovelSample:
         """The review with the present decisions of a queue in place of its earlier ones.
 
         A pair whose decision was withdrawn gets its verdict from other sources, if any; a decision that was corrected
@@ -161,7 +163,7 @@ class ReviewCollection(Collection[ReviewFrame, TestSet]):
             states[row], reasons[row] = state, reason
         return replace(frame, states=states, reasons={row: reason for row, reason in reasons.items() if reason})
 
-    def add_decisions(self, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str) -> None:
+    def add_decisions(self, before: NovelSample, after: NovelSample, test_set: TestSet, *, queue: str) -> None:
         """Store the changes of a review that a queue's decisions made, as new rows."""
         rows = _changed_rows(before, after)
         decisions = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
@@ -171,11 +173,11 @@ class ReviewCollection(Collection[ReviewFrame, TestSet]):
                 folder = self._folder_of(before)
                 _write_verdicts(change, folder, before, test_set, decisions, reason=reason, queue=queue)
 
-    def _folder_of(self, frame: ReviewFrame) -> Path:
+    def _folder_of(self, frame: NovelSample) -> Path:
         return self.path(frame.test_set, frame.labels)
 
 
-def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
+def _with_drawn(folder: Path, frame: NovelSample) -> NovelSample:
     """The frame with the number of pairs that were drawn from it."""
     stated = _read_drawn(folder)
     if stated["frame"] != frame.digest:
@@ -189,8 +191,8 @@ def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
 
 
 def _with_stored_verdicts(
-    folder: Path, frame: ReviewFrame, test_set: TestSet, *, from_queue: Callable[[str], bool] = lambda _: True
-) -> ReviewFrame:
+    folder: Path, frame: NovelSample, test_set: TestSet, *, from_queue: Callable[[str], bool] = lambda _: True
+) -> NovelSample:
     """The frame with the last verdict on each pair, from all files or those whose queue ``from_queue`` accepts."""
     states, reasons = np.full(len(frame), LabelState.UNJUDGED, dtype=np.int8), dict[int, str]()
     for path in _verdict_paths(folder):
@@ -209,7 +211,7 @@ def _with_stored_verdicts(
     return replace(frame, states=states, reasons=kept)
 
 
-def _draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, *, queue: str) -> ReviewFrame:
+def _draw_more(change: Transaction, folder: Path, frame: NovelSample, size: int, *, queue: str) -> NovelSample:
     left = len(frame) - frame.drawn
     if not 1 <= size <= left:
         raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
@@ -224,7 +226,7 @@ def _draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int,
     return more
 
 
-def _write_draw(change: Transaction, folder: Path, frame: ReviewFrame, *, number: int, start: int) -> None:
+def _write_draw(change: Transaction, folder: Path, frame: NovelSample, *, number: int, start: int) -> None:
     """Write a permanent file with the turns of a draw, so that an outdated drawn.json is detected."""
     name = _draw_file(number)
     stated = {"start": start, "stop": frame.drawn, "frame": frame.digest}
@@ -245,7 +247,7 @@ def _turns_by_queue(folder: Path) -> dict[str, list[list[int]]]:
 def _write_drawn(
     change: Transaction,
     folder: Path,
-    frame: ReviewFrame,
+    frame: NovelSample,
     *,
     verdict_files: int,
     draws: int,
@@ -302,19 +304,19 @@ def verdict_file(number: int) -> str:
     return f"verdicts-{number:04d}.parquet"
 
 
-def _place(frame: ReviewFrame, name: str) -> str:
+def _place(frame: NovelSample, name: str) -> str:
     return f"{place_of('reviews', frame.test_set, frame.labels)}/{name}"
 
 
 def _add_verdicts(
     change: Transaction,
     folder: Path,
-    frame: ReviewFrame,
+    frame: NovelSample,
     test_set: TestSet,
-    verdicts: Verdicts,
+    verdicts: ReviewDecisions,
     *,
     correction: str = "",
-) -> AddedVerdicts:
+) -> AddedDecisions:
     if correction and not correction.strip():
         raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
     examples, classes, states = verdicts.examples, verdicts.classes, verdicts.states
@@ -343,10 +345,10 @@ def _add_verdicts(
     if changed := [row for row in judged if row in new | explained]:
         fresh = {row: (_word(judged[row]), reasons.get(row, "")) for row in changed}
         _write_verdicts(change, folder, frame, test_set, fresh, reason=correction)
-    return AddedVerdicts(len(new), len(explained), verdicts.notes)
+    return AddedDecisions(len(new), len(explained), verdicts.notes)
 
 
-def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test_set: TestSet) -> dict[int, str]:
+def _reasons_by_row(rows: IntArray, verdicts: ReviewDecisions, frame: NovelSample, test_set: TestSet) -> dict[int, str]:
     """Why an image is problematic, by row of the review; two reasons in one file raise."""
     reasons: dict[int, str] = {}
     for index, reason in verdicts.reasons.items():
@@ -358,7 +360,7 @@ def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test
 
 
 def _refuse_other_reasons(
-    rows: Iterable[int], reasons: Mapping[int, str], frame: ReviewFrame, test_set: TestSet
+    rows: Iterable[int], reasons: Mapping[int, str], frame: NovelSample, test_set: TestSet
 ) -> None:
     """Raise if a reason would replace a stored one."""
     for row in sorted(rows):
@@ -368,7 +370,7 @@ def _refuse_other_reasons(
         )
 
 
-def _changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
+def _changed_rows(before: NovelSample, after: NovelSample) -> IntArray:
     """The rows of a review whose verdict or reason differs."""
     with_reason = {*before.reasons, *after.reasons}
     reason_changed = {row for row in with_reason if before.reasons.get(row) != after.reasons.get(row)}
@@ -376,7 +378,7 @@ def _changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
     return np.array(sorted(reason_changed.union(state_changed)), dtype=np.int64)
 
 
-def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:
+def _refuse_contradictions(rows: IntArray, states: IntArray, frame: NovelSample, test_set: TestSet) -> None:
     """Raise if a file contains two different verdicts on a pair."""
     seen: dict[int, int] = {}
     for row, state in zip(rows.tolist(), states.tolist(), strict=True):
@@ -396,7 +398,7 @@ def _word(state: int) -> str:
 def _write_verdicts(
     change: Transaction,
     folder: Path,
-    frame: ReviewFrame,
+    frame: NovelSample,
     test_set: TestSet,
     verdicts: dict[int, tuple[str, str]],
     *,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.core import Estimate, InputError, Predictions, ReviewFrame, UndefinedError
+from regrade.core import Estimate, InputError, NovelSample, Predictions, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.stats import (
@@ -33,7 +33,7 @@ class ReviewedLabels:
     """The labels of a grade, the review of predictions novel under them, and the target half-width."""
 
     scoring: MultilabelScoring
-    review: ReviewFrame | None = None
+    review: NovelSample | None = None
     half_width: float | None = None
 
     @property
@@ -192,7 +192,7 @@ def _anytime(review: PartialReview, confidence: float) -> Estimate | None:
         return None
 
 
-def _within(reviewed: Estimate, bounds: MultilabelGrade, review: ReviewFrame | None) -> Estimate:
+def _within(reviewed: Estimate, bounds: MultilabelGrade, review: NovelSample | None) -> Estimate:
     """Clip the estimate to the bounds with novel predictions counted as wrong and as correct.
 
     Not once an image was found problematic: the estimate, but not the bounds, allows for further problematic images.

@@ -13,8 +13,8 @@ from regrade.core import (
     Column,
     InputError,
     LabelState,
+    NovelSample,
     Predictions,
-    ReviewFrame,
     Table,
     Tabular,
     TestSet,
@@ -51,7 +51,7 @@ class Novel(Tabular):
     scores: FloatArray
     models: int
 
-    def without_judged(self, frame: ReviewFrame | None) -> Novel:
+    def without_judged(self, frame: NovelSample | None) -> Novel:
         """The pairs that are still unjudged after a review."""
         if frame is None:
             return self
@@ -91,7 +91,7 @@ def novel_predictions(test_set: TestSet, predictions: Iterable[Predictions], sco
     )
 
 
-def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
+def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> NovelSample:
     """Put all novel predictions into a random order for review; reviewers may stop anywhere.
 
     Two of every stratum come first, then all others in proportion, so that the judged pairs are a random sample of each
@@ -100,7 +100,7 @@ def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> Re
     if not len(novel.examples):
         raise InputError("there is no novel prediction to review")
     strata = _strata(novel, by)
-    return ReviewFrame(
+    return NovelSample(
         novel.test_set.name,
         novel.labels,
         len(novel.test_set.class_space),
@@ -114,7 +114,7 @@ def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> Re
     )
 
 
-def apply_review(predictions: Predictions, judged: Judged, frame: ReviewFrame | None, rule: MultilabelRule) -> Judged:
+def apply_review(predictions: Predictions, judged: Judged, frame: NovelSample | None, rule: MultilabelRule) -> Judged:
     """Update one model's judged predictions with the decisions of a review.
 
     An image that any decision calls problematic is no longer scored.
@@ -132,7 +132,7 @@ def apply_review(predictions: Predictions, judged: Judged, frame: ReviewFrame | 
     return Judged(right, novel, scored)
 
 
-def problem_notes(frame: ReviewFrame | None) -> tuple[str, ...]:
+def problem_notes(frame: NovelSample | None) -> tuple[str, ...]:
     """How many images a review excludes as problematic, with the reasons given; empty if there are none."""
     if frame is None or not frame.problematic.size:
         return ()
@@ -145,7 +145,7 @@ def problem_notes(frame: ReviewFrame | None) -> tuple[str, ...]:
 def model_review(
     predictions: Predictions,
     judged: Judged,
-    frame: ReviewFrame,
+    frame: NovelSample,
     *,
     rule: MultilabelRule,
     inside: BoolArray,

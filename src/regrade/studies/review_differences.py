@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Estimate, LabelState, Predictions, ReviewFrame
+from regrade.core import Estimate, LabelState, NovelSample, Predictions
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.stats import RandomOrder, anytime_estimate
@@ -30,7 +30,7 @@ class ReviewDifferences:
     when the review was drawn has row -2.
     """
 
-    frame: ReviewFrame
+    frame: NovelSample
     rule: MultilabelRule
     rows: IntArray
     settled_right: BoolArray
@@ -60,7 +60,7 @@ class ReviewDifferences:
         return RandomOrder(outcomes, strata, np.full(len(rows), 1 / self.rows.shape[1]))
 
 
-def review_rows(predictions: Predictions, judged: Judged, frame: ReviewFrame) -> IntArray:
+def review_rows(predictions: Predictions, judged: Judged, frame: NovelSample) -> IntArray:
     """Shape (n,): the row of each novel prediction in a review, -1 if judged by the labels, -2 if not in the review."""
     rows = np.full(len(predictions), _SETTLED, dtype=np.int32)
     images = np.flatnonzero(judged.novel)
@@ -70,7 +70,7 @@ def review_rows(predictions: Predictions, judged: Judged, frame: ReviewFrame) ->
 
 
 def review_differences(
-    frame: ReviewFrame | None, rule: MultilabelRule, rows: Sequence[IntArray], right: BoolArray
+    frame: NovelSample | None, rule: MultilabelRule, rows: Sequence[IntArray], right: BoolArray
 ) -> ReviewDifferences | None:
     """The differences under a review; None without a review, or once it finds an image problematic.
 

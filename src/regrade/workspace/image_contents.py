@@ -10,7 +10,6 @@ import numpy as np
 
 from regrade.core import FormatError, ImageSource, RegradeError, TestSet
 from regrade.ledger import Ledger, Queue
-from regrade.ledger.item_images import images_without_content, store_contents
 from regrade.neighbors import no_progress, pixel_hash
 from regrade.predict import default_workers
 from regrade.store import SignatureKey, Store
@@ -55,7 +54,7 @@ class ImageContents:
 
 def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, progress: ImageProgress = no_progress) -> None:
     """Compute and store the hashes of a queue's images that have none yet; unreadable images are skipped."""
-    missing = images_without_content(ledger.engine, queue.id)
+    missing = ledger.items.images_without_content(queue)
     if not missing or not store.has_images(queue.test_set):
         return
     test_set = store.test_set(queue.test_set)
@@ -73,7 +72,7 @@ def _filled(
         step = examples[start : start + _BATCH]
         hashes = contents.of([test_set.position_of[example] for example in step])
         readable = {example: content for example, content in zip(step, hashes, strict=True) if content is not None}
-        store_contents(ledger.engine, queue.id, readable)
+        ledger.items.store_contents(queue, readable)
         yield from step
 
 

@@ -15,7 +15,7 @@ from regrade.core import (
     FormatError,
     InputError,
     LabelSet,
-    MistakeReview,
+    MistakeAnnotations,
     PackedTexts,
     Predictions,
     ScoreKind,
@@ -42,7 +42,7 @@ from regrade.formats import (
     read_slice_file,
     read_verdict_file,
 )
-from regrade.store import AddedVerdicts, PredictionSource, Store, Stored, check_slice_name, manifest_of
+from regrade.store import AddedDecisions, PredictionSource, Store, Stored, check_slice_name, manifest_of
 from regrade.tables import Columns, check_labels
 
 
@@ -315,7 +315,7 @@ def import_slices(
 class ImportedMistakes:
     """The result of an import: the review, whether it is new, and notes for the user."""
 
-    review: MistakeReview
+    review: MistakeAnnotations
     new: bool
     notes: tuple[str, ...] = ()
 
@@ -336,7 +336,7 @@ def import_mistakes(
 
 def import_verdicts(
     store: Store, path: Path, *, test_set: str, labels: str, correction: str = "", columns: Columns | None = None
-) -> AddedVerdicts:
+) -> AddedDecisions:
     """Read verdicts on drawn predictions and add them; with ``correction``, the reason, they may replace others."""
     target = store.test_set(test_set)
     label_set = store.label_set(target, labels)

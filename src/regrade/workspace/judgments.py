@@ -52,7 +52,7 @@ class Judgments:
     @contextmanager
     def _locked_ledger(self) -> Iterator[Ledger]:
         """The ledger, locked against other processes that fill queues, so that nothing is queued twice."""
-        with self.store.transaction(), self.ledger.filling():
+        with self.store.transaction(), self.ledger.queues.filling():
             yield self.ledger
 
     def queue_novel(
@@ -177,7 +177,7 @@ class Judgments:
         from regrade.ledger import Question
         from regrade.workspace.image_contents import fill_contents
 
-        for queue in ledger.queues():
+        for queue in ledger.queues.all():
             if queue.question is Question.LABEL:
                 fill_contents(self.store, ledger, queue, progress=progress)
 
@@ -192,14 +192,14 @@ class Judgments:
         from regrade.workspace.agreement_loader import study_agreement
 
         confidence = self.store.config.confidence
-        return study_agreement(ledger, ledger.queue(queue), confidence=confidence, revealed_only=revealed_only)
+        return study_agreement(ledger, ledger.queues.named(queue), confidence=confidence, revealed_only=revealed_only)
 
     def running_review(self, queue: str) -> RunningReview | None:
         """Accuracies from a queue's decisions so far, valid at any stopping time; None unless the queue is a sample."""
         ledger = self.readable_ledger
         from regrade.workspace.review_sample import running_review
 
-        judged = ledger.queue(queue)
+        judged = ledger.queues.named(queue)
         return running_review(self.store, ledger, judged, self.store.test_set(judged.test_set))
 
     # Publishing

@@ -96,7 +96,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         f"labels {(labels if changed else newest).full_name}",
         label_diff(newest, labels).counts() if changed else {},
         changed and not dry_run,
-        items_by_state(ledger.progress(queue)),
+        items_by_state(ledger.queues.progress(queue)),
         _left_behind(store, test_set, newest) if changed else (),
     )
 
@@ -113,14 +113,14 @@ def _left_behind(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str
 def decisions_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[PublishedDecision]:
     """The current decisions of several queues."""
     return [
-        decision for name in queues for decision in ledger.current_decisions(published_queue(ledger, name, test_set))
+        decision for name in queues for decision in ledger.decisions.of_queue(published_queue(ledger, name, test_set))
     ]
 
 
 def published_queue(ledger: Ledger, name: str, test_set: TestSet) -> Queue:
     """A published queue by name; raises if the ledger no longer has it."""
     try:
-        return ledger.queue(name)
+        return ledger.queues.named(name)
     except UnknownName:
         raise StoreError(
             f"queue {name!r} was published for {test_set.name} before but is not in this ledger: import it with "

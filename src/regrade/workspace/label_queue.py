@@ -12,7 +12,6 @@ from regrade.core import InputError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.ledger import Ledger, Mode, NewItem, Question, Queue
-from regrade.ledger.item_images import item_images
 from regrade.store import Store
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.shared_images import shared_images
@@ -99,7 +98,7 @@ def _conflicting_queues(store: Store, filler: QueueFiller) -> list[Queue]:
     examined = filler.mode is Mode.EXAMINATION
     return [
         queue
-        for queue in filler.ledger.queues()
+        for queue in filler.ledger.queues.all()
         if queue.question is Question.LABEL
         and queue.name != filler.name
         and (examined or queue.mode is Mode.EXAMINATION)
@@ -111,7 +110,7 @@ def _in_queue(ledger: Ledger, queue: Queue, test_set: TestSet) -> BoolArray:
     """Mask (n,) of the images of a test set that are in a queue."""
     in_queue = np.zeros(len(test_set), dtype=bool)
     position_of = test_set.position_of
-    in_queue[[position_of[example] for example, _ in ledger.pairs(queue) if example in position_of]] = True
+    in_queue[[position_of[example] for example, _ in ledger.items.pairs(queue) if example in position_of]] = True
     return in_queue
 
 
@@ -119,7 +118,7 @@ def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], progress: I
     """The content hashes of all images in these queues; missing ones are computed first."""
     for queue in queues:
         fill_contents(store, ledger, queue, progress=progress)
-    images = (image for queue in queues for image in item_images(ledger.engine, queue.id))
+    images = (image for queue in queues for image in ledger.items.images(queue))
     return frozenset(image.content for image in images if image.content is not None)
 
 

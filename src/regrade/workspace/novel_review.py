@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import InputError, ReviewFrame, TestSet
+from regrade.core import InputError, NovelSample, TestSet
 from regrade.core.arrays import IntArray
 from regrade.store import Store
 from regrade.studies import Novel, StratifyBy, draw_review, novel_predictions
@@ -19,7 +19,7 @@ from regrade.studies.study import ProgressCallback
 class DrawnReview:
     """A review and its rows that were drawn, in random order."""
 
-    frame: ReviewFrame
+    frame: NovelSample
     rows: IntArray
 
 
@@ -32,7 +32,7 @@ def all_novel(
     return novel_predictions(test_set, (store.predictions(test_set, model) for model in progress(names)), scoring)
 
 
-def review_of_labels(store: Store, test_set: TestSet, labels: str) -> ReviewFrame | None:
+def review_of_labels(store: Store, test_set: TestSet, labels: str) -> NovelSample | None:
     """The review of the novel predictions of a label set; None if there is none."""
     return store.reviews.read(test_set, store.label_set(test_set, labels))
 

@@ -11,7 +11,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.core.label_set import without_version
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Discussions, Item, Ledger, NewItem, Question, Queue
+from regrade.ledger import Item, Ledger, NewItem, Purpose, Question, Queue
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies import MultilabelScoring, Seeds, StratifyBy, apply_review, draw_seeds, remaining_mistakes
 from regrade.studies.loading import chosen_models, chosen_people, multilabel_scoring, reviewed_labels
@@ -69,7 +69,8 @@ def queue_sample(
     Predictions that are in another queue are included: the sample would not be random without them.
     """
     full = store.label_set(test_set, labels).full_name
-    filler = QueueFiller(ledger, name or f"sample {test_set.name} {full}", Question.JUDGE, test_set, full, overlap)
+    title = name or f"sample {test_set.name} {full}"
+    filler = QueueFiller(ledger, title, Question.JUDGE, test_set, full, overlap, purpose=Purpose.RANDOM_SAMPLE)
     if filler.queue is not None and filler.queue.labels != full:
         raise MismatchError(f"queue {filler.name!r} is for {filler.queue.labels}: choose another --name for {full}")
     waiting = _drawn_before(store, filler, labels)
@@ -241,23 +242,23 @@ def judge_again(ledger: Ledger, queue: Queue, item: Item) -> Item:
 
     This is the existing item for the same labels, which can be reopened, otherwise a new one with the same overlap.
     """
-    decided = ledger.decision(item.id)
+    decided = ledger.decisions.current(item.id)
     if decided is None or decided.answer != NO_MISTAKE:
         raise InputError("only a mistake that was decided to be no mistake can be judged again")
-    discussions = Discussions(ledger.engine)
+    discussions = ledger.discussions
     same = (Question.JUDGE, queue.test_set, without_version(queue.labels))
     judging = [
         candidate
-        for candidate in ledger.queues()
+        for candidate in ledger.queues.all()
         if (candidate.question, candidate.test_set, without_version(candidate.labels)) == same
     ]
     existing = discussions.items_about_same_pair(item, judging)
     if existing:
         return existing[-1]
     name = f"second look {queue.name}"[:MAX_NAME_LENGTH].rstrip()
-    again = next((candidate for candidate in judging if candidate.name == name), None) or ledger.open_queue(
+    again = next((candidate for candidate in judging if candidate.name == name), None) or ledger.queues.create(
         name, Question.JUDGE, test_set=queue.test_set, labels=queue.labels, overlap=queue.overlap
     )
-    ledger.add_items(again, [NewItem(item.example, item.class_id)])
+    ledger.items.add(again, [NewItem(item.example, item.class_id)])
     (added,) = discussions.items_about_same_pair(item, [again])
     return added

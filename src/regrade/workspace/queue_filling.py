@@ -11,7 +11,7 @@ import numpy as np
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.label_set import without_version
-from regrade.ledger import MOST_VOTES, Ledger, Mode, NewItem, Question, Queue, may_answer
+from regrade.ledger import MOST_VOTES, Ledger, Mode, NewItem, Purpose, Question, Queue, may_answer
 from regrade.workspace.queue_result import QueueResult
 
 DEFAULT_PANEL_SIZE = 3
@@ -37,6 +37,7 @@ class QueueFiller:
     overlap: int | None = None
     model: str = ""
     mode: Mode = Mode.EXAMINATION
+    purpose: Purpose = Purpose.CENSUS
 
     def __post_init__(self) -> None:
         if not self.name.strip() or len(self.name) > MAX_NAME_LENGTH:
@@ -52,6 +53,11 @@ class QueueFiller:
             raise MismatchError(
                 f"queue {self.name!r} exists with another question, test set or labels: choose another --name"
             )
+        if queue.purpose not in (None, self.purpose):
+            raise MismatchError(
+                f"queue {self.name!r} is a {queue.purpose.value}, to which a {self.purpose.value} cannot be added: "
+                "choose another --name"
+            )
         if self.overlap not in (None, queue.overlap):
             raise InputError(
                 f"items of {self.name!r} need {queue.overlap} votes each: change that with regrade review overlap"
@@ -60,7 +66,7 @@ class QueueFiller:
     @cached_property
     def queue(self) -> Queue | None:
         """The existing queue, if any."""
-        return next((queue for queue in self.ledger.queues() if queue.name == self.name), None)
+        return next((queue for queue in self.ledger.queues.all() if queue.name == self.name), None)
 
     @property
     def same_question(self) -> tuple[Queue, ...]:
@@ -68,7 +74,7 @@ class QueueFiller:
         same = (self.question, self.test_set.name)
         return tuple(
             queue
-            for queue in self.ledger.queues()
+            for queue in self.ledger.queues.all()
             if queue.name != self.name and (queue.question, queue.test_set) == same
         )
 
@@ -86,7 +92,7 @@ class QueueFiller:
         """The pairs of queues as integer keys; pairs that are not in the test set are left out."""
         examples, classes = self.test_set.position_of, self.test_set.class_space.index_of
         base = len(classes)
-        pairs = (pair for queue in queues for pair in self.ledger.pairs(queue))
+        pairs = (pair for queue in queues for pair in self.ledger.items.pairs(queue))
         keys = [
             examples[example] * base + classes[class_id]
             for example, class_id in pairs
@@ -115,7 +121,7 @@ class QueueFiller:
 
     def add(self, items: Iterable[NewItem], *, notes: Iterable[str] = ()) -> QueueResult:
         """Add items to the queue, which is created if needed."""
-        queue = self.queue or self.ledger.open_queue(
+        queue = self.queue or self.ledger.queues.create(
             self.name,
             self.question,
             test_set=self.test_set.name,
@@ -123,11 +129,12 @@ class QueueFiller:
             overlap=self.overlap or self._default_overlap(),
             model=self.model,
             mode=self.mode,
+            purpose=self.purpose,
         )
-        added = self.ledger.add_items(queue, items)
-        total = self.ledger.progress(queue).items
-        return QueueResult(queue.name, queue.question.value, queue.overlap, added, total, tuple(notes))
+        added = self.ledger.items.add(queue, items)
+        total = self.ledger.queues.progress(queue).items
+        return QueueResult(queue.name, queue.question.name, queue.overlap, added, total, tuple(notes))
 
     def _default_overlap(self) -> int:
-        reviewers = sum(may_answer(person.role, self.question) for person in self.ledger.people())
-        return max(1, reviewers if self.question is Question.LABEL else min(reviewers, DEFAULT_PANEL_SIZE))
+        reviewers = sum(may_answer(person.role, self.question) for person in self.ledger.people.all())
+        return max(1, min(reviewers, DEFAULT_PANEL_SIZE) if self.question.decided else reviewers)

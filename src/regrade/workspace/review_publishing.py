@@ -15,8 +15,8 @@ from regrade.core import (
     AnswerTimes,
     InputError,
     MismatchError,
+    MistakeAnnotations,
     MistakeCategory,
-    MistakeReview,
     Predictions,
     Severity,
     TestSet,
@@ -26,37 +26,30 @@ from regrade.store import Manifest, PredictionSource, Store, manifest_of
 from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of, publish_labels, published_queue
 from regrade.workspace.ledger_note import note_last_link, noted_ledger
 from regrade.workspace.queue_result import PublishResult, items_by_state
-from regrade.workspace.review_sample import publish_sample, sampled_review
+from regrade.workspace.review_sample import publish_sample, purpose_of
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, PersonsAnswer, Queue
 
 
 def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> PublishResult:
-    """Write a queue's decisions as labels, decisions of a review, a review of mistakes, or answers of people."""
-    from regrade.ledger import Question
-
-    queue = ledger.queue(name)
+    """Write a queue's decisions as labels, decisions on a sample, annotations of mistakes, or people's answers."""
+    queue = ledger.queues.named(name)
     with store.transaction():  # reads and writes are atomic
         test_set = store.test_set(queue.test_set)
-        match queue.question:
-            case Question.JUDGE:
-                published = _publish_judged(store, ledger, queue, test_set, dry_run=dry_run)
-            case Question.MISTAKE:
-                published = publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
-            case Question.LABEL:
-                published = publish_people(store, ledger, queue, test_set, dry_run=dry_run)
+        purpose = purpose_of(store, ledger, queue, test_set)
+        publish = _PUBLISHERS.get((queue.question.name, purpose.value))
+        if publish is None:
+            raise InputError(
+                f"answers to the question {queue.question.name!r} are not published: read them with "
+                "regrade review export, or in Python with ledger.decisions.of_queue"
+            )
+        published = publish(store, ledger, queue, test_set, dry_run=dry_run)
+        if queue.purpose is None and not dry_run:
+            ledger.queues.record_purpose(queue, purpose)
         if published.written or (not dry_run and noted_ledger(store) is None):
             note_last_link(store, ledger)
     return published
-
-
-def _publish_judged(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """Publish to the review if all items were drawn for it at random, otherwise as a new version of the labels."""
-    frame = sampled_review(store, ledger, queue, test_set)
-    if frame is None:
-        return publish_labels(store, ledger, queue, test_set, dry_run=dry_run)
-    return publish_sample(store, ledger, queue, test_set, frame, dry_run=dry_run)
 
 
 def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
@@ -82,7 +75,7 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
             store.mistakes.add(review, test_set)
         else:
             store.mistakes.remove(test_set.name, queue.model)
-    parts = items_by_state(ledger.progress(queue))
+    parts = items_by_state(ledger.queues.progress(queue))
     written = bool(changes) and not dry_run
     return PublishResult(
         queue.name, f"mistakes of {queue.model}", changes, written, parts, _mistake_notes(ledger, queue)
@@ -91,17 +84,17 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
 
 def _mistake_notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
     """Note on decisions "no mistake": they are left out, and judging their class again would change the labels."""
-    none = sum(decision.answer == NO_MISTAKE for decision in ledger.current_decisions(queue))
+    none = sum(decision.answer == NO_MISTAKE for decision in ledger.decisions.of_queue(queue))
     return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
 
 
-def _mistake_review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeReview:
+def _mistake_review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeAnnotations:
     decisions = decisions_of(ledger, queues, test_set)
     pairs = decided_pairs(decisions, test_set).decisions
     last = {example: (class_index, decision) for (example, class_index), decision in pairs.items()}
     last = {example: annotation for example, annotation in last.items() if annotation[1].answer != NO_MISTAKE}
     categories = tuple(MistakeCategory(decision.answer) for _, decision in last.values())
-    return MistakeReview(
+    return MistakeAnnotations(
         model,
         test_set.name,
         len(test_set),
@@ -116,7 +109,7 @@ def _mistake_review(ledger: Ledger, queues: tuple[str, ...], model: str, test_se
     )
 
 
-def _mistake_changes(stored: MistakeReview | None, review: MistakeReview) -> dict[str, int]:
+def _mistake_changes(stored: MistakeAnnotations | None, review: MistakeAnnotations) -> dict[str, int]:
     before, after = ({} if version is None else _annotations(version) for version in (stored, review))
     counts = {
         "added": len(after.keys() - before.keys()),
@@ -126,7 +119,7 @@ def _mistake_changes(stored: MistakeReview | None, review: MistakeReview) -> dic
     return {what: number for what, number in counts.items() if number}
 
 
-def _annotations(review: MistakeReview) -> dict[int, tuple[object, ...]]:
+def _annotations(review: MistakeAnnotations) -> dict[int, tuple[object, ...]]:
     columns = (review.classes.tolist(), review.categories, review.severities)
     return {example: tuple(annotation) for example, *annotation in zip(review.examples.tolist(), *columns, strict=True)}
 
@@ -141,7 +134,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     if queue.mode is Mode.TRAINING:
         raise InputError(f"queue {queue.name!r} is for training: its answers are not published")
     stored = _stored_people(store, test_set)
-    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.last_answers(queue))
+    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.votes.last_answers(queue))
     people |= dict.fromkeys(name for name, manifest in stored.items() if queue.name in manifest.queues)
     rows, silent = [], []
     for name in people:
@@ -167,7 +160,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
             store.remove_answers(test_set.name, name)
     sizes = {row.model: int(row.counted.sum()) for row, _ in rows} | dict.fromkeys(silent, 0)
     changes = {f"{'image' if size == 1 else 'images'} of {name}": size for name, size in sizes.items()}
-    progress = ledger.progress(queue)
+    progress = ledger.queues.progress(queue)
     parts = {"items": progress.items, "with every answer": progress.answered}
     return PublishResult(queue.name, f"people on {test_set.name}", changes, bool(changes) and not dry_run, parts)
 
@@ -179,7 +172,7 @@ def _stored_people(store: Store, test_set: TestSet) -> dict[str, Manifest]:
 def _person_answers(ledger: Ledger, queues: Iterable[str], name: str, test_set: TestSet) -> dict[int, PersonsAnswer]:
     """The last answers of one person, by position in the test set."""
     all_answers = [
-        answer for queue in queues for answer in ledger.last_answers(published_queue(ledger, queue, test_set))
+        answer for queue in queues for answer in ledger.votes.last_answers(published_queue(ledger, queue, test_set))
     ]
     own = sorted(
         (answer for answer in all_answers if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at
@@ -213,3 +206,12 @@ def _person_predictions(answers: dict[int, PersonsAnswer], name: str, test_set: 
         covered=None if was_asked.all() else was_asked,
         times=AnswerTimes(start, end) if np.isfinite(end).any() else None,
     )
+
+
+_PUBLISHERS = {
+    ("judge", "census"): publish_labels,
+    ("judge", "random sample"): publish_sample,
+    ("mistake", "census"): publish_mistakes,
+    ("label", "census"): publish_people,
+}
+"""What a queue becomes, by its question and its purpose."""

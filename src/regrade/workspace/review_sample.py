@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regrade.core import LabelState, ReviewFrame, TestSet
-from regrade.core.review_frame import Verdicts
+from regrade.core import LabelState, MismatchError, NovelSample, ReviewDecisions, TestSet
 from regrade.store import Store
 from regrade.studies import GradeRow, describe_change
 from regrade.studies.grade.analysis import grade
@@ -18,17 +17,47 @@ from regrade.workspace.label_publishing import PairDecisions, decided_pairs, lab
 from regrade.workspace.queue_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, Queue
+    from regrade.ledger import Ledger, Purpose, Queue
 
 MOST_MODELS = 8
 """Maximum number of models graded while people judge; `regrade grade` shows all."""
 
 
-def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
-    """The review that all items of a queue were drawn for; None if any was not."""
+def purpose_of(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> Purpose:
+    """The purpose of a queue; for one that an earlier version created, a random sample if all its items were drawn."""
+    from regrade.ledger import Purpose, Question
+
+    if queue.purpose is not None:
+        return queue.purpose
+    is_sample = queue.question is Question.JUDGE and _sample_of_items(store, ledger, queue, test_set) is not None
+    return Purpose.RANDOM_SAMPLE if is_sample else Purpose.CENSUS
+
+
+def decided_sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
+    """The random sample with all current decisions of a queue; None if the queue is not a random sample."""
+    from regrade.ledger import Purpose
+
+    if purpose_of(store, ledger, queue, test_set) is not Purpose.RANDOM_SAMPLE:
+        return None
+    frame = _sample(store, ledger, queue, test_set)
+    return store.reviews.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
+
+
+def _sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample:
+    """The random sample that all items of a queue were drawn for; raises if any was not."""
+    frame = _sample_of_items(store, ledger, queue, test_set)
+    if frame is None:
+        raise MismatchError(
+            f"queue {queue.name!r} is a random sample, but not all of its items were drawn for the review of "
+            f"{queue.labels} in this workspace: publish it in the workspace that it was drawn in"
+        )
+    return frame
+
+
+def _sample_of_items(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
     label_set_name(queue)
     frame = store.reviews.read(test_set, store.label_set(test_set, queue.labels))
-    pairs = ledger.pairs(queue)
+    pairs = ledger.items.pairs(queue)
     if frame is None or not pairs or not all(example in test_set.position_of for example, _ in pairs):
         return None
     examples = np.array([test_set.position_of[example] for example, _ in pairs])
@@ -37,20 +66,11 @@ def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     return frame if ((rows >= 0) & (frame.turns[rows] < frame.drawn)).all() else None
 
 
-def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
-    """The review with all current decisions of a queue; None if any item was not drawn for it."""
-    frame = sampled_review(store, ledger, queue, test_set)
-    if frame is None:
-        return None
-    return store.reviews.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
-
-
-def publish_sample(
-    store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: ReviewFrame, *, dry_run: bool
-) -> PublishResult:
-    """Store the decisions of a queue in the review, if they change anything."""
-    verdicts = _current_decisions(ledger, queue, test_set)
-    after = store.reviews.with_decisions(frame, test_set, verdicts, queue=queue.name)
+def publish_sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
+    """Store the decisions of a queue in the review that it was drawn for, if they change anything."""
+    frame = _sample(store, ledger, queue, test_set)
+    decisions = _current_decisions(ledger, queue, test_set)
+    after = store.reviews.with_decisions(frame, test_set, decisions, queue=queue.name)
     differs = np.flatnonzero(frame.states != after.states)
     moves = zip(frame.states[differs].tolist(), after.states[differs].tolist(), strict=True)
     changes = Counter(describe_change(LabelState(was), LabelState(now)) for was, now in sorted(moves))
@@ -59,20 +79,20 @@ def publish_sample(
     if changes and not dry_run:
         store.reviews.add_decisions(frame, after, test_set, queue=queue.name)
     target = f"the review of {frame.labels}"
-    parts = items_by_state(ledger.progress(queue))
+    parts = items_by_state(ledger.queues.progress(queue))
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
 
 
-def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
-    return _verdicts(decided_pairs(ledger.current_decisions(queue), test_set))
+def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewDecisions:
+    return _review_decisions(decided_pairs(ledger.decisions.of_queue(queue), test_set))
 
 
-def _verdicts(decided: PairDecisions) -> Verdicts:
+def _review_decisions(decided: PairDecisions) -> ReviewDecisions:
     states = {**dict.fromkeys(decided.decisions, LabelState.PROBLEMATIC), **decided.judgments}
     pairs = np.array(list(states), dtype=np.int64).reshape(-1, 2)
     problems = decided.problems
     places = {place: problems[pair[0]] for place, pair in enumerate(states) if states[pair] is LabelState.PROBLEMATIC}
-    return Verdicts(pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8), places)
+    return ReviewDecisions(pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8), places)
 
 
 @dataclass(frozen=True)
@@ -85,7 +105,7 @@ class RunningReview:
 
 def running_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> RunningReview | None:
     """Accuracies from all current decisions of a queue, published or not; None unless the queue is a random sample."""
-    frame = decided_review(store, ledger, queue, test_set)
+    frame = decided_sample(store, ledger, queue, test_set)
     if frame is None:
         return None
     names = store.model_names(test_set.name)

@@ -42,7 +42,7 @@ from regrade.predict import (
     predict_all,
 )
 from regrade.predict import ProgressCallback as PredictProgress
-from regrade.store import AddedVerdicts, CheckpointWriter, PredictionSource, Store, Stored, keep_slices
+from regrade.store import AddedDecisions, CheckpointWriter, PredictionSource, Store, Stored, keep_slices
 from regrade.studies import Confusion, Novel, StratifyBy, Studies, study_method
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
@@ -505,9 +505,9 @@ class Workspace(Judgments, Plans):
         """The predictions that were drawn for review and are not judged yet, in random order."""
         return drawn_unjudged(self.store, self.store.test_set(test_set), labels)
 
-    def import_verdicts(
+    def import_decisions(
         self, path: str | Path, *, test_set: str, labels: str, correct: str = "", columns: Columns | None = None
-    ) -> AddedVerdicts:
+    ) -> AddedDecisions:
         """Import people's decisions on drawn predictions, and count the new ones.
 
         A decision that differs from a stored one raises, unless ``correct`` gives the reason for the correction.

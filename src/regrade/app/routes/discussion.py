@@ -16,7 +16,7 @@ from regrade.app.site import Site
 from regrade.app.views import score_text
 from regrade.core import InputError, UndefinedError
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Decision, Discussion, Discussions, Item, Person, Question, Queue, Vote, panel_decision
+from regrade.ledger import Decision, Discussion, Item, Person, Question, Queue, Vote, panel_decision
 
 router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"], route_class=StrictRoute)
 
@@ -64,21 +64,21 @@ def comment(panel_item: PanelItemDep, form: CommentForm) -> PanelState:
     """Add a comment; a comment that is sent twice in a row is stored once."""
     if panel_item.item.missing > 0:
         raise InputError("comments open once all have voted")
-    panel_item.site.ledger.comment(panel_item.item.id, panel_item.person, form.text)
+    panel_item.site.ledger.discussions.comment(panel_item.item.id, panel_item.person, form.text)
     return PanelState(state=_state(panel_item))
 
 
 @router.post("/lock")
 def lock(panel_item: PanelItemDep, form: LockForm) -> PanelState:
     """Lock the decision of the majority."""
-    panel_item.site.ledger.lock(panel_item.item.id, panel_item.person, why=form.why, seen=form.seen)
+    panel_item.site.ledger.decisions.lock(panel_item.item.id, panel_item.person, why=form.why, seen=form.seen)
     return PanelState(state=_state(panel_item))
 
 
 @router.post("/reopen")
 def reopen(panel_item: PanelItemDep, form: ReopenForm) -> PanelState:
     """Take a decision back, with a reason."""
-    panel_item.site.ledger.reopen(panel_item.item.id, panel_item.person, why=form.why)
+    panel_item.site.ledger.decisions.reopen(panel_item.item.id, panel_item.person, why=form.why)
     return PanelState(state=_state(panel_item))
 
 
@@ -95,14 +95,15 @@ def _state(panel_item: PanelItem) -> dict[str, Any]:
 
 def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[str, Any]:
     """Everything that may change during a discussion; ``version`` changes with any of it."""
-    seen = Discussions(site.ledger.engine).seen_by(item.id, viewer)
-    names = {person.id: person.name for person in site.ledger.people()}
+    seen = site.ledger.discussions.seen_by(item.id, viewer)
+    names = {person.id: person.name for person in site.ledger.people.all()}
     mine = next((vote for vote in seen.standing if vote.person_id == viewer.id), None)
     state = {
         "open": seen.open,
         "missing": max(0, seen.item.missing),
         "mine": None if mine is None else _vote(mine, names),
-        "reason_needed": mine is not None or (_has_voted(seen, viewer) and site.ledger.is_revealed(item.id, viewer)),
+        "reason_needed": mine is not None
+        or (_has_voted(seen, viewer) and site.ledger.votes.is_revealed(item.id, viewer)),
         "votes": [_vote(vote, names) for vote in seen.standing] if seen.open else [],
         "newest": max((vote.id for vote in seen.standing), default=None) if seen.open else None,
         "changes": _changes(seen, names),
@@ -168,9 +169,7 @@ def _provisional_decision(queue: Queue, seen: Discussion) -> dict[str, Any] | No
     if not seen.open or seen.decision is not None or not seen.standing:
         return None
     try:
-        result, severity = panel_decision(
-            queue.question, [(vote.answer or "", vote.severity) for vote in seen.standing]
-        )
+        decided = panel_decision(queue.question, [(vote.answer or "", vote.severity) for vote in seen.standing])
     except UndefinedError as tie:
         return {"answer": None, "severity": None, "reached": None, "tie": str(tie)}
-    return {"answer": result.answer, "severity": severity, "reached": result.reached.value, "tie": ""}
+    return {"answer": decided.answer, "severity": decided.severity, "reached": decided.reached.value, "tie": ""}

@@ -29,8 +29,7 @@ from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.app.views import class_view, reference_images
 from regrade.core import UNLABELED
-from regrade.ledger import Discussion, Discussions, Person, Queue
-from regrade.ledger.item_images import items_about_image
+from regrade.ledger import Discussion, Person, Queue
 
 router = APIRouter(include_in_schema=False)
 
@@ -131,7 +130,7 @@ def image(request: Request, site: SiteDep, session: Reviewer, requested: ChoiceQ
         versions=versions_of(site, test_set, position, choice.labels), slices=slices_with(test_set, position),
         number=number, before=before, after=after, position=position,
         discussions=discussions_of(site, test_set.name, test_set.ids[position], session.person),
-        names={person.id: person.name for person in site.ledger.people()},
+        names={person.id: person.name for person in site.ledger.people.all()},
         with_features=[row.name for row in view.answers.rows if row.has_features],
         kinds=sorted({row.score_kind.value for row in view.answers.rows if row.score_kind}),
         label_sets=label_sets(site, choice), near_duplicates=near_duplicates(site, view, choice, hidden),
@@ -140,8 +139,8 @@ def image(request: Request, site: SiteDep, session: Reviewer, requested: ChoiceQ
 
 def discussions_of(site: Site, test_set: str, example: str, viewer: Person) -> list[tuple[Queue, Discussion]]:
     """The discussions of an image with their queues, limited to what the viewer may see."""
-    discussions = Discussions(site.ledger.engine)
-    queued = items_about_image(site.ledger.engine, test_set, example)
+    discussions = site.ledger.discussions
+    queued = site.ledger.items.about_image(test_set, example)
     return [(entry.queue, discussions.seen_by(entry.item.id, viewer)) for entry in queued]
 
 

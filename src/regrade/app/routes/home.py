@@ -29,12 +29,14 @@ class MyQueue:
 @router.get("/")
 def home(request: Request, site: SiteDep, session: Labeler) -> Response:
     """The queues of the signed-in person; queues with work left come first."""
-    queues = [_mine(site, queue, session.person) for queue in site.ledger.queues_of(session.person)]
+    queues = [_mine(site, queue, session.person) for queue in site.ledger.queues.open_to(session.person)]
     return page(request, "home.html", queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
 
 
 def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
-    progress = site.ledger.progress(queue)
+    progress = site.ledger.queues.progress(queue)
     votes = sum(progress.by_person.values()), progress.newest_vote
     agreement = None if person.role is Role.LABELER else site.agreement(queue, votes)
-    return MyQueue(queue, progress, site.ledger.pace(queue, person), progress.by_person.get(person.name, 0), agreement)
+    return MyQueue(
+        queue, progress, site.ledger.queues.pace(queue, person), progress.by_person.get(person.name, 0), agreement
+    )

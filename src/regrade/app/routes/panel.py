@@ -18,7 +18,7 @@ from regrade.app.site import Site
 from regrade.app.views import item_view, score_text
 from regrade.core import InputError, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import ANSWERS, Discussions, Item, Person, Question, Queue, Role, Stage, Topic, TopicFilter
+from regrade.ledger import Discussions, Item, Person, Question, Queue, Role, Stage, Topic, TopicFilter
 from regrade.workspace import RunningReview
 
 
@@ -33,7 +33,7 @@ class PanelQueue:
     @property
     def discussions(self) -> Discussions:
         """The discussions of the ledger."""
-        return Discussions(self.site.ledger.engine)
+        return self.site.ledger.discussions
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _panel_queue(queue_id: PathId, site: SiteDep, session: Reviewer) -> PanelQue
 
 
 def _panel_item(item_id: PathId, panel: Annotated[PanelQueue, Depends(_panel_queue)]) -> PanelItem:
-    item = panel.site.ledger.item(item_id)
+    item = panel.site.ledger.items.with_id(item_id)
     if item.queue_id != panel.queue.id:
         raise UnknownName("item", str(item_id), None)
     _check_labeled(panel, item)
@@ -111,8 +111,8 @@ def panel_list(
         filtered=filtered,
         stages={stage: (counts[stage], address(queue, TopicFilter(stage))) for stage in Stage},
         classes=_class_names(panel, discussions.classes(queue, topic_filter.stage)),
-        answers=ANSWERS[queue.question],
-        people={person.id: person.name for person in panel.site.ledger.people()},
+        answers=queue.question.answers,
+        people={person.id: person.name for person in panel.site.ledger.people.all()},
         tiles=[_tile(panel, topic_filter, topic) for topic in _discussable(panel, topics)],
         matching=matching,
         page_number=page_number,

@@ -141,7 +141,7 @@ def _local_owner(site: Site) -> Person:
     taken = {comparable_name(member.person.name) for member in members}
     user = getpass.getuser()
     names = chain((user, f"{user} (owner)"), (f"{user} (owner {number})" for number in count(2)))
-    return site.ledger.add_person(next(name for name in names if comparable_name(name) not in taken), Role.OWNER)
+    return site.ledger.people.add(next(name for name in names if comparable_name(name) not in taken), Role.OWNER)
 
 
 def _check_origin(request: Request) -> None:

@@ -50,22 +50,23 @@ def add(
 ) -> Response:
     """Add a person and show their invitation, once."""
     try:
-        person = site.ledger.add_person(name, member(Role, role))
+        invited = site.accounts.invite_new(name, member(Role, role))
     except (InputError, AlreadyStored) as error:
         return _team_page(request, site, error_text=str(error), status=400)
-    return _invitation_page(request, site, person)
+    return _invitation_page(request, site, invited.person, invited.token)
 
 
 @router.post("/people/{person_id}/invite")
 def invite(person_id: PathId, request: Request, site: SiteDep, _: Owner) -> Response:
     """Create a new invitation, for a person who lost theirs or their password."""
-    return _invitation_page(request, site, _person(site, person_id))
+    person = _person(site, person_id)
+    return _invitation_page(request, site, person, site.accounts.invite(person))
 
 
 @router.post("/people/{person_id}/role")
 def change_role(person_id: PathId, site: SiteDep, _: Owner, role: Annotated[str, Form(max_length=20)]) -> Response:
     """Change a person's role."""
-    site.ledger.set_role(_person(site, person_id), member(Role, role))
+    site.ledger.people.set_role(_person(site, person_id), member(Role, role))
     return RedirectResponse("/team", 303)
 
 
@@ -89,7 +90,7 @@ def assign(
     queue_id: PathId, site: SiteDep, _: Owner, people: Annotated[list[FormId] | None, Form()] = None
 ) -> Response:
     """Assign a queue to some people, or to everyone."""
-    site.ledger.assign(_queue(site, queue_id), [_person(site, number) for number in people or []])
+    site.ledger.queues.assign(_queue(site, queue_id), [_person(site, number) for number in people or []])
     return RedirectResponse("/team", 303)
 
 
@@ -99,12 +100,12 @@ def change_overlap(
 ) -> Response:
     """Change how many votes the items of a queue need, after a preview."""
     queue = _queue(site, queue_id)
-    words = site.ledger.change_overlap(queue, form.overlap, by=session.person, dry_run=True).in_words()
+    words = site.ledger.queues.change_overlap(queue, form.overlap, by=session.person, dry_run=True).in_words()
     if words != form.preview:
         heading = f"Change the number of votes of {queue.name}?"
         return _confirmation_page(request, form.preview, heading, [words], button="Change it", overlap=form.overlap)
     return _team_page(
-        request, site, message=site.ledger.change_overlap(queue, form.overlap, by=session.person).in_words()
+        request, site, message=site.ledger.queues.change_overlap(queue, form.overlap, by=session.person).in_words()
     )
 
 
@@ -147,8 +148,8 @@ def export(form: Literal["csv", "json", "parquet"], site: SiteDep, _: Owner) -> 
     )
 
 
-def _invitation_page(request: Request, site: Site, person: Person) -> Response:
-    link = f"{request.base_url}join/{site.accounts.invite(person)}"
+def _invitation_page(request: Request, site: Site, person: Person, token: str) -> Response:
+    link = f"{request.base_url}join/{token}"
     return _team_page(request, site, invitation=(person.name, link))
 
 
@@ -161,7 +162,9 @@ def _team_page(
     invitation: tuple[str, str] | None = None,
     status: int = 200,
 ) -> Response:
-    queues = [(queue, {person.id for person in site.ledger.assigned(queue)}) for queue in site.ledger.queues()]
+    queues = [
+        (queue, {person.id for person in site.ledger.queues.assigned(queue)}) for queue in site.ledger.queues.all()
+    ]
     return page(
         request, "team.html", status=status, members=site.accounts.members(), now=now_in_utc(), queues=queues,
         roles=[role.value for role in Role], error_text=error_text, message=message, invitation=invitation,
@@ -170,14 +173,14 @@ def _team_page(
 
 
 def _queue(site: Site, queue_id: int) -> Queue:
-    queue = next((queue for queue in site.ledger.queues() if queue.id == queue_id), None)
+    queue = next((queue for queue in site.ledger.queues.all() if queue.id == queue_id), None)
     if queue is None:
         raise UnknownName("queue", str(queue_id), None)
     return queue
 
 
 def _person(site: Site, person_id: int) -> Person:
-    person = next((person for person in site.ledger.people() if person.id == person_id), None)
+    person = next((person for person in site.ledger.people.all() if person.id == person_id), None)
     if person is None:
         raise UnknownName("person", str(person_id), None)
     return person

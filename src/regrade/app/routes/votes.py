@@ -94,9 +94,9 @@ def next_item(
 ) -> NextItem:
     """The person's next item, or the one after the item ``after``."""
     queue = site.queue(queue_id, session.person)
-    item = site.ledger.next_item(queue, session.person, after=after)
+    item = site.ledger.items.next(queue, session.person, after=after)
     if item is None:
-        return NextItem(item=None, skipped=site.ledger.skipped(queue, session.person))
+        return NextItem(item=None, skipped=site.ledger.items.count_skipped(queue, session.person))
     return NextItem(item=item_view(site, queue, item, session.person))
 
 
@@ -115,7 +115,7 @@ def vote(queue_id: PathId, form: VoteForm, site: SiteDep, session: Labeler) -> C
     check_class(site, queue, content)
     check_reason(queue, content)
     check_seen(site, queue, item, session.person, key=form.key)
-    counted = site.ledger.cast_vote(item.id, session.person, content)
+    counted = site.ledger.votes.cast(item.id, session.person, content)
     suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
     feedback = training_feedback(site, queue, item, form.answer, session.person)
     return CastVote(vote=counted.vote.id, feedback=feedback, suggests=suggests, revealed=counted.revealed or None)
@@ -125,18 +125,18 @@ def vote(queue_id: PathId, form: VoteForm, site: SiteDep, session: Labeler) -> C
 def last_vote(queue_id: PathId, site: SiteDep, session: Labeler) -> LastVote:
     """The item of the person's newest vote, which undo refers to."""
     queue = site.queue(queue_id, session.person)
-    vote = site.ledger.last_vote_of(session.person, queue)
+    vote = site.ledger.votes.last(session.person, queue)
     if vote is None:
         return LastVote(item=None)
-    shown = item_view(site, queue, site.ledger.item(vote.item_id), session.person)
-    return LastVote(item=shown, revealed=site.ledger.is_revealed(vote.item_id, session.person))
+    shown = item_view(site, queue, site.ledger.items.with_id(vote.item_id), session.person)
+    return LastVote(item=shown, revealed=site.ledger.votes.is_revealed(vote.item_id, session.person))
 
 
 @router.post("/undo")
 def undo(queue_id: PathId, form: UndoForm, site: SiteDep, session: Labeler) -> NextItem:
     """Take back the person's vote on an item, and return the item."""
     queue, item = _item(site, session, queue_id, form.item)
-    site.ledger.take_back(item.id, session.person, key=form.key, why=form.why, undone=form.vote)
+    site.ledger.votes.retract(item.id, session.person, key=form.key, why=form.why, undone=form.vote)
     return NextItem(item=item_view(site, queue, item, session.person))
 
 
@@ -144,14 +144,14 @@ def undo(queue_id: PathId, form: UndoForm, site: SiteDep, session: Labeler) -> N
 def skip(queue_id: PathId, form: SkipForm, site: SiteDep, session: Labeler) -> NextItem:
     """Defer an item until nothing else is left, and return the next one."""
     _, skipped = _item(site, session, queue_id, form.item)
-    site.ledger.skip(skipped.id, session.person)
+    site.ledger.items.skip(skipped.id, session.person)
     return next_item(queue_id, site, session)
 
 
 @router.post("/return-skipped")
 def return_skipped(queue_id: PathId, site: SiteDep, session: Labeler) -> NextItem:
     """Put skipped items back into the queue, and return the first."""
-    site.ledger.return_skipped(site.queue(queue_id, session.person), session.person)
+    site.ledger.items.return_skipped(site.queue(queue_id, session.person), session.person)
     return next_item(queue_id, site, session)
 
 
@@ -189,12 +189,12 @@ def check_reason(queue: Queue, content: VoteContent) -> None:
 def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:
     """Raise if the image could not be shown to the person; a vote that is stored already stays valid."""
     address = image_address(site, queue, item)
-    if (address is None or site.unseen.has(person, address)) and not site.ledger.has_vote(key):
+    if (address is None or site.unseen.has(person, address)) and not site.ledger.votes.has_key(key):
         raise InputError("the image could not be shown to you, so you cannot vote on it: report it as unreadable")
 
 
 def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
-    return site.ledger.item_for(session.person, queue_id, item_id)
+    return site.ledger.items.for_person(session.person, queue_id, item_id)
 
 
 class TrainingFeedback(BaseModel):

@@ -34,7 +34,7 @@ def label(queue_id: PathId, request: Request, site: SiteDep, session: Labeler) -
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.LABEL:
         raise UnknownName("queue of images to label", queue.name, None)
-    progress = site.ledger.progress(queue)
+    progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     space = site.test_set(queue.test_set).class_space.name
     return page(request, "label.html", queue=queue, space=space, done=done, items=progress.items)
@@ -46,7 +46,7 @@ def judge(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer) 
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.JUDGE:
         raise UnknownName("queue of predictions to judge", queue.name, None)
-    progress = site.ledger.progress(queue)
+    progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     return page(request, "judge.html", queue=queue, reasons=REASONS, done=done, items=progress.items)
 
@@ -57,7 +57,7 @@ def mistake(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.MISTAKE:
         raise UnknownName("queue of mistakes", queue.name, None)
-    progress = site.ledger.progress(queue)
+    progress = site.ledger.queues.progress(queue)
     return page(
         request, "mistake.html", queue=queue, categories=CATEGORIES, no_mistake=NO_MISTAKE, reasons=OVERTURNED,
         severities=[severity.value for severity in Severity], done=progress.by_person.get(session.person.name, 0),

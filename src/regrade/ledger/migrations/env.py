@@ -2,9 +2,9 @@
 
 from alembic import context
 
-from regrade.ledger.database import writing
+from regrade.ledger.database import migrating
 from regrade.ledger.schema import metadata
 
-with writing(context.config.attributes["engine"]) as connection:
+with migrating(context.config.attributes["engine"]) as connection:
     context.configure(connection=connection, target_metadata=metadata)
     context.run_migrations()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Estimate, MistakeCategory, MistakeReview, Predictions
+from regrade.core import Estimate, MistakeAnnotations, MistakeCategory, Predictions
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import proportions
 from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, kind_counts, shares_of
@@ -42,13 +42,13 @@ ALIKE: tuple[tuple[MistakeCategory | None, TriageKind | None], ...] = (
 """Reviewers' categories with the corresponding triage kinds; None where there is no counterpart."""
 
 
-def review_agreement(review: MistakeReview, triage: Triage, *, confidence: float) -> TriageAgreement | None:
+def review_agreement(review: MistakeAnnotations, triage: Triage, *, confidence: float) -> TriageAgreement | None:
     """Return the agreement on the reviewed predictions whose images are scored; None if there are none."""
     return _agreement(_Source(review.model, review.classes, triage.scored), review, triage, confidence)
 
 
 def model_agreement(
-    predictions: Predictions, review: MistakeReview, triage: Triage, *, confidence: float
+    predictions: Predictions, review: MistakeAnnotations, triage: Triage, *, confidence: float
 ) -> TriageAgreement | None:
     """Return the agreement for another model, on the scored images of a review that it errs on; None without any."""
     source = _Source(predictions.model, predictions.top1[review.examples], triage.scored & predictions.counted)
@@ -64,7 +64,9 @@ class _Source:
     scored: BoolArray
 
 
-def _agreement(source: _Source, review: MistakeReview, triage: Triage, confidence: float) -> TriageAgreement | None:
+def _agreement(
+    source: _Source, review: MistakeAnnotations, triage: Triage, confidence: float
+) -> TriageAgreement | None:
     kinds = triage.kinds(review.examples, source.predictions)
     rows = np.flatnonzero(source.scored[review.examples] & (kinds != NO_ERROR))
     shares = shares_of(kind_counts(kinds[rows]), confidence)

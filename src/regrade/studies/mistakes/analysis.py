@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from regrade.classes import Superclasses
-from regrade.core import LabelSet, MistakeReview, Predictions, TestSet
+from regrade.core import LabelSet, MistakeAnnotations, Predictions, TestSet
 from regrade.core.amounts import amount
 from regrade.stats import proportion
 from regrade.studies.mistakes.agreement import TriageAgreement, model_agreement, review_agreement
@@ -33,8 +33,8 @@ class MistakeReviews:
     reviews with a major mistake that puts an image into the slice of major mistakes.
     """
 
-    on_test_set: Sequence[MistakeReview] = ()
-    other_sets: Sequence[MistakeReview] = ()
+    on_test_set: Sequence[MistakeAnnotations] = ()
+    other_sets: Sequence[MistakeAnnotations] = ()
     studied: Sequence[str] = ()
     least_major: int | None = None
 
@@ -55,7 +55,7 @@ def mistakes(
     triage: TriageSources,
     relabeled: ReviewedLabels | None = None,
     reviews: MistakeReviews | None = None,
-    against: Predictions | MistakeReview | None = None,
+    against: Predictions | MistakeAnnotations | None = None,
     confidence: float = 0.95,
 ) -> Mistakes:
     """Study the mistakes of models; predictions are read one model at a time.
@@ -132,7 +132,7 @@ class _Collector:
         if against is not None and listed.source != against.source and listed.by_people == against.by_people:
             self.changes.append(change_between(listed, against, confidence=self.confidence))
 
-    def _add_agreement(self, predictions: Predictions, review: MistakeReview) -> None:
+    def _add_agreement(self, predictions: Predictions, review: MistakeAnnotations) -> None:
         if review.model == predictions.model:
             if (predictions.top1[review.examples] != review.classes).any():
                 self.stale.append(review.model)
@@ -208,8 +208,8 @@ class _Collector:
         )
 
 
-def _listed(source: Predictions | MistakeReview, ground: MistakeLabels) -> MistakeList:
-    if isinstance(source, MistakeReview):
+def _listed(source: Predictions | MistakeAnnotations, ground: MistakeLabels) -> MistakeList:
+    if isinstance(source, MistakeAnnotations):
         return reviewed_mistakes(source)
     return ground.mistakes_of(source, ground.grade(source))
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regrade.core import Estimate, MistakeCategory, MistakeReview, UndefinedError
+from regrade.core import Estimate, MistakeAnnotations, MistakeCategory, UndefinedError
 from regrade.core.arrays import IntArray
 from regrade.stats import ChiSquare, PairedChiSquare, chi_square, paired_chi_square, proportion
 
@@ -57,7 +57,7 @@ class Categories:
     tests: tuple[CategoryTest, ...]
 
 
-def categories_of(reviews: Sequence[MistakeReview], *, home: str, confidence: float) -> Categories:
+def categories_of(reviews: Sequence[MistakeAnnotations], *, home: str, confidence: float) -> Categories:
     """Count the mistakes of each review by category and severity; names include test sets other than ``home``."""
     names = [review.model if review.test_set == home else f"{review.model} on {review.test_set}" for review in reviews]
     counts = [count for name, review in zip(names, reviews, strict=True) for count in _counts(name, review, confidence)]
@@ -87,7 +87,7 @@ def tested(table: ArrayLike) -> ChiSquare | None:
 
 
 def _paired(
-    first: MistakeReview, second: MistakeReview, kinds: Callable[[MistakeReview], IntArray]
+    first: MistakeAnnotations, second: MistakeAnnotations, kinds: Callable[[MistakeAnnotations], IntArray]
 ) -> PairedChiSquare | None:
     """The paired test of two models on the same images; None for different test sets or if undefined."""
     if first.test_set != second.test_set:
@@ -101,16 +101,16 @@ def _paired(
         return None
 
 
-def _categories(review: MistakeReview) -> IntArray:
+def _categories(review: MistakeAnnotations) -> IntArray:
     places = {category: place for place, category in enumerate(MistakeCategory)}
     return np.array([places[category] for category in review.categories], dtype=np.int64)
 
 
-def _major(review: MistakeReview) -> IntArray:
+def _major(review: MistakeAnnotations) -> IntArray:
     return review.major.astype(np.int64)
 
 
-def _counts(name: str, review: MistakeReview, confidence: float) -> list[CategoryCount]:
+def _counts(name: str, review: MistakeAnnotations, confidence: float) -> list[CategoryCount]:
     everything = np.ones(len(review), dtype=bool)
     chosen = [(None, everything), *((category, review.of_category(category)) for category in MistakeCategory)]
     counts = []
@@ -122,9 +122,9 @@ def _counts(name: str, review: MistakeReview, confidence: float) -> list[Categor
     return counts
 
 
-def _by_category(review: MistakeReview) -> list[int]:
+def _by_category(review: MistakeAnnotations) -> list[int]:
     return [int(review.of_category(category).sum()) for category in MistakeCategory]
 
 
-def _by_severity(review: MistakeReview) -> list[int]:
+def _by_severity(review: MistakeAnnotations) -> list[int]:
     return [int(review.major.sum()), int((~review.major).sum())]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import UNRELATED, Estimate, MistakeCategory, MistakeReview, Steps, hierarchy_distances
+from regrade.core import UNRELATED, Estimate, MistakeAnnotations, MistakeCategory, Steps, hierarchy_distances
 from regrade.core.arrays import IntArray
 from regrade.stats import proportions
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList
@@ -36,7 +36,7 @@ def distances_of(mistakes: MistakeList, ground: MistakeLabels, *, confidence: fl
     return _counted(mistakes.source, least_distances(mistakes.examples, mistakes.classes, ground), None, confidence)
 
 
-def reviewed_distances(review: MistakeReview, ground: MistakeLabels, *, confidence: float) -> list[DistanceCount]:
+def reviewed_distances(review: MistakeAnnotations, ground: MistakeLabels, *, confidence: float) -> list[DistanceCount]:
     """Count the mistakes of a review by distance, with the categories at each distance."""
     distances = least_distances(review.examples, review.classes, ground)
     return _counted(review.model, distances, review, confidence)
@@ -52,7 +52,9 @@ def least_distances(examples: IntArray, predictions: IntArray, ground: MistakeLa
     return np.where(least == np.iinfo(np.int64).max, -1, least)
 
 
-def _counted(source: str, distances: IntArray, review: MistakeReview | None, confidence: float) -> list[DistanceCount]:
+def _counted(
+    source: str, distances: IntArray, review: MistakeAnnotations | None, confidence: float
+) -> list[DistanceCount]:
     measured = distances >= 0
     values, counts = np.unique(distances[measured], return_counts=True)
     shares = proportions(counts, int(measured.sum()), confidence=confidence) if len(values) else []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Estimate, InputError, MistakeReview, SliceSet
+from regrade.core import Estimate, InputError, MistakeAnnotations, SliceSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 
@@ -45,7 +45,7 @@ class MajorSlice:
         return SliceSet(name, self.test_set, len(self.inside), inside, origin=origin, chosen_hard=True)
 
 
-def major_slice(reviews: Sequence[MistakeReview], *, least: int | None = None) -> MajorSlice:
+def major_slice(reviews: Sequence[MistakeAnnotations], *, least: int | None = None) -> MajorSlice:
     """Return the images with a major mistake in at least ``least`` reviews (default: three quarters of them)."""
     if not reviews:
         raise InputError("a slice of major mistakes needs a review: regrade import mistakes")

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from regrade.core import UNLABELED, LabelState, MistakeReview, Predictions, TestSet
+from regrade.core import UNLABELED, LabelState, MistakeAnnotations, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -128,7 +128,7 @@ class MistakeLabels:
         return ImageLabels(starts, np.concatenate([*classes, self.test_set.labels[original]]).astype(np.int64)[order])
 
 
-def reviewed_mistakes(review: MistakeReview) -> MistakeList:
+def reviewed_mistakes(review: MistakeAnnotations) -> MistakeList:
     """Return the mistakes listed in a review."""
     order = np.argsort(review.examples, kind="stable")
     classes = review.classes[order].astype(np.int64)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass
 
 from regrade.classes import superclasses
-from regrade.core import InputError, LabelSet, MistakeReview, Predictions, TestSet, UnknownName
+from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.display import Figure
 from regrade.store import FIRST_MODEL, Store, keep_slices
@@ -127,7 +127,7 @@ def _chosen(
     return models or with_predictions or reviewed
 
 
-def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeReview]:
+def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeAnnotations]:
     """The reviews of other test sets; a test set without reviews raises."""
     reviews = []
     for name in names:
@@ -139,7 +139,7 @@ def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeReview]:
     return reviews
 
 
-def _source(store: Store, test_set: TestSet, name: str) -> Predictions | MistakeReview:
+def _source(store: Store, test_set: TestSet, name: str) -> Predictions | MistakeAnnotations:
     """A model's predictions, or the review of its mistakes if it has none."""
     with_predictions, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
     if name in with_predictions:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from regrade.classes import Superclasses
-from regrade.core import NO_ANSWER, LabelSet, LabelState, MistakeCategory, MistakeReview, Predictions, TestSet
+from regrade.core import NO_ANSWER, LabelSet, LabelState, MistakeAnnotations, MistakeCategory, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.estimate import Estimate
 from regrade.stats import proportions
@@ -115,7 +115,11 @@ class Triage:
 
 
 def make_triage(
-    ground: MistakeLabels, *, superclasses: Superclasses, pairs_from: LabelSet | None, reviews: Sequence[MistakeReview]
+    ground: MistakeLabels,
+    *,
+    superclasses: Superclasses,
+    pairs_from: LabelSet | None,
+    reviews: Sequence[MistakeAnnotations],
 ) -> Triage:
     """Build the triage from superclasses, pairs of classes that occur together, and reviews of images."""
     space = ground.test_set.class_space

@@ -3,8 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from regrade.ledger.append_only import forbid_changes
-from regrade.ledger.schema import TimestampColumn
+from regrade.ledger.schema import TimestampColumn, forbid_changes
 
 revision = "0002"
 down_revision = "0001"

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-from regrade.ledger.append_only import forbid_changes, forbid_replacement
 from regrade.ledger.chain import link_everything
+from regrade.ledger.schema import forbid_changes, forbid_replacement
 
 revision = "0003"
 down_revision = "0002"

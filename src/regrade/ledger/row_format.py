@@ -1,26 +1,28 @@
-"""The format of a ledger's rows: the columns of each kind of row, and validation."""
+"""The format of a ledger's rows: the columns of each kind, the export with names instead of ids, and validation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from reprlib import repr as brief
 from typing import Any
 
-from sqlalchemy import Column
+from sqlalchemy import Column, Connection, FromClause, Select, Table, select
 
 from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Reached
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.records import Mode, Question, Role
-from regrade.ledger.row_export import KINDS
+from regrade.ledger.questions import QUESTIONS, question_named
+from regrade.ledger.records import Mode, Purpose, Role
 from regrade.ledger.schema import (
     EnumColumn,
     FloatColumn,
     IntegerColumn,
+    QuestionColumn,
     TextColumn,
     TimestampColumn,
+    assignment,
     comment,
     decision,
     guide_entry,
@@ -34,6 +36,9 @@ from regrade.ledger.schema import (
 
 Row = Mapping[str, Any]
 
+KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide")
+"""The kinds of rows, in the order of import. Accounts, invitations and secrets are never exported."""
+
 _PERSON, _QUEUE = {"person": person.c.name}, {"queue": queue.c.name}
 _ITEM = {**_QUEUE, "example": item.c.example, "class": item.c["class"]}
 
@@ -45,7 +50,8 @@ def _own(table: Any, *names: str) -> dict[str, Column[Any]]:
 COLUMNS: dict[str, dict[str, Column[Any]]] = {
     "person": {**_PERSON, **_own(person, "role"), "at": person.c.joined},
     "queue": {
-        **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode"), "at": queue.c.opened
+        **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode", "purpose"),
+        "at": queue.c.opened,
     },
     "assignment": {**_QUEUE, **_PERSON},
     "item": {**_ITEM, **_own(item, "stratum", "needed")},
@@ -63,17 +69,59 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
 }  # fmt: skip
 """The columns of each kind of row, with the database column that each comes from."""
 
+_CLEARED_BY = person.alias("clearer")
+_LOOKED_UP: dict[tuple[str, str], Select[Any]] = {
+    ("decision", "last_vote"): select(vote.c.key).where(vote.c.id == decision.c.last_vote),
+    ("report", "cleared_by"): select(_CLEARED_BY.c.name).where(_CLEARED_BY.c.id == report.c.cleared_by),
+}  # columns that refer to another row than the item and the person of their own
+
+
+def exported_rows(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Every person, queue, assignment, item, vote, comment, decision, report and guide entry, oldest first.
+
+    Each row has a ``kind``.
+    """
+    for kind in KINDS:
+        for row in connection.execute(_EXPORTS[kind]).mappings():
+            yield {"kind": kind, **row}
+
+
+def _export(kind: str, source: FromClause, *order: Column[Any]) -> Select[Any]:
+    columns = [
+        _LOOKED_UP[kind, name].scalar_subquery().label(name) if (kind, name) in _LOOKED_UP else column.label(name)
+        for name, column in COLUMNS[kind].items()
+    ]
+    return select(*columns).select_from(source).order_by(*order)
+
+
+def _on_items(table: Table) -> FromClause:
+    rows = table.join(item, item.c.id == table.c.item_id).join(queue, queue.c.id == item.c.queue_id)
+    return rows.outerjoin(person, person.c.id == table.c.person_id)
+
+
+_ASSIGNMENTS = assignment.join(queue, queue.c.id == assignment.c.queue_id).join(
+    person, person.c.id == assignment.c.person_id
+)
+_EXPORTS = {
+    "person": _export("person", person, person.c.id),
+    "queue": _export("queue", queue, queue.c.id),
+    "assignment": _export("assignment", _ASSIGNMENTS, assignment.c.queue_id, assignment.c.person_id),
+    "item": _export("item", item.join(queue, queue.c.id == item.c.queue_id), item.c.queue_id, item.c.place),
+    **{table.name: _export(table.name, _on_items(table), table.c.id) for table in (vote, comment, decision, report)},
+    "guide": _export("guide", guide_entry.join(person, person.c.id == guide_entry.c.person_id), guide_entry.c.id),
+}
+
 _MISSING = {
     ("decision", "person"),  # missing for decisions by unanimous votes
     ("report", "cleared_by"),  # missing for open reports
     ("item", "needed"),
 }
-_ADDED_LATER = {("item", "needed")}  # missing in files of an older regrade: the overlap of the queue is used
+_ADDED_LATER = {("item", "needed"), ("queue", "purpose")}  # missing in files of an older regrade
 _MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
 _VALID_VALUES: dict[str, list[str]] = {
     "role": [role.value for role in Role],
-    "question": [question.value for question in Question],
     "mode": [mode.value for mode in Mode],
+    "purpose": [purpose.value for purpose in Purpose],
     "reached": [*(reached.value for reached in Reached), REOPENED],
 }
 _LARGEST = 2**31 - 1  # the largest integer in PostgreSQL
@@ -159,6 +207,13 @@ def _text(name: str, value: Any) -> str:
     return value
 
 
+def _question(name: str, value: Any) -> str:
+    try:
+        return question_named(_text(name, value)).name
+    except UnknownName:
+        raise ValueError(f"{name} must be one of {', '.join(QUESTIONS)}, not {value!r}") from None
+
+
 def _integer(name: str, value: Any) -> int:
     try:
         number = int(value) if isinstance(value, str) else value
@@ -196,6 +251,7 @@ _READERS: dict[type[Any], Callable[[str, Any], Any]] = {
     IntegerColumn: _integer,
     FloatColumn: _seconds,
     EnumColumn: _text,
+    QuestionColumn: _question,
     TextColumn: _text,
 }
 

@@ -1,4 +1,4 @@
-"""The sampling frame of a review: novel predictions in random order, with their verdicts."""
+"""The random sample of novel predictions: all of them in random order, with the decisions on those judged so far."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from regrade.core.label_set import LabelState
 
 
 @dataclass(frozen=True, eq=False)
-class ReviewFrame:
+class NovelSample:
     """All (example, class) pairs that are novel under one label set, in the random order in which they are judged.
 
     ``examples``, ``classes``, ``strata``, ``turns``, ``proxy`` and ``states`` (f,) contain one pair per row: its
-    stratum, its turn from 0, the share of models that predict it (a proxy of the verdict), and the verdict
+    stratum, its turn from 0, the share of models that predict it (a proxy of the decision), and the decision
     (`LabelState.UNJUDGED` until there is one). The first ``drawn`` turns were drawn for review so far; since the order
     is random, they are a random sample of any size. ``stratified_by`` describes the strata; ``reasons`` contains by row
     why its image is problematic, if a reason was given.
@@ -52,12 +52,12 @@ class ReviewFrame:
 
     @property
     def judged(self) -> BoolArray:
-        """Shape (f,): the pairs with a verdict."""
+        """Shape (f,): the pairs with a decision."""
         return self.states != LabelState.UNJUDGED
 
     @cached_property
     def problematic(self) -> IntArray:
-        """The examples, ascending, with a problematic verdict on any of their pairs; they are not scored."""
+        """The examples, ascending, with a problematic decision on any of their pairs; they are not scored."""
         return np.unique(self.examples[self.states == LabelState.PROBLEMATIC])
 
     def first_rows(self, examples: IntArray) -> IntArray:
@@ -79,7 +79,7 @@ class ReviewFrame:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the frame and its order, without the verdicts."""
+        """A hash of the frame and its order, without the decisions."""
         state = hashlib.sha256(f"{self.test_set}\n{self.labels}\n{self.stratified_by}".encode())
         for part in (self.examples, self.classes, self.strata, self.turns):
             state.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
@@ -95,8 +95,8 @@ class ReviewFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdicts:
-    """Verdicts on pairs of example and class: examples, classes and states (v,).
+class ReviewDecisions:
+    """ReviewDecisions on pairs of example and class: examples, classes and states (v,).
 
     ``reasons`` maps an index into these arrays to why the image is problematic. ``notes`` say what was not used.
     """

@@ -17,7 +17,7 @@ BAD = {
 @pytest.fixture
 def ledger(tmp_path):
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
-    ledger.add_person("Ada", Role.OWNER)
+    ledger.people.add("Ada", Role.OWNER)
     yield ledger
     ledger.engine.dispose()
 
@@ -25,32 +25,32 @@ def ledger(tmp_path):
 def test_names_with_invisible_characters_are_rejected(ledger):
     for name, reason in BAD.items():
         with pytest.raises(InputError) as person_error:
-            ledger.add_person(name, Role.REVIEWER)
+            ledger.people.add(name, Role.REVIEWER)
         with pytest.raises(InputError) as queue_error:
-            ledger.open_queue(name, Question.JUDGE, test_set="val", labels="own@1")
+            ledger.queues.create(name, Question.JUDGE, test_set="val", labels="own@1")
         for message in (str(person_error.value), str(queue_error.value)):
             assert reason in message and len(message.splitlines()) == 1
-    assert len(ledger.people()) == 1 and ledger.queues() == ()
+    assert len(ledger.people.all()) == 1 and ledger.queues.all() == ()
 
 
 def test_add_person_rejects_a_similar_name(ledger):
-    ledger.add_person("Zoë", Role.REVIEWER)
+    ledger.people.add("Zoë", Role.REVIEWER)
     for name, same in {"ada": "Ada", "A da": "Ada", "\uff21da": "Ada", "A\u200dda": "Ada", "ZOE\u0308": "Zoë"}.items():
         with pytest.raises(AlreadyStored, match=f"there is a person '{same}' already"):
-            ledger.add_person(name, Role.REVIEWER)
-    ledger.add_person("Zoe", Role.REVIEWER)
-    ledger.add_person("نیلوفر\u200cزاده", Role.REVIEWER)
+            ledger.people.add(name, Role.REVIEWER)
+    ledger.people.add("Zoe", Role.REVIEWER)
+    ledger.people.add("نیلوفر\u200cزاده", Role.REVIEWER)
 
 
 def test_open_queue_rejects_a_similar_name(ledger):
-    ledger.open_queue("first round", Question.JUDGE, test_set="val")
+    ledger.queues.create("first round", Question.JUDGE, test_set="val")
     for name in ("First round", "first  round", "firstround", "first\xa0round"):
         with pytest.raises(InputError) as error:
-            ledger.open_queue(name, Question.JUDGE, test_set="val")
+            ledger.queues.create(name, Question.JUDGE, test_set="val")
         assert repr("first round") in str(error.value) and repr(name) in str(error.value)
     with pytest.raises(AlreadyStored, match="there is a queue 'first round' already"):
-        ledger.open_queue("first round", Question.JUDGE, test_set="val")
-    ledger.open_queue("second round", Question.JUDGE, test_set="val")
+        ledger.queues.create("first round", Question.JUDGE, test_set="val")
+    ledger.queues.create("second round", Question.JUDGE, test_set="val")
 
 
 def test_import_rejects_invalid_and_similar_names(ledger):

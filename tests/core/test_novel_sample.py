@@ -1,11 +1,11 @@
 import numpy as np
 
-from regrade.core import LabelState, ReviewFrame
+from regrade.core import LabelState, NovelSample
 
 
 def frame(examples, classes, states):
     f = len(examples)
-    return ReviewFrame(
+    return NovelSample(
         "s", "l@1", 5, np.array(examples, dtype=np.int64), np.array(classes, dtype=np.int64), np.zeros(f, dtype=int),
         np.arange(f), np.ones(f), np.array([LabelState[s] for s in states], dtype=np.int8), "nothing",
     )  # fmt: skip

@@ -7,7 +7,7 @@ from threading import Barrier
 import pytest
 from sqlalchemy import func, select
 
-from regrade.ledger import SignInAttempts, sign_in_attempts
+from regrade.ledger import SignInAttempts, sign_in
 from regrade.ledger.schema import sign_in_attempts as table
 
 
@@ -59,7 +59,7 @@ def test_reserve_counts_concurrent_attempts_one_by_one(attempts_and_clock):
 
     with ThreadPoolExecutor(12) as pool:
         waits = list(pool.map(reserve, range(12)))
-    assert waits.count(0) == sign_in_attempts.FREE_FOR_ACCOUNT
+    assert waits.count(0) == sign_in.FREE_FOR_ACCOUNT
     assert set(waits) == {0, 1}
 
 
@@ -81,7 +81,7 @@ def test_reserve_counts_accounts_at_an_address_separately(attempts_and_clock):
 def test_reserve_limits_an_address_over_all_accounts(attempts_and_clock):
     attempts, _ = attempts_and_clock
     waits = [attempts.reserve("10.0.0.1", f"person {number}") for number in range(60)]
-    assert waits.count(0) == sign_in_attempts.FREE_FOR_ADDRESS
+    assert waits.count(0) == sign_in.FREE_FOR_ADDRESS
     assert attempts.reserve("10.0.0.2", "person 1") == 0
 
 
@@ -107,7 +107,7 @@ def test_reserve_forgets_after_an_hour_and_deletes_old_rows(attempts, clock):
 
 
 def test_reserve_keeps_a_bounded_number_of_rows(attempts, monkeypatch):
-    monkeypatch.setattr(sign_in_attempts, "MOST_COUNTERS", 10)
+    monkeypatch.setattr(sign_in, "MOST_COUNTERS", 10)
     for number in range(30):
         attempts.reserve(f"10.0.0.{number}", "Rita")
     assert stored(attempts) <= 10
@@ -117,7 +117,7 @@ def test_reserve_is_shared_by_servers(ledger, clock):
     stopped = StoppedClock(clock.time)
     first, second = (SignInAttempts(ledger.engine, clock=stopped) for _ in range(2))
     waits = [server.reserve("10.0.0.1", "Rita") for _ in range(4) for server in (first, second)]
-    assert waits.count(0) == sign_in_attempts.FREE_FOR_ACCOUNT
+    assert waits.count(0) == sign_in.FREE_FOR_ACCOUNT
 
 
 def test_names_are_not_stored(attempts):

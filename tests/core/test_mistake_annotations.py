@@ -8,15 +8,15 @@ import pytest
 from regrade.core import (
     InputError,
     MismatchError,
+    MistakeAnnotations,
     MistakeCategory,
-    MistakeReview,
     Severity,
     UnknownName,
     category_named,
     severity_named,
 )
 
-REVIEW = MistakeReview(
+REVIEW = MistakeAnnotations(
     "m", "set", 4, 3, np.array([3, 0]), np.array([2, 1]), (MistakeCategory.FINE_GRAINED, MistakeCategory.SPURIOUS),
     (Severity.MAJOR, Severity.BORDERLINE), ("Fine-grained error", "spurious"),
 )  # fmt: skip

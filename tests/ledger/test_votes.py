@@ -8,31 +8,31 @@ from regrade.ledger import NewItem, Question, VoteContent
 @pytest.fixture
 def item(ledger, queue, panel):
     """One of three items."""
-    ledger.add_items(queue, [NewItem(f"{n}.jpg", "cat") for n in range(3)])
-    return ledger.next_item(queue, panel[0]).id
+    ledger.items.add(queue, [NewItem(f"{n}.jpg", "cat") for n in range(3)])
+    return ledger.items.next(queue, panel[0]).id
 
 
 def vote(ledger, item, person, answer, **more):
     key = f"{item} {person.name} {answer} {len(more)}"
-    return ledger.vote(item, person, VoteContent(key, answer, **more))
+    return ledger.votes.cast(item, person, VoteContent(key, answer, **more)).vote
 
 
 def answers(ledger, queue):
-    return {(vote.item_id, vote.person): vote.answer for vote in ledger.independent_votes(queue)}
+    return {(vote.item_id, vote.person): vote.answer for vote in ledger.votes.independent(queue)}
 
 
 def test_changes_in_discussion_are_not_independent(ledger, queue, item, panel):
     for person, answer in zip(panel, ("correct", "wrong", "correct"), strict=True):
         vote(ledger, item, person, answer, seconds=3.0)
     vote(ledger, item, panel[1], "correct", why="the tail")
-    assert ledger.decision(item).reached == "unanimously"
+    assert ledger.decisions.current(item).reached == "unanimously"
     assert answers(ledger, queue) == {(item, "Ada"): "correct", (item, "Bob"): "wrong", (item, "Cleo"): "correct"}
-    assert {vote.seconds for vote in ledger.independent_votes(queue)} == {3.0}
+    assert {vote.seconds for vote in ledger.votes.independent(queue)} == {3.0}
 
 
 def test_votes_retracted_before_the_reveal_are_not_counted(ledger, queue, item, panel):
     vote(ledger, item, panel[0], "wrong")
-    ledger.take_back(item, panel[0], key="undo", why="slip")
+    ledger.votes.retract(item, panel[0], key="undo", why="slip")
     assert answers(ledger, queue) == {}
     vote(ledger, item, panel[0], "correct")
     vote(ledger, item, panel[1], "correct")
@@ -44,15 +44,15 @@ def test_votes_retracted_before_the_reveal_are_not_counted(ledger, queue, item, 
 def test_votes_retracted_after_the_reveal_are_counted(ledger, queue, item, panel):
     for person in panel:
         vote(ledger, item, person, "wrong")
-    ledger.take_back(item, panel[2], key="undo", why="saw the others")
+    ledger.votes.retract(item, panel[2], key="undo", why="saw the others")
     vote(ledger, item, panel[2], "correct", why="saw the others")
     assert answers(ledger, queue) == dict.fromkeys([(item, person.name) for person in panel], "wrong")
 
 
-def test_independent_votes_are_of_one_queue(ledger, queue, panel):
-    label_queue = ledger.open_queue("label", Question.LABEL, test_set="val")
-    ledger.add_items(label_queue, [NewItem("1.jpg")])
-    vote(ledger, ledger.next_item(label_queue, panel[0]).id, panel[0], "dog")
+def test_independent_are_of_one_queue(ledger, queue, panel):
+    label_queue = ledger.queues.create("label", Question.LABEL, test_set="val")
+    ledger.items.add(label_queue, [NewItem("1.jpg")])
+    vote(ledger, ledger.items.next(label_queue, panel[0]).id, panel[0], "dog")
     assert answers(ledger, queue) == {}
     assert list(answers(ledger, label_queue).values()) == ["dog"]
 
@@ -60,9 +60,9 @@ def test_independent_votes_are_of_one_queue(ledger, queue, panel):
 def test_revealed_only_leaves_out_incomplete_items(ledger, queue, item, panel):
     for person in panel[:2]:
         vote(ledger, item, person, "correct")
-    assert ledger.independent_votes(queue, revealed_only=True) == ()
+    assert ledger.votes.independent(queue, revealed_only=True) == ()
     vote(ledger, item, panel[2], "wrong")
-    incomplete = ledger.next_item(queue, panel[0]).id
+    incomplete = ledger.items.next(queue, panel[0]).id
     vote(ledger, incomplete, panel[0], "wrong")
-    revealed = ledger.independent_votes(queue, revealed_only=True)
+    revealed = ledger.votes.independent(queue, revealed_only=True)
     assert [(vote.item_id, vote.person) for vote in revealed] == [(item, person.name) for person in panel]

@@ -77,7 +77,7 @@ def _plain(spelling: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class MistakeReview:
+class MistakeAnnotations:
     """Reviewed mistakes of one model on one test set, with their categories and severities.
 
     ``examples``, ``classes`` (the predicted class), ``categories``, ``severities`` and ``spellings`` (the category as

@@ -1,0 +1,151 @@
+"""The items of queues: added, given to people one after another, and looked up by id or image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine, Select, bindparam, select, update
+
+from regrade.core import UnknownName
+from regrade.ledger import queue_order
+from regrade.ledger.database import writing, writing_unsynced
+from regrade.ledger.queues import OPEN_QUEUE
+from regrade.ledger.records import Item, NewItem, Person, Queue, may_answer, record_of
+from regrade.ledger.schema import item, now_in_utc, queue
+from regrade.ledger.voting import locked_item
+
+_QUEUE_NAMES, _ITEM_NAMES = queue.c.keys(), item.c.keys()
+_ITEM_IN_QUEUE = OPEN_QUEUE.add_columns(*item.c).outerjoin(
+    item, (item.c.id == bindparam("item_id")) & (item.c.queue_id == queue.c.id)
+)
+_STORE = (
+    update(item)
+    .where(item.c.queue_id == bindparam("in_queue"), item.c.example == bindparam("image_id"), item.c.content.is_(None))
+    .values(content=bindparam("content_hash"))
+)
+
+
+@dataclass(frozen=True)
+class ItemImage:
+    """The image of an item: its id in the queue's test set, and a hash of its pixels, or None if unknown."""
+
+    example: str
+    content: str | None
+
+
+@dataclass(frozen=True)
+class QueuedImage:
+    """An item about an image, and the queue it is in."""
+
+    queue: Queue
+    item: Item
+
+
+class Items:
+    """The items of a ledger's queues. ``clock`` returns the current time; tests replace it."""
+
+    def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
+        self.engine = engine
+        self._now = clock
+
+    def add(self, to: Queue, items: Iterable[NewItem]) -> int:
+        """Append items to a queue and return how many are new; items that it already has are skipped."""
+        with writing(self.engine) as connection:
+            queue_order.lock_queue(connection, to.id)
+            stored = set(connection.execute(_pairs(to.id)))
+            by_pair = {(new.example, new.class_id): new for new in items}
+            new_items = [new for pair, new in by_pair.items() if pair not in stored]
+            needed = connection.execute(select(queue.c.overlap).where(queue.c.id == to.id)).scalar_one()
+            queue_order.append_items(connection, to.id, new_items, needed=needed)
+        return len(new_items)
+
+    def next(self, of: Queue, to: Person, *, after: int | None = None) -> Item | None:
+        """Give a person their next item, reserved for them for a while; None if nothing is left.
+
+        ``after`` is the id of the item they are working on: the result is the item that follows it.
+        """
+        with writing_unsynced(self.engine) as connection:
+            row = queue_order.next_item(connection, of.id, to.id, now=self._now(), after=after)
+        return None if row is None else record_of(Item, row)
+
+    def skip(self, item_id: int, by: Person) -> None:
+        """Skip an item for a person; its reservation ends, and `return_skipped` brings it back."""
+        with writing(self.engine) as connection:
+            queue_order.skip_item(connection, locked_item(connection, item_id), by.id)
+
+    def count_skipped(self, of: Queue, by: Person) -> int:
+        """The number of items of a queue that a person has skipped and that still need their answer."""
+        with self.engine.connect() as connection:
+            return queue_order.count_skipped(connection, of.id, by.id)
+
+    def return_skipped(self, of: Queue, by: Person) -> None:
+        """Bring back the items of a queue that a person has skipped."""
+        with writing(self.engine) as connection:
+            queue_order.return_skipped(connection, of.id, by.id)
+
+    def with_id(self, item_id: int) -> Item:
+        """An item by its id."""
+        with self.engine.connect() as connection:
+            row = connection.execute(select(item).where(item.c.id == item_id)).mappings().first()
+        if row is None:
+            raise UnknownName("item", str(item_id), None)
+        return record_of(Item, row)
+
+    def for_person(self, by: Person, queue_id: int, item_id: int) -> tuple[Queue, Item]:
+        """A queue and its item by their ids; raises if the person may not work on the queue."""
+        with self.engine.connect() as connection:
+            ids = {"queue_id": queue_id, "person_id": by.id, "item_id": item_id}
+            row = connection.execute(_ITEM_IN_QUEUE, ids).first()
+        if row is None:
+            raise UnknownName("queue", str(queue_id), None)
+        queue_record = record_of(Queue, dict(zip(_QUEUE_NAMES, row, strict=False)))
+        if not may_answer(by.role, queue_record.question):
+            raise UnknownName("queue", str(queue_id), None)
+        item_row = dict(zip(_ITEM_NAMES, row[len(_QUEUE_NAMES) :], strict=True))
+        if item_row["id"] is None:
+            raise UnknownName("item", str(item_id), None)
+        return queue_record, record_of(Item, item_row)
+
+    def pairs(self, of: Queue) -> tuple[tuple[str, str], ...]:
+        """The image id and class of every item of a queue."""
+        with self.engine.connect() as connection:
+            return tuple((example, class_id) for example, class_id in connection.execute(_pairs(of.id)))
+
+    def images(self, of: Queue) -> tuple[ItemImage, ...]:
+        """The images of a queue's items, in the order of the queue."""
+        images = select(item.c.example, item.c.content).where(item.c.queue_id == of.id).order_by(item.c.place)
+        with self.engine.connect() as connection:
+            return tuple(ItemImage(example, content) for example, content in connection.execute(images).all())
+
+    def images_without_content(self, of: Queue) -> tuple[str, ...]:
+        """The ids of a queue's images without a stored hash, each once, in the order of the queue."""
+        images = select(item.c.example).where(item.c.queue_id == of.id, item.c.content.is_(None)).order_by(item.c.place)
+        with self.engine.connect() as connection:
+            return tuple(dict.fromkeys(connection.execute(images).scalars().all()))
+
+    def store_contents(self, of: Queue, contents: Mapping[str, str]) -> None:
+        """Store hashes of images, by example id, for the items of a queue that have none yet."""
+        rows = [
+            {"in_queue": of.id, "image_id": example, "content_hash": content} for example, content in contents.items()
+        ]
+        if rows:
+            with writing(self.engine) as connection:
+                connection.execute(_STORE, rows)
+
+    def about_image(self, test_set: str, example: str) -> tuple[QueuedImage, ...]:
+        """Every item about an image of a test set, oldest queue first."""
+        with self.engine.connect() as connection:
+            rows = connection.execute(select(queue).where(queue.c.test_set == test_set).order_by(queue.c.id)).mappings()
+            queued: list[QueuedImage] = []
+            for of in [record_of(Queue, row) for row in rows]:
+                # one query per queue uses the index of its unique constraint on images and classes
+                items = select(item).where(item.c.queue_id == of.id, item.c.example == example).order_by(item.c.place)
+                queued += [QueuedImage(of, record_of(Item, row)) for row in connection.execute(items).mappings()]
+            return tuple(queued)
+
+
+def _pairs(queue_id: int) -> Select[Any]:
+    return select(item.c.example, item.c["class"]).where(item.c.queue_id == queue_id)

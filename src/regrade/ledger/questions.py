@@ -1,0 +1,126 @@
+"""The questions that queues ask: each is one record with its answers, who may answer it, and how a panel decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, ClassVar
+
+from regrade.core import AlreadyStored, InputError, MistakeCategory, Severity, UnknownName
+from regrade.core.panel import NO_MISTAKE, Answer, Reached, majority
+
+if TYPE_CHECKING:
+    from regrade.ledger.records import VoteContent
+
+ENTRY_POINTS = "regrade.questions"
+"""The entry-point group in which installed packages offer questions."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a queue asks about each image, and the rules for its answers.
+
+    ``name`` is stored in the ledger and ``text`` is shown to people. ``answers`` are the valid ones; empty if an answer
+    is a class of the test set. ``graded`` are the answers that need a severity. ``tied`` is the decision if several
+    answers have the most votes; if it is None, the panel has to go on. Questions that ``shows_predictions`` is True for
+    are not for labelers; ``decided`` is False if everyone's own answer is kept instead of a decision of the panel.
+    ``subject`` is what a vote states, as tables of agreement call it.
+    """
+
+    name: str
+    text: str
+    answers: tuple[str, ...] = ()
+    graded: tuple[str, ...] = ()
+    tied: str | None = None
+    shows_predictions: bool = True
+    decided: bool = True
+    subject: str = "answer"
+
+    JUDGE: ClassVar[Question]
+    LABEL: ClassVar[Question]
+    MISTAKE: ClassVar[Question]
+
+
+@dataclass(frozen=True)
+class NewDecision:
+    """What a panel's votes lead to: the answer, its severity if it has one, and how it was reached."""
+
+    answer: str
+    severity: str | None
+    reached: Reached
+
+
+QUESTIONS: dict[str, Question] = {}
+"""The registered questions by name."""
+
+
+def register(question: Question) -> Question:
+    """Make a question known to all ledgers of this process, and return it; raises if its name is taken."""
+    if QUESTIONS.setdefault(question.name, question) != question:
+        raise AlreadyStored(f"there is a question {question.name!r} already, with other rules")
+    return question
+
+
+def question_named(name: str) -> Question:
+    """A registered question, or one that an installed package offers; raises if there is none."""
+    if name not in QUESTIONS:
+        for point in entry_points(group=ENTRY_POINTS, name=name):
+            register(point.load())
+    if name not in QUESTIONS:
+        raise UnknownName("question", name, list(QUESTIONS))
+    return QUESTIONS[name]
+
+
+Question.JUDGE = register(
+    Question(
+        "judge",
+        "Is this class right?",
+        answers=tuple(answer.value for answer in Answer),
+        tied=Answer.UNCLEAR.value,
+        subject="verdict",
+    )
+)
+Question.LABEL = register(
+    Question("label", "Which class is it?", shows_predictions=False, decided=False, subject="label")
+)
+Question.MISTAKE = register(
+    Question(
+        "mistake",
+        "What kind of mistake is it?",
+        answers=(*(category.value for category in MistakeCategory), NO_MISTAKE),
+        graded=tuple(category.value for category in MistakeCategory),
+        subject="category",
+    )
+)
+
+
+def check_vote(question: Question, content: VoteContent) -> None:
+    """Raise if a vote is not valid for a question; whether a label is a known class is checked by the caller."""
+    if content.seconds is not None and not 0 <= content.seconds < float("inf"):
+        raise InputError(f"the time of a vote must be finite and not negative, got {content.seconds} seconds")
+    if content.answer is None:
+        return
+    if question.answers and content.answer not in question.answers:
+        raise UnknownName("answer", content.answer, list(question.answers))
+    severities = [severity.value for severity in Severity]
+    if content.answer not in question.graded:
+        if content.severity is not None:
+            raise InputError("only a mistake has a severity")
+    elif content.severity not in severities:
+        raise UnknownName("severity", content.severity or "", severities)
+
+
+def panel_decision(question: Question, votes: Sequence[tuple[str, str | None]]) -> NewDecision:
+    """The decision that follows from votes, given as pairs of answer and severity.
+
+    The severity is decided by the votes whose answer needs one; a tie between severities is decided as borderline.
+    """
+    leading = majority([answer for answer, _ in votes], tied=question.tied)
+    if leading.answer not in question.graded:
+        return NewDecision(leading.answer, None, leading.reached)
+    severities = [severity or "" for answer, severity in votes if answer in question.graded]
+    severity = majority(severities, tied=Severity.BORDERLINE.value)
+    unanimous = leading.reached is severity.reached is Reached.UNANIMOUSLY
+    reached = Reached.UNANIMOUSLY if unanimous else Reached.BY_MAJORITY
+    return NewDecision(leading.answer, severity.answer or None, reached)
