@@ -35,7 +35,6 @@ __all__ = [
     "PartialPredictions",
     "PartialSignatures",
     "PredictionSource",
-    "ReviewDecisions",
     "SignatureKey",
     "Store",
     "Stored",
