@@ -1,7 +1,7 @@
 """Compare the JSON output of two checkouts of the project, command by command, on the same workspaces.
 
     python scripts/compare_json.py BEFORE AFTER [--data ../shared/data] [--kept FOLDER] [--only TEXT]
-        [--rename OLD=NEW] [--added KEY] [--text KEY] [--ignored KEY] [--unordered KEY]
+        [--rename OLD=NEW] [--step OLD=NEW] [--added KEY] [--text KEY] [--ignored KEY] [--unordered KEY]
 
 BEFORE creates the workspaces: the demo, and with ``--data`` one of published predictions. Each case is a list of steps
 on a copy of a workspace; AFTER gets a copy that it has upgraded. Numbers, keys and their order must be the same.
@@ -57,7 +57,7 @@ DEMO = (
     f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --show pairs --rule classes",
     "!labels sample -t uci-digits -l own --out {workspace}/sample.csv --size 80 && answer-sample {workspace}/sample.csv"
     " && import verdicts {workspace}/sample.csv -t uci-digits -l own && grade -t uci-digits -l own"
-    " && compare -t uci-digits -l own --all && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",
+    " && compare -t uci-digits -l own && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",
     "review list",
     f"{_JUDGE} && {_VOTES} && review list && review agreement && review agreement novel --show reviewers"
     " && review publish novel --dry-run && review publish novel && team list && verify",
@@ -73,10 +73,10 @@ DEMO = (
     "grade -t uci-digits -l own --half-width 1",
     "grade -t uci-digits -l own --rule classes --model 'naive Bayes'",
     "!testsets corrupt mnist --name mnist-c --images 20 --corruption fog --corruption contrast"
-    f" && {_PREDICT} -t mnist-c -t mnist && grade -t mnist-c --corruptions",
+    f" && {_PREDICT} -t mnist-c -t mnist && study corruptions -t mnist-c",
     f"{_PREDICT} -t uci-digits --keep scores,features && models list && grade -t uci-digits",
-    "compare -t mnist --all",
-    "compare -t mnist --all --pairs --equivalence 0.5",
+    "compare -t mnist",
+    "compare -t mnist --show pairs --equivalence 0.5",
     "compare -t uci-digits 'random forest' 'naive Bayes' --slice ink=light",
     "study generalization --original mnist --new uci-digits --bootstrap",
     "study generalization --original mnist --new uci-digits --scale logit"
@@ -130,7 +130,7 @@ PUBLISHED = (
     "grade -t imagenet-val -l real --slice dogs",
     "grade -t imagenet-val -l real --rule classes",
     "grade -t imagenet-val -l real --collapsed --model vgg19",
-    "compare -t imagenetv2-matched-frequency --all",
+    "compare -t imagenetv2-matched-frequency",
     "compare -t imagenet-val vgg19 resnet50 -l real",
     "study generalization --original imagenet-val --new imagenetv2-matched-frequency --new imagenetv2-top-images",
     "study generalization --original cifar10 --new cifar10.1-v6 --bootstrap",
@@ -182,6 +182,7 @@ class Version:
     outputs: Path
     places: dict[str, Path]  # of input files and published data
     words: dict[str, str]  # names of commands that are others in this version
+    steps: dict[str, str]  # steps that are written differently in this version
 
     def regrade(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = os.environ | {"PYTHONPATH": str(self.checkout.resolve() / "src")}
@@ -205,6 +206,7 @@ class Version:
             return [result for step in case.split(" && ") for result in self._step(step, places)]
 
     def _step(self, step: str, places: dict[str, Path]) -> list[Any]:
+        step = self.steps.get(step, step)
         prints_json, words = not step.startswith("!"), shlex.split(step.removeprefix("!"))
         names = [self.words.get(word, word) for word in words[:2]]
         arguments = [word.format_map(places) for word in (*names, *words[2:])]
@@ -239,10 +241,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = (options.kept or Path(scratch) / "before").resolve()
         places = {"inputs": folder / "inputs"} | ({"data": options.data.resolve()} if options.data else {})
-        before = Version(
-            options.before, folder, folder / "outputs", places, {new: old for old, new in intended.renames.items()}
-        )
-        after = Version(options.after, Path(scratch), Path(scratch) / "outputs", places, {})
+        words = {new: old for old, new in intended.renames.items()}
+        steps = {new: old for old, new in (pair.split("=", 1) for pair in options.step)}
+        before = Version(options.before, folder, folder / "outputs", places, words, steps)
+        after = Version(options.after, Path(scratch), Path(scratch) / "outputs", places, {}, {})
         workspaces = _create_workspaces(before, options.data)
         for name in workspaces:
             shutil.copytree(folder / name, after.workspaces / name, symlinks=True)
@@ -267,6 +269,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases that contain this text")
     repeated: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument("--rename", metavar="OLD=NEW", help="renamed word of a command, key or text", **repeated)
+    parser.add_argument("--step", metavar="OLD=NEW", help="step that BEFORE writes differently", **repeated)
     parser.add_argument("--added", metavar="KEY", help="key that only AFTER has", **repeated)
     parser.add_argument("--text", metavar="KEY", help="key whose text was reworded, with the same numbers", **repeated)
     parser.add_argument("--ignored", metavar="KEY", help="key whose value is not compared", **repeated)
