@@ -348,7 +348,8 @@ def commands_without_case(version: Version, cases: Sequence[tuple[str, str]]) ->
     code = (
         "import typer.main, regrade.cli.app as module\n"
         "def walk(command, path):\n"
-        "    for name, child in getattr(command, 'commands', {}).items(): walk(child, (*path, name))\n"
+        "    names = command.list_commands(None) if hasattr(command, 'list_commands') else ()\n"
+        "    for name in names: walk(command.get_command(None, name), (*path, name))\n"
         "    if any('--json' in option.opts for option in command.params): print(*path)\n"
         "walk(typer.main.get_command(module.app), ())"
     )
