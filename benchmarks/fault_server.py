@@ -29,5 +29,5 @@ def killed_servers(work: Path, seconds: float) -> Iterator[str]:
     yield from ("vote kept" if key in kept else "votes lost or doubled" for key in confirmed)
     people = {(row["person"], row["example"], row["class"]) for row in votes}
     yield from ["votes lost or doubled"] * (len(votes) - len(people))
-    yield from ("votes lost or doubled" for _ in workspace.ledger_problems())
+    yield from ("votes lost or doubled" for _ in workspace.review.problems())
     workspace.ledger.engine.dispose()

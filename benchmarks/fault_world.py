@@ -25,15 +25,15 @@ def make_every_file(folder: Path) -> Workspace:
     workspace = regrade.init(folder / "W")
     rng = np.random.default_rng(5)
     _add_images(workspace.store.root / "photos", rng)
-    workspace.add_test_set("shelf", workspace.store.root / "photos", classes=SPACE)
+    workspace.testsets.add("shelf", workspace.store.root / "photos", classes=SPACE)
     test_set = workspace.store.test_set("shelf")
     for number, model in enumerate(("first", "second", "third")):
         scores = rng.random((IMAGES, len(CLASSES))) + (2 - 0.5 * number) * np.eye(len(CLASSES))[test_set.labels]
-        workspace.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set="shelf")
+        workspace.models.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set="shelf")
     _add_features(workspace.store, test_set, rng)
     _add_mapped_set(workspace.store)
     epochs = rng.normal(size=(2, 2, IMAGES, len(CLASSES)))
-    workspace.add_checkpoints("net", epochs, test_set="shelf", kind="logits")
+    workspace.models.add_checkpoints("net", epochs, test_set="shelf", kind="logits")
     _import_files(workspace, folder, test_set)
     workspace.study.leakage("shelf")
     return workspace
@@ -43,14 +43,14 @@ def add_published_queues(workspace: Workspace) -> None:
     """Add queues of each question with votes; publish a first round of votes and leave a second one unpublished."""
     ledger = workspace.ledger
     person = ledger.people.add("Olga", Role.OWNER)
-    workspace.queue_labels("shelf", size=12, name="exam")
+    workspace.review.queue_labels("shelf", size=12, name="exam")
     complete = workspace.store.root.parent / "labels.csv"
-    workspace.import_labels(complete, test_set="shelf", name="complete", complete=True)
-    workspace.queue_mistakes("shelf", labels="complete", model="fourth", name="mistakes")
-    workspace.queue_novel("shelf", labels="own", models=["fourth"], name="novel")
+    workspace.labels.import_file(complete, test_set="shelf", name="complete", complete=True)
+    workspace.review.queue_mistakes("shelf", labels="complete", model="fourth", name="mistakes")
+    workspace.review.queue_novel("shelf", labels="own", models=["fourth"], name="novel")
     _vote(ledger, person, rounds=5)
     for queue in ledger.queues.all():
-        workspace.publish(queue.name)
+        workspace.review.publish(queue.name)
     _vote(ledger, person, rounds=3)
     ledger.engine.dispose()
 
@@ -106,15 +106,15 @@ def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None
     }
     for name, lines in files.items():
         (folder / name).write_text("\n".join(lines) + "\n")
-    workspace.import_labels(folder / "labels.csv", test_set="shelf", name="own")
-    workspace.import_people(folder / "people.csv", test_set="shelf")
-    workspace.import_slices(folder / "slices.csv", test_set="shelf", name="scene")
-    workspace.import_mistakes(folder / "mistakes.csv", test_set="shelf", model="first")
-    drawn = workspace.draw_review("shelf", labels="own", size=6)
+    workspace.labels.import_file(folder / "labels.csv", test_set="shelf", name="own")
+    workspace.models.import_people(folder / "people.csv", test_set="shelf")
+    workspace.testsets.import_slices(folder / "slices.csv", test_set="shelf", name="scene")
+    workspace.models.import_mistakes(folder / "mistakes.csv", test_set="shelf", model="first")
+    drawn = workspace.labels.draw_sample("shelf", labels="own", size=6)
     pairs = [(test_set.ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
     lines = ["image,class,verdict", *(f"{image},{name},wrong" for image, name in pairs)]
     (folder / "judged.csv").write_text("\n".join(lines) + "\n")
-    workspace.import_decisions(folder / "judged.csv", test_set="shelf", labels="own")
+    workspace.labels.import_decisions(folder / "judged.csv", test_set="shelf", labels="own")
 
 
 def read_every_file(store: Store) -> dict[str, object]:

@@ -37,27 +37,27 @@ def write_inputs(folder: Path) -> None:
 
 
 SCENARIOS: Mapping[str, Scenario] = {
-    "import predictions of several models": lambda workspace, folder: workspace.import_predictions(
+    "import predictions of several models": lambda workspace, folder: workspace.models.import_predictions(
         folder / "models.csv", test_set="more models", classes="toys"
     ),
-    "import people": lambda workspace, folder: workspace.import_people(folder / "people.csv", test_set="shelf"),
-    "import labels as a new version": lambda workspace, folder: workspace.import_labels(
+    "import people": lambda workspace, folder: workspace.models.import_people(folder / "people.csv", test_set="shelf"),
+    "import labels as a new version": lambda workspace, folder: workspace.labels.import_file(
         folder / "labels.csv", test_set="shelf", name="own", new_version=True
     ),
-    "import checkpoints": lambda workspace, folder: workspace.import_checkpoints(
+    "import checkpoints": lambda workspace, folder: workspace.models.import_checkpoints(
         folder / "epochs.npy", test_set="shelf", ensemble="other", kind="logits"
     ),
-    "testsets add": lambda workspace, folder: workspace.add_test_set("more", folder / "more", classes="toys"),
-    "testsets corrupt": lambda workspace, _: workspace.corrupt(
+    "testsets add": lambda workspace, folder: workspace.testsets.add("more", folder / "more", classes="toys"),
+    "testsets corrupt": lambda workspace, _: workspace.testsets.corrupt(
         "shelf", name="foggy", corruptions=["fog"], severities=[1]
     ),
-    "study confusion --write": lambda workspace, _: workspace.keep_hard_set(
+    "study confusion --write": lambda workspace, _: workspace.testsets.keep_hard_set(
         workspace.study.confusion("shelf", ensembles=["net"], hardest=5), "hard"
     ),
-    "labels sample": lambda workspace, _: workspace.draw_review("shelf", labels="own", size=3),
-    "review publish of people": lambda workspace, _: workspace.publish("exam"),
-    "review publish of mistakes": lambda workspace, _: workspace.publish("mistakes"),
-    "review publish of labels": lambda workspace, _: workspace.publish("novel"),
+    "labels sample": lambda workspace, _: workspace.labels.draw_sample("shelf", labels="own", size=3),
+    "review publish of people": lambda workspace, _: workspace.review.publish("exam"),
+    "review publish of mistakes": lambda workspace, _: workspace.review.publish("mistakes"),
+    "review publish of labels": lambda workspace, _: workspace.review.publish("novel"),
 }
 """Operations that change several files or replace one, by command."""
 

@@ -45,7 +45,7 @@ def run() -> Iterator[Result]:
         plain_top1, plain = plain_loop(sorted(images.iterdir())[:PLAIN])
         bare = bare_model()
         workspace = regrade.init(Path(folder) / "W")
-        workspace.add_test_set("made-up", images, classes="imagenet-1k", layout="flat")
+        workspace.testsets.add("made-up", images, classes="imagenet-1k", layout="flat")
         pair = workspace.predict([MODEL], test_sets=["made-up"], batch=BATCH).pairs[0]
         ours = pair.seconds / IMAGES
         test_set = workspace.store.test_set("made-up")
@@ -79,7 +79,7 @@ def peak_memory(folder: Path, size: int) -> float:
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(buffer, "JPEG")
     for number in range(size):
         (images / f"{number:08d}.jpg").write_bytes(buffer.getvalue())
-    regrade.init(workspace).add_test_set("small", images, classes="cifar-10", layout="flat")
+    regrade.init(workspace).testsets.add("small", images, classes="cifar-10", layout="flat")
     executable = Path(sys.executable).with_name("regrade")
     return command([executable, "predict", f"python:{model}:scores", "-t", "small", "-w", workspace]).gigabytes
 

@@ -39,7 +39,7 @@ def create_workspace(root: Path) -> Workspace:
             write_image(root / "reference" / label / f"ref{number}-{more}.png", 100 + 2 * number + more)
     workspace.store.add_class_space(ClassSpace("fauna", CLASSES))
     for test_set in (*NAMES, "reference"):
-        workspace.add_test_set(test_set, root / test_set, classes="fauna")
+        workspace.testsets.add(test_set, root / test_set, classes="fauna")
         _add_predictions(workspace, root, test_set)
         workspace.study.leakage(test_set, by=["phash"])
     for name, role in PEOPLE.items():
@@ -52,17 +52,17 @@ def _add_predictions(workspace: Workspace, root: Path, name: str) -> None:
     target = workspace.store.test_set(name)
     for model, shift in zip(MODELS, (0, 1), strict=True):
         scores = np.eye(len(CLASSES))[(target.labels + shift) % len(CLASSES)] + 0.01
-        workspace.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set=name)
+        workspace.models.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set=name)
     rows = [f"{example},{CLASSES[label]}" for example, label in zip(target.ids, target.labels, strict=True)]
     (root / f"{name}.csv").write_text("\n".join(["image,class", *rows]) + "\n")
-    workspace.import_labels(root / f"{name}.csv", test_set=name, name="multi")
+    workspace.labels.import_file(root / f"{name}.csv", test_set=name, name="multi")
 
 
 def add_person_rows(workspace: Workspace, folder: Path) -> None:
     """A person who answers every image of ``main`` with the class two after its own."""
     rows = [f"{PERSON},secret{number}.png,{class_after(number, 2)}" for number in range(len(CLASSES))]
     (folder / "people.csv").write_text("\n".join(["person,image,class", *rows]) + "\n")
-    workspace.import_people(folder / "people.csv", test_set="main")
+    workspace.models.import_people(folder / "people.csv", test_set="main")
 
 
 def class_after(number: int, shift: int) -> str:

@@ -30,7 +30,7 @@ def noise(folder: Path, count: int) -> Path:
 def noisy(folder: Path, count: int = 40) -> Store:
     """A new workspace with the test set ``noise``."""
     workspace = regrade.init(folder / "W")
-    workspace.add_test_set("noise", noise(folder / "images", count), classes="cifar-10", layout="index")
+    workspace.testsets.add("noise", noise(folder / "images", count), classes="cifar-10", layout="index")
     return workspace.store
 
 

@@ -24,7 +24,7 @@ def make_world(folder: Path, *, images: int = IMAGES, extra: int = 0) -> Workspa
         labels = workspace.store.test_set(name).labels
         skills = {**SKILLS, **{f"extra-{number:02}": 0.3 + 0.6 * number / extra for number in range(extra)}}
         for model, skill in skills.items():
-            workspace.add_predictions(model, _scores(labels, skill - harder, rng), test_set=name)
+            workspace.models.add_predictions(model, _scores(labels, skill - harder, rng), test_set=name)
     _add_labels(workspace, folder, rng)
     _add_people(workspace, folder, rng)
     _add_slices(workspace, folder)
@@ -36,14 +36,14 @@ def add_more(workspace: Workspace, images: int = 200) -> None:
     rng = np.random.default_rng(3)
     labels, place = np.arange(images) % 10, rng.integers(0, 3, images)
     countries = tuple(("Nigeria", "India", "France")[index] for index in place)
-    space, ids = workspace.class_space("cifar-10"), tuple(f"g{number}" for number in range(images))
+    space, ids = workspace.testsets.class_space("cifar-10"), tuple(f"g{number}" for number in range(images))
     workspace.store.add_test_set(TestSet("far", space, ids, labels.astype(np.int32), {"country": countries}))
     for model, skill in SKILLS.items():
         scores = _scores(labels, skill - np.array([0.3, 0.2, 0.0])[place], rng)
-        workspace.add_predictions(model, scores, test_set="far")
+        workspace.models.add_predictions(model, scores, test_set="far")
     old = workspace.store.test_set("old").labels
     epochs = [[_scores(old, skill, rng) for skill in (0.5, 0.7, 0.9)] for _ in range(2)]
-    workspace.add_checkpoints("small", epochs, test_set="old", kind="probabilities")
+    workspace.models.add_checkpoints("small", epochs, test_set="old", kind="probabilities")
     workspace.study.leakage("old", against="new")
 
 
@@ -54,7 +54,7 @@ def _add_images(workspace: Workspace, folder: Path, name: str, images: int, rng:
         pixels = rng.integers(0, 255, (24, 32, 3)).astype(np.uint8)
         pixels[:, :, number % 3] //= 4
         Image.fromarray(pixels).save(place / f"{number:03}.png")
-    workspace.add_test_set(name, folder / name, classes="cifar-10")
+    workspace.testsets.add(name, folder / name, classes="cifar-10")
 
 
 def _scores(labels: np.ndarray, skill: float | np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -72,7 +72,7 @@ def _add_labels(workspace: Workspace, folder: Path, rng: np.random.Generator) ->
         also = {label, (label + 1) % 10} if rng.random() < 0.4 else {label}
         rows += [f"{image},{CLASSES[class_index]}" for class_index in sorted(also)]
     (folder / "labels.csv").write_text("\n".join(rows) + "\n")
-    workspace.import_labels(folder / "labels.csv", test_set="old", name="many", complete=True)
+    workspace.labels.import_file(folder / "labels.csv", test_set="old", name="many", complete=True)
 
 
 def _add_people(workspace: Workspace, folder: Path, rng: np.random.Generator) -> None:
@@ -83,11 +83,11 @@ def _add_people(workspace: Workspace, folder: Path, rng: np.random.Generator) ->
             answer = label if rng.random() < 0.95 else (label + 3) % 10
             rows.append(f"{image},{CLASSES[answer]},{person}")
     (folder / "people.csv").write_text("\n".join(rows) + "\n")
-    workspace.import_people(folder / "people.csv", test_set="old")
+    workspace.models.import_people(folder / "people.csv", test_set="old")
 
 
 def _add_slices(workspace: Workspace, folder: Path) -> None:
     ids = workspace.store.test_set("old").ids
     rows = ["image,light", *(f"{image},{'dark' if number % 3 else 'bright'}" for number, image in enumerate(ids))]
     (folder / "slices.csv").write_text("\n".join(rows) + "\n")
-    workspace.import_slices(folder / "slices.csv", test_set="old", name="scene")
+    workspace.testsets.import_slices(folder / "slices.csv", test_set="old", name="scene")

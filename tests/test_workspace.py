@@ -36,8 +36,8 @@ class TestCustomClasses:
         toys = (("b", "ball", "soft"), ("d", "doll", "soft"), ("c", "car", "hard"))
         classes = write(tmp_path / "toys.csv", ("id", "name", "groups"), *toys)
         file = write(tmp_path / "p.csv", ("image", "label", "m"), ("1", "b", "b"), ("2", "d", "c"), ("3", "c", "c"))
-        workspace.import_predictions(file, test_set="shelf", classes=classes)
-        assert workspace.class_space("toys").names == ("ball", "doll", "car")
+        workspace.models.import_predictions(file, test_set="shelf", classes=classes)
+        assert workspace.testsets.class_space("toys").names == ("ball", "doll", "car")
         rows = {row.slice: row for row in workspace.grade("shelf", slices=["soft", "c"]).rows}
         assert (rows["all"].top1.value, rows["soft"].top1.value, rows["c"].top1.value) == (2 / 3, 1 / 2, 1)
         shutil.move(classes, tmp_path / "gone.csv")
@@ -47,16 +47,16 @@ class TestCustomClasses:
         classes = write(tmp_path / "toys.csv", ("id",), ("b",), ("d",))
         for model in ("m", "n"):
             file = write(tmp_path / f"{model}.csv", ("image", "label", model), ("1", "b", "d"))
-            workspace.import_predictions(file, test_set="shelf", classes=classes)
-        assert workspace.models("shelf") == ("m", "n")
+            workspace.models.import_predictions(file, test_set="shelf", classes=classes)
+        assert workspace.models.names("shelf") == ("m", "n")
 
     def test_class_space_object_is_stored_once(self, workspace):
-        space = workspace.class_space(SUBSET)
+        space = workspace.testsets.class_space(SUBSET)
         assert space is SUBSET
         assert not (workspace.store.root / "classes").exists()
         own = SPACE.subset("fish", [0, 1])
-        workspace.class_space(own)
-        assert workspace.class_space("fish") == own
+        workspace.testsets.class_space(own)
+        assert workspace.testsets.class_space("fish") == own
 
 
 class TestGroups:
@@ -71,7 +71,7 @@ class TestGroups:
             ("4", "cat", "NA", "low", "cat"),
         )
         columns = Columns(groups=("region", "income"))
-        workspace.import_predictions(file, test_set="world", classes="cifar-10", columns=columns)
+        workspace.models.import_predictions(file, test_set="world", classes="cifar-10", columns=columns)
         return workspace
 
     def test_grade_slices_by_one_value(self, regions):
@@ -107,12 +107,12 @@ class TestClassMap:
         classes = write(tmp_path / "homes.csv", ("id",), *((name,) for name in OBJECTS))
         labels = [list(OBJECTS)[i % 4] for i in range(40)]
         write(tmp_path / "set.csv", ("image", "label"), *((f"i{n}", label) for n, label in enumerate(labels)))
-        workspace.add_test_set("homes", tmp_path / "set.csv", classes=classes)
+        workspace.testsets.add("homes", tmp_path / "set.csv", classes=classes)
         mapped = [SPACE.index(c) for ids in OBJECTS.values() for c in ids]
         best = np.array([[*rng.permutation(mapped)[:2], *rng.permutation(np.arange(900, 960))[:5]] for _ in labels])
         best = rng.permuted(best, axis=1)[:, :5]
         np.save(tmp_path / "m.npy", best)
-        workspace.import_predictions(tmp_path / "m.npy", test_set="homes", classes="imagenet-1k")
+        workspace.models.import_predictions(tmp_path / "m.npy", test_set="homes", classes="imagenet-1k")
         return workspace, best, labels
 
     @pytest.mark.parametrize("form", ["json", "csv"])
@@ -140,13 +140,13 @@ class TestClassMap:
     def test_label_sets_reject_predictions_in_other_classes(self, homes, tmp_path):
         workspace, *_ = homes
         file = write(tmp_path / "l.csv", ("image", "class"), ("i0", "bowl"))
-        workspace.import_labels(file, test_set="homes", name="judged")
+        workspace.labels.import_file(file, test_set="homes", name="judged")
         path = tmp_path / "map.json"
         path.write_text(json.dumps(OBJECTS))
         with pytest.raises(MismatchError, match="imagenet-1k"):
             workspace.grade("homes", labels="judged", class_map=path)
         with pytest.raises(MismatchError, match="imagenet-1k"):
-            workspace.novel("homes", labels="judged")
+            workspace.labels.novel("homes", labels="judged")
 
 
 class TestWithin:
@@ -161,8 +161,8 @@ class TestWithin:
         scores = rng.normal(size=(self.N, 1000)).astype(np.float32)
         scores[np.arange(self.N), labels] += rng.normal(3, 1, self.N).astype(np.float32)
         write(tmp_path / "set.csv", ("image", "wnid"), *((f"i{n}", SPACE.ids[c]) for n, c in enumerate(labels)))
-        workspace.add_test_set("val", tmp_path / "set.csv", classes="imagenet-1k")
-        workspace.add_predictions("m", scores, test_set="val")
+        workspace.testsets.add("val", tmp_path / "set.csv", classes="imagenet-1k")
+        workspace.models.add_predictions("m", scores, test_set="val")
         return workspace, scores, labels
 
     @staticmethod
@@ -188,8 +188,8 @@ class TestWithin:
         scores = np.zeros((2, 1000), dtype=np.float32)
         scores[:, first], scores[:, second] = 10.0, 10.001
         write(tmp_path / "set.csv", ("image", "wnid"), ("a", SUBSET.ids[1]), ("b", SUBSET.ids[1]))
-        workspace.add_test_set("val", tmp_path / "set.csv", classes="imagenet-1k")
-        workspace.add_predictions("m", scores, test_set="val")
+        workspace.testsets.add("val", tmp_path / "set.csv", classes="imagenet-1k")
+        workspace.models.add_predictions("m", scores, test_set="val")
         assert workspace.grade("val", within="imagenet-a").rows[0].top1.value == 1
 
     def test_test_set_of_a_subset_is_scored_within_it(self, scored, tmp_path):
@@ -197,9 +197,9 @@ class TestWithin:
         workspace, scores, labels = scored
         inside = [n for n, c in enumerate(labels) if SPACE.ids[c] in SUBSET.index_of]
         write(tmp_path / "a.csv", ("image", "wnid"), *((f"i{n}", SPACE.ids[labels[n]]) for n in inside))
-        workspace.add_test_set("a", tmp_path / "a.csv", classes="imagenet-a")
+        workspace.testsets.add("a", tmp_path / "a.csv", classes="imagenet-a")
         np.save(tmp_path / "m.npy", scores[inside])
-        workspace.import_predictions(tmp_path / "m.npy", test_set="a", classes="imagenet-1k")
+        workspace.models.import_predictions(tmp_path / "m.npy", test_set="a", classes="imagenet-1k")
         (row,) = workspace.grade("a").rows
         assert row.top1 == workspace.grade("val", within="imagenet-a").rows[0].top1
 
@@ -222,12 +222,12 @@ class TestResults:
         return regrade.open(pets)
 
     def test_workspace_lists_its_contents(self, shelf):
-        assert shelf.test_sets == ("pets",)
-        assert shelf.models("pets") == ("first", "second <b>")
-        assert shelf.label_sets("pets") == ()
+        assert shelf.testsets.names() == ("pets",)
+        assert shelf.models.names("pets") == ("first", "second <b>")
+        assert shelf.labels.names("pets") == ()
         assert repr(shelf) == f"regrade.open({str(shelf.store.root)!r})"
         with pytest.raises(InputError, match="did you mean pets"):
-            shelf.models("pet")
+            shelf.models.names("pet")
 
     def test_grade_converts_to_html_and_pandas(self, shelf):
         grade = shelf.grade("pets")

@@ -35,8 +35,8 @@ def workspace(tmp_path) -> Workspace:
     workspace = regrade.init(tmp_path / "W")
     old = predictions(tmp_path / "old.csv", OLD, {"a": 1, "b": 2, "c": 4, "d": 5})
     new = predictions(tmp_path / "new.csv", NEW, {"a": 1, "b": 2, "c": 3, "e": 0})
-    workspace.import_predictions(old, test_set="old", classes=ANIMALS)
-    workspace.import_predictions(new, test_set="new", classes=ANIMALS)
+    workspace.models.import_predictions(old, test_set="old", classes=ANIMALS)
+    workspace.models.import_predictions(new, test_set="new", classes=ANIMALS)
     return workspace
 
 
@@ -55,9 +55,9 @@ def test_generalization_scores_the_original_within_a_subset_of_classes(workspace
     labels = tmp_path / "pets.csv"
     with labels.open("w", newline="") as file:
         csv.writer(file).writerows([("image", "label"), *((f"p{i}", label) for i, label in enumerate(NEW))])
-    workspace.add_test_set("pets", labels, classes=PETS)
+    workspace.testsets.add("pets", labels, classes=PETS)
     answers = predictions(tmp_path / "p.csv", NEW, {"a": 0, "b": 2, "c": 3})
-    workspace.import_predictions(answers, test_set="pets", classes=ANIMALS)
+    workspace.models.import_predictions(answers, test_set="pets", classes=ANIMALS)
     result = workspace.study.generalization("old", ["pets", "new"])
     among_two, among_all = ({row.model: row for row in result.of(name)} for name in ("pets", "new"))
     assert {model: row.original.value for model, row in among_two.items()} == {"a": 3 / 4, "b": 2 / 4, "c": 0}
@@ -95,7 +95,7 @@ class TestOverlap:
 
     def test_overlap_is_found_by_id(self, workspace, tmp_path):
         again = predictions(tmp_path / "old.csv", OLD[:6], {"a": 1, "b": 2, "c": 4})
-        workspace.import_predictions(again, test_set="again", classes=ANIMALS)
+        workspace.models.import_predictions(again, test_set="again", classes=ANIMALS)
         assert "6 of 6 images of again are images of old too" in notes(workspace.study.generalization("old", ["again"]))
 
     def test_overlap_is_found_by_content_under_other_names(self, tmp_path):
@@ -104,7 +104,7 @@ class TestOverlap:
             copy = tmp_path / "copied" / str(number % 10) / f"y{number}.png"
             copy.parent.mkdir(parents=True)
             shutil.copy(tmp_path / "images" / str(number % 10) / f"x{number:03d}.png", copy)
-        workspace.add_test_set("copied", tmp_path / "copied", classes="cifar-10", layout="index")
+        workspace.testsets.add("copied", tmp_path / "copied", classes="cifar-10", layout="index")
         for test_set in ("noise", "copied"):
             for seed in range(3):
                 toy = Toy(partial(linear, seed=seed), name=f"toy {seed}")

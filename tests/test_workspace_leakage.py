@@ -40,10 +40,10 @@ def work(tmp_path, images, monkeypatch):
     train |= {"1/exact.png": images[0], "1/packed.png": reencoded(images[1]), "3/bright.png": brighter(images[3])}
     save(tmp_path / "train", train)
     workspace = regrade.init(tmp_path / "W")
-    workspace.add_test_set("test", test, classes="digits")
-    workspace.add_test_set("train", tmp_path / "train", classes="digits")
+    workspace.testsets.add("test", test, classes="digits")
+    workspace.testsets.add("train", tmp_path / "train", classes="digits")
     rng = np.random.default_rng(0)
-    workspace.add_predictions("m", rng.random((9, 10)).astype(np.float32), test_set="test")
+    workspace.models.add_predictions("m", rng.random((9, 10)).astype(np.float32), test_set="test")
     return workspace
 
 
@@ -101,7 +101,7 @@ def test_leakage_decodes_only_new_images_of_a_folder(work, tmp_path, images, dec
     assert sorted(decoded) == ["0/aaa.png", "9/zzz.png"]
     assert pairs_of(after) == pairs_of(before) | {("t5.png", "aaa.png")}
     fresh = regrade.init(tmp_path / "V")
-    fresh.add_test_set("test", tmp_path / "test", classes="digits")
+    fresh.testsets.add("test", tmp_path / "test", classes="digits")
     assert pairs_of(fresh.study.leakage("test", against=folder, by=["exact", "phash"], size=64)) == pairs_of(after)
 
 
@@ -218,7 +218,7 @@ def test_leakage_rejects_bad_options_before_decoding(work, tmp_path, decoded):
 def test_leakage_requires_images(tmp_path):
     workspace = regrade.init(tmp_path / "W")
     (tmp_path / "list.csv").write_text("image,label\na,1\nb,2\n")
-    workspace.add_test_set("bare", tmp_path / "list.csv", classes="digits")
+    workspace.testsets.add("bare", tmp_path / "list.csv", classes="digits")
     with pytest.raises(InputError, match="bare has no images"):
         workspace.study.leakage("bare")
 
@@ -257,7 +257,7 @@ def test_leakage_memory_is_bounded(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "images.npy", rng.integers(0, 256, (1_500, 96, 96, 3), dtype=np.uint8))  # 41 MB
     workspace = regrade.init(tmp_path / "W")
-    workspace.add_test_set("s", tmp_path / "images.npy", classes="digits", layout="flat")
+    workspace.testsets.add("s", tmp_path / "images.npy", classes="digits", layout="flat")
     tracemalloc.start()
     try:
         workspace.study.leakage("s", by=["exact"], size=64)

@@ -63,9 +63,9 @@ class TestChapters:
     def test_generalization_requires_three_common_models(self, tmp_path):
         few = regrade.init(tmp_path / "W")
         for name, models in (("one", "abc"), ("two", "bcd")):
-            few.store.add_test_set(TestSet(name, few.class_space("digits"), ("0", "1"), np.array([0, 1])))
+            few.store.add_test_set(TestSet(name, few.testsets.class_space("digits"), ("0", "1"), np.array([0, 1])))
             for model in models:
-                few.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
+                few.models.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
         assert not any(title.startswith("generalization") for title in kinds(few))
 
     def test_generalization_requires_the_same_classes(self, tmp_path):
@@ -73,15 +73,15 @@ class TestChapters:
         for name, classes in (("one", "digits"), ("two", "cifar-10")):
             apart.store.add_test_set(TestSet(name, apart.class_space(classes), ("0", "1"), np.array([0, 1])))
             for model in "abc":
-                apart.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
+                apart.models.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
         assert not any(title.startswith("generalization") for title in kinds(apart))
 
     def test_original_defaults_to_the_largest_set(self, tmp_path):
         sizes = regrade.init(tmp_path / "W")
         for name, size in (("small", 2), ("large", 4)):
             ids = tuple(str(number) for number in range(size))
-            sizes.store.add_test_set(TestSet(name, sizes.class_space("digits"), ids, np.arange(size)))
-            sizes.add_predictions("a", np.eye(10)[:size] + 0.1, test_set=name)
+            sizes.store.add_test_set(TestSet(name, sizes.testsets.class_space("digits"), ids, np.arange(size)))
+            sizes.models.add_predictions("a", np.eye(10)[:size] + 0.1, test_set=name)
         assert ReportData(sizes.store).original.name == "large"
         assert ReportData(sizes.store, original="small").names == ("small", "large")
 
@@ -91,8 +91,8 @@ class TestChapters:
         groups = {
             "region": ("Africa", "Asia") * 4, "light": ("day", "night") * 4, "same": ("x",) * 8, "each": ids * 1,
         }  # fmt: skip
-        placed.store.add_test_set(TestSet("places", placed.class_space("digits"), ids, labels, groups))
-        placed.add_predictions("a", np.eye(10)[:8] + 0.1, test_set="places")
+        placed.store.add_test_set(TestSet("places", placed.testsets.class_space("digits"), ids, labels, groups))
+        placed.models.add_predictions("a", np.eye(10)[:8] + 0.1, test_set="places")
         assert kinds(placed) == ["grade on places", "geography on places by region", "slices on places"]
 
 
@@ -104,7 +104,7 @@ class TestErrors:
 
     def test_report_rejects_a_test_set_without_predictions(self, tmp_path):
         bare = regrade.init(tmp_path / "W")
-        bare.store.add_test_set(TestSet("bare", bare.class_space("digits"), ("0",), np.array([0])))
+        bare.store.add_test_set(TestSet("bare", bare.testsets.class_space("digits"), ("0",), np.array([0])))
         with pytest.raises(InputError, match="no model has predictions on bare yet"):
             bare.report()
 
@@ -208,9 +208,9 @@ class TestHardestImages:
         for number in range(3):
             (tmp_path / "P" / "cat").mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (400, 100), (80 * number, 0, 0)).save(tmp_path / "P" / "cat" / f"{number}.png")
-        workspace.add_test_set("cats", tmp_path / "P", classes="cifar-10")
+        workspace.testsets.add("cats", tmp_path / "P", classes="cifar-10")
         for model, classes in answers.items():
-            workspace.add_predictions(model, np.eye(10)[classes] + 0.01, test_set="cats")
+            workspace.models.add_predictions(model, np.eye(10)[classes] + 0.01, test_set="cats")
         return workspace
 
     def images(self, workspace, labels=None):
@@ -235,14 +235,14 @@ class TestHardestImages:
         """All three are predicted as dogs, unjudged at first; then one is decided correct and one problematic."""
         workspace = self.make(tmp_path, {"a": [5, 5, 5]})
         (tmp_path / "labels.csv").write_text("image,label\n" + "".join(f"{n}.png,cat\n" for n in range(3)))
-        workspace.import_labels(tmp_path / "labels.csv", test_set="cats", name="open")
+        workspace.labels.import_file(tmp_path / "labels.csv", test_set="cats", name="open")
         before = self.images(workspace, "open")
         assert len(before.tiles) == 3
         assert "novel: predictions that no one has judged; they count as wrong here" in before.notes
-        workspace.draw_review("cats", labels="open", size=3)
+        workspace.labels.draw_sample("cats", labels="open", size=3)
         verdicts = "0.png,dog,correct\n1.png,dog,wrong\n2.png,dog,problematic\n"
         (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + verdicts)
-        workspace.import_decisions(tmp_path / "verdicts.csv", test_set="cats", labels="open")
+        workspace.labels.import_decisions(tmp_path / "verdicts.csv", test_set="cats", labels="open")
         after = self.images(workspace, "open")
         assert [tile.image for tile in after.tiles] == ["1.png"]
         assert not any(note.startswith("novel") for note in after.notes)

@@ -50,17 +50,17 @@ def digits_template(tmp_path_factory) -> Path:
     digits = load_digits()
     for name, rows in (("digits", slice(0, 60)), ("reference", slice(100, 220))):
         _write_images(root / name, digits.images[rows], digits.target[rows])
-        workspace.add_test_set(name, root / name, classes="digits")
+        workspace.testsets.add(name, root / name, classes="digits")
     target = workspace.store.test_set("digits")
     rng = np.random.default_rng(0)
     for number, model in enumerate(MODELS):
         scores = rng.random((len(target), 10)) + (1.2 - 0.3 * number) * np.eye(10)[target.labels]
-        workspace.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set="digits")
+        workspace.models.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set="digits")
     lines = [
         f"{example},{target.class_space.ids[label]}" for example, label in zip(target.ids, target.labels, strict=True)
     ]
     (root / "multi.csv").write_text("image,class\n" + "\n".join(lines) + "\n")
-    workspace.import_labels(root / "multi.csv", test_set="digits", name="multi")
+    workspace.labels.import_file(root / "multi.csv", test_set="digits", name="multi")
     accounts = workspace.ledger.accounts
     for name, role in PEOPLE.items():
         accounts.accept(accounts.invite(workspace.ledger.people.add(name, role)), PASSWORD)

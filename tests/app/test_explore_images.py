@@ -61,7 +61,7 @@ def test_every_filter_can_be_removed(visitor):
 
 def test_pages_list_every_image_once(workspace, visitor, tmp_path):
     (tmp_path / "many.csv").write_text("image,class\n" + "".join(f"image {n},{n % 10}\n" for n in range(130)))
-    workspace.add_test_set("many", tmp_path / "many.csv", classes="digits")
+    workspace.testsets.add("many", tmp_path / "many.csv", classes="digits")
     rita, addresses = visitor("Rita"), []
     for number in (1, 2, 3):
         page = parse_page(rita.get(f"/explore/images?set=many&page={number}"))
@@ -179,7 +179,7 @@ def test_prediction_judged_correct_is_not_a_confusion(workspace, visitor, tmp_pa
     pairs = {(n, int(target.labels[n])) for n in range(60)} | {(n, int(predictions["gamma"][n])) for n in range(60)}
     lines = [f"{target.ids[n]},{label}\n" for n, label in sorted(pairs)]
     (tmp_path / "wide.csv").write_text("image,class\n" + "".join(lines))
-    workspace.import_labels(tmp_path / "wide.csv", test_set="digits", name="wide")
+    workspace.labels.import_file(tmp_path / "wide.csv", test_set="digits", name="wide")
     rita, confused = visitor("Rita"), 0
     for label in range(10):
         page = parse_page(rita.get(f"/explore/class?set=digits&labels=wide&class={label}"))

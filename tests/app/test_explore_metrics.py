@@ -46,7 +46,7 @@ def workspace(workspace):
     plain = workspace.store.root / "plain.csv"
     pairs = zip(target.ids, target.labels, strict=True)
     plain.write_text("image,plain\n" + "".join(f"{id},{label}\n" for id, label in pairs))
-    workspace.import_predictions(plain, test_set="digits")
+    workspace.models.import_predictions(plain, test_set="digits")
     return regrade.open(workspace.store.root)
 
 
@@ -99,7 +99,7 @@ def test_metrics_are_those_of_the_slice(workspace, visitor, tmp_path):
     target = workspace.store.test_set("digits")
     values = "".join(f"{id},{'yes' if place % 2 else 'no'}\n" for place, id in enumerate(target.ids))
     (tmp_path / "odd.csv").write_text(f"image,odd\n{values}")
-    workspace.import_slices(tmp_path / "odd.csv", test_set="digits", name="odd")
+    workspace.testsets.import_slices(tmp_path / "odd.csv", test_set="digits", name="odd")
     page = parse_page(visitor("Rita").get("/explore", params={"set": "digits", "slice": "odd:odd=yes"}))
     values = graded(workspace, slices=["odd:odd=yes"])["alpha"]
     assert shown(values["ece"]) in page.row("alpha")

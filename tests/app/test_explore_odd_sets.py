@@ -67,7 +67,7 @@ def test_comments_and_reasons_are_escaped(hostile, workspace, visitor):
 @pytest.fixture
 def photos(workspace):
     """Photos of three classes, predicted as ten digits, and the class map from digits to these classes."""
-    digits = workspace.class_space("digits")
+    digits = workspace.testsets.class_space("digits")
     kinds = ClassSpace("kinds", ("few", "some", "many"))
     target = TestSet("photos", kinds, tuple(f"photo {n}" for n in range(9)), np.arange(9) % 3)
     classes = np.column_stack([[1, 3, 9, 3, 4, 9, 2, 0, 9], np.full(9, 5)])
@@ -99,7 +99,7 @@ def test_class_mapped_to_several_classes_counts_as_the_right_one(photos, workspa
 
 
 def test_models_are_scored_within_a_subset_of_classes(workspace, visitor):
-    digits = workspace.class_space("digits")
+    digits = workspace.testsets.class_space("digits")
     few = ClassSpace("few digits", ("7", "1"))
     target = TestSet("few", few, ("a", "b", "c", "d"), np.array([0, 1, 0, 0]))
     add_predictions(workspace, target, digits, "whole", [[3, 7], [3, 1], [1, 7], [3, 1]])
@@ -114,7 +114,7 @@ def test_people_are_shown_only_on_images_they_were_asked_about(workspace, visito
     target = workspace.store.test_set("digits")
     lines = [f"{target.ids[n]},{target.class_space.ids[target.labels[n] if n else 9]}\n" for n in range(20)]
     (tmp_path / "ann.csv").write_text("image,class\n" + "".join(lines))
-    workspace.import_people(tmp_path / "ann.csv", test_set="digits", name="Ann")
+    workspace.models.import_people(tmp_path / "ann.csv", test_set="digits", name="Ann")
     rita = visitor("Rita")
     row = parse_page(rita.get("/explore?set=digits")).row("Ann person")
     graded = next(row for row in workspace.grade("digits").rows if row.model == f"{PERSON_PREFIX}Ann")
@@ -138,7 +138,7 @@ def test_explorer_reads_only_changed_predictions(workspace, monkeypatch):
     explorer = Explorer(workspace)
     before = explorer.view("digits", "").answers
     target = workspace.store.test_set("digits")
-    workspace.add_predictions("delta", np.eye(10)[target.labels], test_set="digits")
+    workspace.models.add_predictions("delta", np.eye(10)[target.labels], test_set="digits")
     read = []
     original = type(workspace.store).predictions
     monkeypatch.setattr(

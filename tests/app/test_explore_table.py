@@ -28,7 +28,7 @@ def sliced(workspace, tmp_path):
         "image,third\n"
         + "".join(f"{example},{'yes' if place % 3 == 0 else 'no'}\n" for place, example in enumerate(target.ids))
     )
-    workspace.import_slices(tmp_path / "thirds.csv", test_set="digits", name="third")
+    workspace.testsets.import_slices(tmp_path / "thirds.csv", test_set="digits", name="third")
     return workspace
 
 
@@ -104,12 +104,12 @@ def test_new_predictions_and_labels_appear_without_a_restart(workspace, visitor,
     rita = visitor("Rita")
     assert "delta" not in rita.get("/explore?set=digits").text
     target = workspace.store.test_set("digits")
-    workspace.add_predictions("delta", np.eye(10)[target.labels], test_set="digits")
+    workspace.models.add_predictions("delta", np.eye(10)[target.labels], test_set="digits")
     assert "100.0" in parse_page(rita.get("/explore?set=digits")).row("delta")[2]
     ids = [target.class_space.ids[(label + 1) % 10] for label in target.labels]
     lines = [f"{example},{class_id}" for example, class_id in zip(target.ids, ids, strict=True)]
     (tmp_path / "next.csv").write_text("image,class\n" + "\n".join(lines) + "\n")
-    workspace.import_labels(tmp_path / "next.csv", test_set="digits", name="multi", new_version=True)
+    workspace.labels.import_file(tmp_path / "next.csv", test_set="digits", name="multi", new_version=True)
     newest = parse_page(rita.get("/explore?set=digits&labels=multi"))
     assert "multi@2" in newest.text
     assert newest.row("delta")[5].startswith("0.0")
@@ -118,12 +118,12 @@ def test_new_predictions_and_labels_appear_without_a_restart(workspace, visitor,
 def test_new_reviews_appear_without_a_restart(workspace, visitor, tmp_path):
     rita, before = visitor("Rita"), workspace.grade("digits", labels="multi").rows
     assert novel_counts(rita) == {row.model: row.novel for row in before}
-    drawn = workspace.draw_review("digits", labels="multi", size=5)
+    drawn = workspace.labels.draw_sample("digits", labels="multi", size=5)
     target = workspace.store.test_set("digits")
     pairs = zip(drawn.frame.examples[drawn.rows], drawn.frame.classes[drawn.rows], strict=True)
     lines = [f"{target.ids[image]},{target.class_space.ids[label]},correct\n" for image, label in pairs]
     (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + "".join(lines))
-    workspace.import_decisions(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
+    workspace.labels.import_decisions(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
     after = workspace.grade("digits", labels="multi").rows
     assert sum(row.novel for row in after) < sum(row.novel for row in before)
     assert novel_counts(rita) == {row.model: row.novel for row in after}
@@ -139,8 +139,8 @@ def test_pages_explain_missing_predictions_and_labels(workspace, visitor, tmp_pa
     rita = visitor("Rita")
     assert "No model has predictions on reference yet" in parse_page(rita.get("/explore?set=reference")).text
     (tmp_path / "bare.csv").write_text("image\n" + "".join(f"bare-{n}\n" for n in range(5)))
-    workspace.add_test_set("bare", tmp_path / "bare.csv", classes="digits")
-    workspace.add_predictions("alpha", np.eye(10)[:5], test_set="bare")
+    workspace.testsets.add("bare", tmp_path / "bare.csv", classes="digits")
+    workspace.models.add_predictions("alpha", np.eye(10)[:5], test_set="bare")
     page = parse_page(rita.get("/explore?set=bare"))
     assert page.row("alpha")[-1] == "0"
     grid = parse_page(rita.get("/explore/images?set=bare&model=alpha"))

@@ -96,7 +96,7 @@ def test_hostile_text_does_not_run(workspace, guide, server, page_of):
     first = guide.write("digits", "3", text, workspace.ledger.people.named("Rita"), replaces=None)
     changed = GuideText(f"{everything}\n\nmore", text.traits, (), ())
     guide.write("digits", "3", changed, workspace.ledger.people.named("Rita"), replaces=first.id, why=HOSTILE[0])
-    workspace.queue_labels("digits", size=5, name="exam")
+    workspace.review.queue_labels("digits", size=5, name="exam")
     queue = workspace.ledger.queues.named("exam")
     page = page_of(server, "Rita")
     messages, requested = [], []
@@ -166,7 +166,7 @@ def test_judge_page_shows_the_guide_entry(judge_queue, workspace, guide, server,
 def test_pages_can_be_read_and_fit_their_window(workspace, entry, server, page_of, width):
     longer, rob = GuideText("Two bows.", ("a" * 90,)), workspace.ledger.people.named("Rob")
     workspace.ledger.guide.write("digits", "3", longer, rob, replaces=entry.id, why="x")
-    workspace.queue_labels("digits", size=5, mode="training", name="learn")
+    workspace.review.queue_labels("digits", size=5, mode="training", name="learn")
     queue = workspace.ledger.queues.named("learn")
     page = page_of(server, "Rita", width=width)
     for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", f"/label/{queue.id}", "feedback"):

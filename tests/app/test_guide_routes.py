@@ -114,10 +114,10 @@ def test_examples_of_examined_sets_are_hidden(workspace, guide, visitor):
     )
     leo = visitor("Leo")
     assert len(leo.get("/api/guide/digits/3").json()["examples"]) == 2
-    workspace.queue_labels("digits", size=5, mode="training", name="learn")
+    workspace.review.queue_labels("digits", size=5, mode="training", name="learn")
     learn = workspace.ledger.queues.named("learn")
     assert len(leo.get(f"/api/guide/digits/3?queue={learn.id}").json()["examples"]) == 1
-    workspace.queue_labels("digits", size=5, name="exam")
+    workspace.review.queue_labels("digits", size=5, name="exam")
     assert len(leo.get("/api/guide/digits/3").json()["examples"]) == 1
     assert leo.get(THREE).text.count('alt="Example of 3"') == 1
     assert "not shown to anyone" not in leo.get(THREE).text

@@ -25,7 +25,7 @@ def add_copy(workspace, folder, name, numbers, *, rename="copy{}.bmp", shrink=Fa
         path = folder / name / str(target.labels[number]) / rename.format(target.ids[number])
         path.parent.mkdir(parents=True, exist_ok=True)
         (image.resize((4, 4)) if shrink else image).save(path)
-    workspace.add_test_set(name, folder / name, classes="digits")
+    workspace.testsets.add(name, folder / name, classes="digits")
     return workspace.store.test_set(name)
 
 
@@ -273,7 +273,7 @@ class TestExplore:
     def test_image_judged_blind_stays_hidden_until_all_have_voted(self, workspace, visitor, tmp_path):
         target = workspace.store.test_set("digits")
         (tmp_path / "people.csv").write_text(f"person,image,class\nAda,{target.ids[0]},7\n")
-        workspace.import_people(tmp_path / "people.csv", test_set="digits")
+        workspace.models.import_people(tmp_path / "people.csv", test_set="digits")
         pair = (target.ids[0], "7")
         options = {"test_set": "digits", "labels": "multi", "overlap": 2}
         queue = queue_of(workspace.ledger, "people", [pair], **options)

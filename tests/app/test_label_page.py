@@ -15,13 +15,13 @@ from regrade.studies import Contender
 
 @pytest.fixture
 def exam(workspace):
-    workspace.queue_labels("digits", size=20, name="exam")
+    workspace.review.queue_labels("digits", size=20, name="exam")
     return workspace.ledger.queues.named("exam")
 
 
 @pytest.fixture
 def training(workspace):
-    workspace.queue_labels("digits", size=10, mode="training", name="learn")
+    workspace.review.queue_labels("digits", size=10, mode="training", name="learn")
     return workspace.ledger.queues.named("learn")
 
 
@@ -101,8 +101,8 @@ def test_search_is_restricted_to_the_chosen_family(workspace, tmp_path, server, 
     for name in ("cat", "truck"):
         (tmp_path / "things" / name).mkdir(parents=True)
         Image.new("RGB", (32, 32), "red" if name == "cat" else "blue").save(tmp_path / "things" / name / "1.png")
-    workspace.add_test_set("things", tmp_path / "things", classes="cifar-10")
-    workspace.queue_labels("things", name="exam")
+    workspace.testsets.add("things", tmp_path / "things", classes="cifar-10")
+    workspace.review.queue_labels("things", name="exam")
     page = page_of(server, "Leo")
     page.goto(f"/label/{workspace.ledger.queues.named('exam').id}")
     ready(page)

@@ -9,7 +9,7 @@ KEY = "0123456789abcdef"
 
 @pytest.fixture
 def exam(workspace):
-    workspace.queue_labels("digits", size=12, name="exam")
+    workspace.review.queue_labels("digits", size=12, name="exam")
     return workspace.ledger.queues.named("exam")
 
 
@@ -60,7 +60,7 @@ def test_references_exclude_examined_test_sets(workspace, exam, visitor):
     shown = leo.get(address).json()
     reference = workspace.store.test_set("reference")
     assert len(shown) == (reference.labels == 3).sum() > 0
-    workspace.queue_labels("reference", size=5, name="another exam")
+    workspace.review.queue_labels("reference", size=5, name="another exam")
     assert leo.get(address).json() == []
     assert 'src="/images/' not in leo.get("/guide/digits/3").text
 
@@ -87,7 +87,7 @@ def test_training_uses_the_label_set_of_the_queue(workspace, visitor, tmp_path, 
         f"{example},{class_id},{state}" for class_id, state in (("1", "correct"), ("2", "correct"), ("3", "unclear"))
     ]
     (tmp_path / "more.csv").write_text("\n".join(["image,class,state", *rows]) + "\n")
-    workspace.import_labels(tmp_path / "more.csv", test_set="digits", name="more")
+    workspace.labels.import_file(tmp_path / "more.csv", test_set="digits", name="more")
     queue, leo = training(workspace, labels="more@1"), visitor("Leo")
     item = leo.get(f"/api/queues/{queue.id}/next").json()["item"]
     feedback = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=KEY, answer=answer).json()["feedback"]

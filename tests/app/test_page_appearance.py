@@ -24,7 +24,7 @@ NAMELESS = """() => [...document.querySelectorAll("input:not([type=hidden]), sel
 @pytest.fixture
 def every_page(workspace, judge_queue, server, page_of):  # noqa: ARG001
     """Opens the pages one after the other in one window."""
-    workspace.queue_labels("digits", size=5, mode="training")
+    workspace.review.queue_labels("digits", size=5, mode="training")
 
     def opened(**how):
         page = page_of(server, "Olga", **how)

@@ -98,7 +98,7 @@ def test_three_people_complete_a_panel(workspace, gammas, server, page_of):
     expect(rose.locator("#text")).to_have_value("half a thought")
 
     before = accuracy(workspace)
-    workspace.publish(gammas.name)
+    workspace.review.publish(gammas.name)
     assert accuracy(workspace) == pytest.approx(before + 1 / 60)
 
 

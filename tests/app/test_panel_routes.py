@@ -348,7 +348,7 @@ class TestMistakes:
         assert (again.question, again.labels, again.overlap) == (Question.JUDGE, "multi@1", 2)
         votes(new_item, Rita="correct", Rob="correct")
         before = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
-        workspace.publish("second look grave")
+        workspace.review.publish("second look grave")
         after = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
         assert after["gamma"] > before["gamma"]
 

@@ -13,7 +13,7 @@ LABEL = "valid at any stopping point"
 @pytest.fixture
 def sampled(workspace):
     """A queue of twelve novel predictions drawn at random, one vote each."""
-    workspace.queue_novel("digits", labels="multi", size=12, overlap=1)
+    workspace.review.queue_novel("digits", labels="multi", size=12, overlap=1)
     return next(queue for queue in workspace.ledger.queues.all() if queue.question is Question.JUDGE)
 
 
@@ -25,7 +25,7 @@ def vote_on(workspace, queue, count, answer="correct"):
 
 
 def interval_of(workspace, queue, model):
-    return next(row.anytime for row in workspace.running_review(queue.name).rows if row.model == model)
+    return next(row.anytime for row in workspace.review.running_review(queue.name).rows if row.model == model)
 
 
 def test_owner_sees_accuracies_that_follow_the_decisions(workspace, sampled, visitor):
@@ -43,8 +43,8 @@ def test_owner_sees_accuracies_that_follow_the_decisions(workspace, sampled, vis
 
 def test_running_review_is_the_grade_once_published(workspace, sampled):
     vote_on(workspace, sampled, 12)
-    running = workspace.running_review(sampled.name)
-    workspace.publish(sampled.name)
+    running = workspace.review.running_review(sampled.name)
+    workspace.review.publish(sampled.name)
     published = {row.model: row.anytime for row in workspace.grade("digits", labels="multi").rows}
     assert running.models == 3 and {row.model: row.anytime for row in running.rows} == published
 
@@ -67,7 +67,7 @@ def test_running_review_is_hidden_from_an_owner_with_an_open_examination(workspa
 def test_running_review_needs_a_random_sample(workspace, judge_queue, visitor):
     for item in item_numbers(workspace, judge_queue):
         cast_votes(workspace, item, Rita="correct", Rob="correct")
-    assert workspace.running_review(judge_queue.name) is None
+    assert workspace.review.running_review(judge_queue.name) is None
     assert LABEL not in visitor("Olga").get(f"/panel/{judge_queue.id}").text
 
 

@@ -44,7 +44,7 @@ def test_confidence_for_every_score_kind(workspace, place, monkeypatch, case):
     target, position, own = place
     logits = np.zeros((len(target), 10))
     logits[:, own] = 2.0
-    workspace.add_predictions("logits", logits, test_set="digits")
+    workspace.models.add_predictions("logits", logits, test_set="digits")
     stored = workspace.store.predictions(target, "logits")
     full = stored.full_scores if all_kept else None
     changed = replace(stored, score_kind=kind, full_scores=full, scores=None if kind is None else stored.scores)
@@ -57,7 +57,7 @@ def test_scores_follow_new_predictions(workspace, place):
     target, position, own = place
     cache = ScoreCache(workspace.store)
     assert "late" not in [score.model for score in cache.of(*place)]
-    workspace.add_predictions("late", np.eye(10)[np.full(len(target), own)], test_set="digits")
+    workspace.models.add_predictions("late", np.eye(10)[np.full(len(target), own)], test_set="digits")
     assert cache.of(target, position, own)[0] == ModelScore("late", 1.0)
 
 

@@ -111,15 +111,15 @@ def test_publish_shows_a_preview_with_undecided_items(visitor, workspace, judge_
     preview = olga.submit(f"/team/queues/{judge_queue.id}/publish").text
     assert "Publish novel?" in preview and "1 correct added" in preview
     assert "undecided and not published: 11 items of 12" in preview
-    assert workspace.label_sets("digits") == ("multi@1",)
+    assert workspace.labels.names("digits") == ("multi@1",)
     for name in ("Rita", "Rob", "Rose"):
         person = workspace.ledger.people.named(name)
         workspace.ledger.votes.cast(2, person, VoteContent(f"{name}-second", "correct"))
     again = olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(preview)).text
     assert "The queue has changed since the preview" in again and "2 correct added" in again
-    assert workspace.label_sets("digits") == ("multi@1",)
+    assert workspace.labels.names("digits") == ("multi@1",)
     olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(again))
-    assert workspace.label_sets("digits") == ("multi@1", "multi@2")
+    assert workspace.labels.names("digits") == ("multi@1", "multi@2")
 
 
 def test_overlap_changes_after_a_preview(visitor, workspace, judge_queue):
@@ -138,7 +138,7 @@ def test_publishing_changes_the_grades(visitor, workspace, judge_queue):
     panel = [workspace.ledger.people.named(name) for name in ("Rita", "Rob", "Rose")]
     predicted = {}
     target = workspace.store.test_set("digits")
-    for model in workspace.models("digits"):
+    for model in workspace.models.names("digits"):
         predicted[model] = workspace.store.predictions(target, model).classes[:, 0]
     items = {}
     while (item := workspace.ledger.items.next(judge_queue, panel[0])) is not None:

@@ -120,7 +120,7 @@ def test_truncated_image_is_unreadable(unsteady, tmp_path):
         (tmp_path / "cut" / str(number)).mkdir(parents=True)
         pixels = np.random.default_rng(number).integers(0, 256, (120, 120, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(tmp_path / "cut" / str(number) / "a.jpg")
-    unsteady.workspace.add_test_set("cut", tmp_path / "cut", classes="digits")
+    unsteady.workspace.testsets.add("cut", tmp_path / "cut", classes="digits")
     ids = unsteady.workspace.store.test_set("cut").ids
     queue = unsteady.workspace.ledger.queues.create("cut", Question.LABEL, test_set="cut")
     unsteady.workspace.ledger.items.add(queue, [NewItem(ids[0])])

@@ -13,9 +13,9 @@ WITHHELD = "No numbers are shown for this slice"
 @pytest.fixture
 def corrupted(workspace):
     """The digits in fog and in snow, with a model that is right on all of them."""
-    workspace.corrupt("digits", name="digits-c", corruptions=["fog", "snow"], severities=[1])
+    workspace.testsets.corrupt("digits", name="digits-c", corruptions=["fog", "snow"], severities=[1])
     target = workspace.store.test_set("digits-c")
-    workspace.add_predictions("alpha", np.eye(10)[target.labels], test_set="digits-c")
+    workspace.models.add_predictions("alpha", np.eye(10)[target.labels], test_set="digits-c")
     return workspace
 
 
@@ -65,7 +65,7 @@ def test_explore_withholds_a_fully_hidden_slice(corrupted, visitor, tmp_path):
     ledger.items.add(queue, [NewItem(image_id, "1") for image_id in target.ids[:30]])
     lines = [f"{image_id},{'first' if place < 30 else 'second'}" for place, image_id in enumerate(target.ids)]
     (tmp_path / "half.csv").write_text("\n".join(["image,half", *lines]) + "\n")
-    corrupted.import_slices(tmp_path / "half.csv", test_set="digits", name="halves")
+    corrupted.testsets.import_slices(tmp_path / "half.csv", test_set="digits", name="halves")
     rita = visitor("Rita")
     for half, withheld in (("first", True), ("second", False)):
         page = parse_page(rita.get("/explore", params={"set": "digits", "slice": f"halves:half={half}"}))

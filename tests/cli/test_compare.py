@@ -24,7 +24,7 @@ def workspace(tmp_path_factory):
     lines = [",".join(["image", "label", *(f"m{model}" for model in range(MODELS))])]
     lines += [",".join([f"x{row}", str(row % 10), *map(str, answers[row])]) for row in range(40)]
     (folder / "all.csv").write_text("\n".join(lines) + "\n")
-    regrade.init(folder / "W").import_predictions(folder / "all.csv", test_set="set", classes="cifar-10")
+    regrade.init(folder / "W").models.import_predictions(folder / "all.csv", test_set="set", classes="cifar-10")
     return folder / "W"
 
 

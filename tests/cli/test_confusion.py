@@ -114,10 +114,10 @@ def small(tmp_path_factory):
         for ensemble, skill in (("E", 3.0), ("F", 4.0)):
             result = images.ensemble(rng, epochs=4, skill=skill)
             scores = [[result.scores(m, t) for t in range(4)] for m in range(2)]
-            workspace.add_checkpoints(ensemble, scores, test_set=name, kind="logits")
+            workspace.models.add_checkpoints(ensemble, scores, test_set=name, kind="logits")
         for i, skill in enumerate((2.0, 2.5, 3.0, 4.0)):
             model = images.model(f"m{i}", skill, rng, scores=True)
-            workspace.add_predictions(model.model, model.full_scores, test_set=name)
+            workspace.models.add_predictions(model.model, model.full_scores, test_set=name)
     return workspace.store.root
 
 
@@ -211,9 +211,9 @@ def test_hard_set_keeps_its_images(tmp_path):
         for i in range(4):
             Image.fromarray(rng.integers(256, size=(8, 8, 3), dtype=np.uint8)).save(tmp_path / f"pets/{label}/{i}.png")
     workspace = regrade.init(tmp_path / "W")
-    target = workspace.add_test_set("pets", tmp_path / "pets", classes=tmp_path / "pets").test_set
-    workspace.add_checkpoints("E", rng.normal(size=(1, 2, 8, 2)), test_set="pets", kind="logits")
-    kept = workspace.keep_hard_set(workspace.study.confusion("pets", hardest=3), "hard pets")
+    target = workspace.testsets.add("pets", tmp_path / "pets", classes=tmp_path / "pets").test_set
+    workspace.models.add_checkpoints("E", rng.normal(size=(1, 2, 8, 2)), test_set="pets", kind="logits")
+    kept = workspace.testsets.keep_hard_set(workspace.study.confusion("pets", hardest=3), "hard pets")
     assert kept.images and kept.new and len(kept.test_set) == 3
     own = workspace.store.images(workspace.store.test_set("hard pets"))
     source = workspace.store.images(target)

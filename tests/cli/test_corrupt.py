@@ -248,4 +248,4 @@ class TestCorruptErrors:
 
     def test_python_call_rejects_a_string_of_corruptions(self, zoo):
         with pytest.raises(InputError, match="must be a list of names"):
-            regrade.open(zoo).corrupt("zoo", name="x", corruptions="fog")
+            regrade.open(zoo).testsets.corrupt("zoo", name="x", corruptions="fog")

@@ -50,7 +50,7 @@ def add_set(workspace, folder, name, *, images=IMAGES, prefix="", lone=False, **
             ",".join([f"{prefix or name}{row}", str(label), region, *(str(column[row]) for column in columns)])
         )
     (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    workspace.import_predictions(
+    workspace.models.import_predictions(
         folder / f"{name}.csv", test_set=name, classes="cifar-10", columns=Columns(groups=("region",))
     )
 

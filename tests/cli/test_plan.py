@@ -28,7 +28,9 @@ def workspace(tmp_path_factory):
         lines.append(",".join([f"x{row}", str(label), "north" if row % 3 else "south", *map(str, answers)]))
     (folder / "all.csv").write_text("\n".join(lines) + "\n")
     ws = regrade.init(folder / "W")
-    ws.import_predictions(folder / "all.csv", test_set="set", classes="cifar-10", columns=Columns(groups=("region",)))
+    ws.models.import_predictions(
+        folder / "all.csv", test_set="set", classes="cifar-10", columns=Columns(groups=("region",))
+    )
     return folder / "W"
 
 

@@ -220,7 +220,7 @@ def test_restore_rejects_invalid_backups(judged, tmp_path):
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     refused("bad.sqlite", "newer regrade")
     workspace = regrade.init(tmp_path / "another")
-    workspace.back_up_ledger(bad)
+    workspace.review.back_up(bad)
     workspace.ledger.engine.dispose()
     refused("a copy of another ledger")
     assert_one_line(run("review", "restore", judged / "ledger.sqlite", "-w", judged), "the ledger itself")

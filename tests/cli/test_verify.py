@@ -155,18 +155,18 @@ def test_missing_images_can_be_registered_at_a_new_path(root, empty_folder):
         (root / "photos").mkdir()
     run_well("testsets", "add", "shelf", root.parent / "away", "-w", root)
     assert run("verify", "-w", root).code == 0
-    assert regrade.open(root).missing_images() == {}
+    assert regrade.open(root).testsets.missing_images() == {}
 
 
 def test_empty_image_folder_counts_as_missing(root):
     (root / "photos").rename(root.parent / "away")
     (root / "photos").mkdir()
-    assert regrade.open(root).missing_images() == {"shelf": root / "photos"}
+    assert regrade.open(root).testsets.missing_images() == {"shelf": root / "photos"}
 
 
 def test_workspace_with_images_has_none_missing(root):
     Image.new("RGB", (4, 4)).save(root / "photos" / "ball" / "more.png")  # not in the test set
-    assert regrade.open(root).missing_images() == {}
+    assert regrade.open(root).testsets.missing_images() == {}
 
 
 def without_checksums(root) -> None:
@@ -220,7 +220,7 @@ def test_upgrade_converts_a_review_without_a_sample(root):
         path.unlink()
     run_well("upgrade", "-w", root)
     assert run("verify", "-w", root).code == 0
-    assert len(regrade.open(root).draw_review("shelf", labels="own", size=2).rows) == 2
+    assert len(regrade.open(root).labels.draw_sample("shelf", labels="own", size=2).rows) == 2
 
 
 @pytest.mark.parametrize("name", ["drawn.json", "verdicts-0001.parquet"])

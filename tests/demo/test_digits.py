@@ -68,7 +68,7 @@ def test_write_images_is_read_back_by_a_workspace(tmp_path):
     thresholds = ink_thresholds(digits.inputs())
     write_images(tmp_path / "files" / "uci.parquet", digits, thresholds=thresholds)
     workspace = regrade.init(tmp_path / "study")
-    workspace.add_test_set(
+    workspace.testsets.add(
         "uci", tmp_path / "files" / "uci.parquet", classes="digits", columns=Columns(groups=("ink",))
     )
     stored = workspace.store.test_set("uci")

@@ -34,7 +34,7 @@ def of_rows(values: list, rows: np.ndarray) -> list:
 def workspace(tmp_path: Path) -> Workspace:
     workspace = regrade.init(tmp_path / "W")
     write_csv(tmp_path / "set.csv", [("image", "label"), *zip(IDS, LABEL_IDS, strict=True)])
-    workspace.add_test_set("set", tmp_path / "set.csv", classes="cifar-10")
+    workspace.testsets.add("set", tmp_path / "set.csv", classes="cifar-10")
     return workspace
 
 
@@ -117,7 +117,7 @@ class TestFormats:
     def test_one_model_per_column_is_read(self, workspace, tmp_path, form, rows):
         ending, write = WIDE[form]
         write(tmp_path / f"file.{ending}", rows)
-        done = workspace.import_predictions(tmp_path / f"file.{ending}", test_set="set")
+        done = workspace.models.import_predictions(tmp_path / f"file.{ending}", test_set="set")
         assert done.models.new == ("m",)
         assert np.array_equal(stored(workspace).classes, BEST)
         reference = Predictions("m", "set", "cifar-10", BEST)
@@ -128,9 +128,9 @@ class TestFormats:
         for number, (ending, write) in enumerate(WIDE.values()):
             workspace = regrade.init(tmp_path / str(number))
             write_csv(tmp_path / "set.csv", [("image", "label"), *zip(IDS, LABEL_IDS, strict=True)])
-            workspace.add_test_set("set", tmp_path / "set.csv", classes="cifar-10")
+            workspace.testsets.add("set", tmp_path / "set.csv", classes="cifar-10")
             write(tmp_path / f"f.{ending}", SHUFFLED)
-            workspace.import_predictions(tmp_path / f"f.{ending}", test_set="set")
+            workspace.models.import_predictions(tmp_path / f"f.{ending}", test_set="set")
             content.append((tmp_path / str(number) / "predictions" / "set" / "m" / "topk.parquet").read_bytes())
         assert len(set(content)) == 1
 
@@ -145,7 +145,7 @@ class TestFormats:
     )
     def test_one_model_per_file_is_read(self, workspace, tmp_path, name, columns):
         write_parquet(tmp_path / "f.parquet", image=IDS, label=LABEL_IDS, **columns)
-        workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
+        workspace.models.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
         assert np.array_equal(stored(workspace).classes, BEST), name
 
     def test_top5_column_is_the_fifth_class_or_a_list_of_five(self, workspace, tmp_path):
@@ -154,7 +154,7 @@ class TestFormats:
         both = {"top1": best[:, 0], "top5": list(best)}
         for model, columns in (("ranked", ranked), ("list", {"top5": list(best)}), ("both", both)):
             write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
-            workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model=model)
+            workspace.models.import_predictions(tmp_path / "f.parquet", test_set="set", model=model)
             assert np.array_equal(stored(workspace, model).classes, best), model
 
     @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ class TestFormats:
         columns = {name: BEST[:, place % 3] for place, name in enumerate(names)}
         write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
         with pytest.raises(FormatError, match=missing):
-            workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
+            workspace.models.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
 
     @pytest.mark.parametrize("names", [("top0", "top1", "top2"), ("top1", "top2", "top3"), ("top3",)])
     def test_numbered_columns_start_at_0_or_1_or_are_one_list(self, workspace, tmp_path, names):
         columns = {name: BEST[:, place] for place, name in enumerate(names)} if len(names) > 1 else {"top3": NAMED}
         write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
-        workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
+        workspace.models.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
         assert np.array_equal(stored(workspace).classes, BEST)
 
     @pytest.mark.parametrize("kind", ["int8", "<i8", ">i4", "uint16"])
@@ -184,25 +184,25 @@ class TestFormats:
         np.save(tmp_path / "m.npy", BEST.astype(kind))
         np.savez(tmp_path / "z.npz", classes=BEST[SHUFFLED].astype(kind), ids=np.array(IDS)[SHUFFLED])
         for file in ("m.npy", "z.npz"):
-            workspace.import_predictions(tmp_path / file, test_set="set")
+            workspace.models.import_predictions(tmp_path / file, test_set="set")
         assert np.array_equal(stored(workspace).classes, BEST)
         assert digest(workspace) == digest(workspace, "z")
 
     def test_array_of_best_classes_is_read(self, workspace, tmp_path):
         np.save(tmp_path / "m.npy", BEST[:, 0])
-        workspace.import_predictions(tmp_path / "m.npy", test_set="set")
+        workspace.models.import_predictions(tmp_path / "m.npy", test_set="set")
         assert stored(workspace).classes.shape == (12, 1)
         (row,) = workspace.grade("set").rows
         assert row.top5 is None
 
     def test_ids_as_bytes_in_an_archive_are_read(self, workspace, tmp_path):
         np.savez_compressed(tmp_path / "m.npz", topk=BEST[SHUFFLED], image=np.array(IDS, dtype="S")[SHUFFLED])
-        workspace.import_predictions(tmp_path / "m.npz", test_set="set")
+        workspace.models.import_predictions(tmp_path / "m.npz", test_set="set")
         assert np.array_equal(stored(workspace).classes, BEST)
 
     def test_import_creates_the_test_set_from_the_file(self, workspace, tmp_path):
         np.savez(tmp_path / "m.npz", classes=BEST, ids=np.array(IDS), labels=LABELS)
-        done = workspace.import_predictions(tmp_path / "m.npz", test_set="copy", classes="cifar-10")
+        done = workspace.models.import_predictions(tmp_path / "m.npz", test_set="copy", classes="cifar-10")
         assert done.new_test_set
         assert done.test_set.digest == workspace.store.test_set("set").digest
 
@@ -212,8 +212,8 @@ class TestFormats:
             tmp_path / "f.parquet", index=range(12), image=IDS, wnid=LABEL_IDS, target=LABELS, m=NAMED, path=IDS
         )
         write_csv(tmp_path / "f.csv", [("", "image", "n"), *zip(range(12), IDS, LABEL_IDS, strict=True)])
-        assert workspace.import_predictions(tmp_path / "f.parquet", test_set="set").models.new == ("m",)
-        assert workspace.import_predictions(tmp_path / "f.csv", test_set="set").models.new == ("n",)
+        assert workspace.models.import_predictions(tmp_path / "f.parquet", test_set="set").models.new == ("m",)
+        assert workspace.models.import_predictions(tmp_path / "f.csv", test_set="set").models.new == ("n",)
 
 
 class TestIds:
@@ -223,32 +223,32 @@ class TestIds:
     def test_ids_that_look_like_numbers_stay_text(self, tmp_path, ids):
         workspace = regrade.init(tmp_path / "W")
         write_csv(tmp_path / "f.csv", [("image", "label", "m"), *((i, "cat", "dog") for i in ids)])
-        done = workspace.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
+        done = workspace.models.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
         assert done.test_set.ids == tuple(ids)
         write_parquet(tmp_path / "f.parquet", image=ids[::-1], n=["cat"] * 3)
-        assert workspace.import_predictions(tmp_path / "f.parquet", test_set="set").models.new == ("n",)
+        assert workspace.models.import_predictions(tmp_path / "f.parquet", test_set="set").models.new == ("n",)
 
     def test_integers_can_be_ids(self, tmp_path):
         workspace = regrade.init(tmp_path / "W")
         write_csv(tmp_path / "f.csv", [("id", "label", "m"), *((i, 3, 4) for i in (10, 2, 30))])
-        done = workspace.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
+        done = workspace.models.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
         assert done.test_set.ids == ("10", "2", "30")
         np.savez(tmp_path / "n.npz", ids=np.array([30, 10, 2]), classes=np.array([1, 2, 3]))
-        workspace.import_predictions(tmp_path / "n.npz", test_set="set")
+        workspace.models.import_predictions(tmp_path / "n.npz", test_set="set")
         assert stored(workspace, "n").top1.tolist() == [2, 3, 1]
 
     def test_line_separators_within_values_are_kept(self, tmp_path):
         workspace = regrade.init(tmp_path / "W")
         row = {"image": "a\u2028b\x85c", "label": "cat", "m": "dog"}
         (tmp_path / "f.jsonl").write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
-        done = workspace.import_predictions(tmp_path / "f.jsonl", test_set="set", classes="cifar-10")
+        done = workspace.models.import_predictions(tmp_path / "f.jsonl", test_set="set", classes="cifar-10")
         assert done.test_set.ids == (row["image"],)
 
     def test_id_and_label_columns_can_be_named(self, tmp_path):
         workspace = regrade.init(tmp_path / "W")
         write_csv(tmp_path / "f.csv", [("image", "truth", "m"), ("a", "cat", "cat"), ("b", "dog", "cat")])
         columns = Columns(id="image", label="truth")
-        workspace.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10", columns=columns)
+        workspace.models.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10", columns=columns)
         assert workspace.grade("set").rows[0].top1.value == 0.5
 
 
@@ -276,7 +276,7 @@ class TestScores:
                 write_csv(path, [("image", *SPACE.ids[::-1]), *((i, *row) for i, row in rows)])
             case "csv a list":
                 write_csv(path, [("image", "scores"), *zip(IDS, lists_in_text(" ", scores.tolist()), strict=True)])
-        workspace.import_predictions(path, test_set="set", model="m")
+        workspace.models.import_predictions(path, test_set="set", model="m")
         predictions = stored(workspace)
         assert np.array_equal(predictions.classes, np.argsort(-scores, axis=1, kind="stable")[:, :5])
         assert predictions.full_scores.dtype == np.float16
@@ -289,13 +289,13 @@ class TestScores:
         scores[:, 2], scores[:, 7] = 10.0, 10.001
         assert np.float16(10.001) == np.float16(10.0)
         np.save(tmp_path / "m.npy", scores)
-        workspace.import_predictions(tmp_path / "m.npy", test_set="set")
+        workspace.models.import_predictions(tmp_path / "m.npy", test_set="set")
         assert stored(workspace).classes[:, :2].tolist() == [[7, 2]] * 12
         assert (stored(workspace).full_scores[:, 2] == stored(workspace).full_scores[:, 7]).all()
 
     def test_ties_are_broken_by_the_lower_class_as_the_manifest_states(self, workspace, tmp_path):
         np.save(tmp_path / "m.npy", np.full((12, 10), 0.1))
-        workspace.import_predictions(tmp_path / "m.npy", test_set="set")
+        workspace.models.import_predictions(tmp_path / "m.npy", test_set="set")
         assert stored(workspace).classes.tolist() == [[0, 1, 2, 3, 4]] * 12
         manifest = json.loads((workspace.store.root / "predictions" / "set" / "m" / "manifest.json").read_text())
         assert manifest["ties"] == "ties go to the lower class index"
@@ -305,7 +305,7 @@ class TestScores:
     def test_scores_of_the_best_classes_are_read(self, workspace, tmp_path):
         scores = np.sort(np.random.default_rng(0).random((12, 3)), axis=1)[:, ::-1] / 3
         write_parquet(tmp_path / "m.parquet", image=IDS, topk=BEST.tolist(), scores=scores.tolist())
-        workspace.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
+        workspace.models.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
         predictions = stored(workspace)
         assert np.array_equal(predictions.classes, BEST)
         assert np.array_equal(predictions.scores, scores.astype(np.float32))
@@ -318,14 +318,14 @@ class TestScores:
         scores[7] = sorted([score, 1.0, 0.5], reverse=True)
         write_parquet(tmp_path / "m.parquet", image=IDS, classes=NAMED, scores=scores.tolist())
         with pytest.raises(InputError, match="row 7: a score of 'scores' is larger than single precision can hold"):
-            workspace.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
-        assert workspace.models("set") == ()
+            workspace.models.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
+        assert workspace.models.names("set") == ()
 
     def test_add_predictions_accepts_lists(self, workspace):
-        workspace.add_predictions("m", self.SCORES.tolist(), test_set="set")
+        workspace.models.add_predictions("m", self.SCORES.tolist(), test_set="set")
         assert np.array_equal(stored(workspace).top1, self.SCORES.argmax(axis=1))
         with pytest.raises(regrade.RegradeError, match="11 rows"):
-            workspace.add_predictions("n", self.SCORES[:11], test_set="set")
+            workspace.models.add_predictions("n", self.SCORES[:11], test_set="set")
 
 
 class TestClassNumbers:
@@ -336,50 +336,50 @@ class TestClassNumbers:
         (tmp_path / "years.csv").write_text("id\n1\n2\n3\n")
         (tmp_path / "set.csv").write_text("image,label\na,1\nb,2\nc,3\n")
         columns = Columns(reading=Reading.IDS)
-        workspace.add_test_set("set", tmp_path / "set.csv", classes=tmp_path / "years.csv", columns=columns)
+        workspace.testsets.add("set", tmp_path / "set.csv", classes=tmp_path / "years.csv", columns=columns)
         return workspace
 
     def test_ambiguous_class_numbers_raise(self, numbered, tmp_path):
         (tmp_path / "m.csv").write_text("image,m\na,1\nb,2\nc,2\n")
         with pytest.raises(regrade.RegradeError, match="--class-numbers ids or --class-numbers indices"):
-            numbered.import_predictions(tmp_path / "m.csv", test_set="set")
+            numbered.models.import_predictions(tmp_path / "m.csv", test_set="set")
 
     def test_class_numbers_are_read_as_stated(self, numbered, tmp_path):
         (tmp_path / "m.csv").write_text("image,m\na,1\nb,2\nc,2\n")
         for prefix, reading, expected in (("ids-", Reading.IDS, [0, 1, 1]), ("at-", Reading.INDICES, [1, 2, 2])):
             columns = Columns(reading=reading)
-            numbered.import_predictions(tmp_path / "m.csv", test_set="set", prefix=prefix, columns=columns)
+            numbered.models.import_predictions(tmp_path / "m.csv", test_set="set", prefix=prefix, columns=columns)
             assert stored(numbered, f"{prefix}m").top1.tolist() == expected
 
     def test_class_ids_keep_leading_zeros(self, tmp_path):
         workspace = regrade.init(tmp_path / "W")
         (tmp_path / "padded.csv").write_text("id\n001\n002\n010\n")
         (tmp_path / "m.csv").write_text("image,label,m\na,001,010\nb,010,010\n")
-        workspace.import_predictions(tmp_path / "m.csv", test_set="set", classes=tmp_path / "padded.csv")
+        workspace.models.import_predictions(tmp_path / "m.csv", test_set="set", classes=tmp_path / "padded.csv")
         assert stored(workspace).top1.tolist() == [2, 2]
 
     def test_class_ids_equal_to_their_indices_are_unambiguous(self, tmp_path):
         workspace = regrade.init(tmp_path / "W")
         (tmp_path / "m.csv").write_text("image,label,m\na,7,7\nb,0,1\n")
-        workspace.import_predictions(tmp_path / "m.csv", test_set="set", classes="digits")
+        workspace.models.import_predictions(tmp_path / "m.csv", test_set="set", classes="digits")
         assert stored(workspace).top1.tolist() == [7, 1]
 
 
 def test_import_is_idempotent_and_rejects_other_content(workspace, tmp_path):
     write_parquet(tmp_path / "a.parquet", image=IDS, m=BEST.tolist())
     write_parquet(tmp_path / "b.parquet", image=IDS, m=BEST[:, ::-1].tolist())
-    workspace.import_predictions(tmp_path / "a.parquet", test_set="set")
-    again = workspace.import_predictions(tmp_path / "a.parquet", test_set="set")
-    assert (again.models.new, again.models.unchanged) == ((), ("m",))
+    workspace.models.import_predictions(tmp_path / "a.parquet", test_set="set")
+    again = workspace.models.import_predictions(tmp_path / "a.parquet", test_set="set")
+    assert (again.models.names.new, again.models.names.unchanged) == ((), ("m",))
     with pytest.raises(regrade.RegradeError, match="--prefix"):
-        workspace.import_predictions(tmp_path / "b.parquet", test_set="set")
-    workspace.import_predictions(tmp_path / "b.parquet", test_set="set", prefix="other-")
-    assert workspace.models("set") == ("m", "other-m")
+        workspace.models.import_predictions(tmp_path / "b.parquet", test_set="set")
+    workspace.models.import_predictions(tmp_path / "b.parquet", test_set="set", prefix="other-")
+    assert workspace.models.names("set") == ("m", "other-m")
 
 
 def test_manifest_contains_name_and_hash_of_the_file(workspace, tmp_path):
     write_parquet(tmp_path / "a.parquet", image=IDS, m=BEST.tolist())
-    workspace.import_predictions(tmp_path / "a.parquet", test_set="set")
+    workspace.models.import_predictions(tmp_path / "a.parquet", test_set="set")
     manifest = json.loads((workspace.store.root / "predictions" / "set" / "m" / "manifest.json").read_text())
     content = (tmp_path / "a.parquet").read_bytes()
     assert manifest["source"] == {"file": "a.parquet", "sha256": hashlib.sha256(content).hexdigest()}

@@ -96,7 +96,7 @@ def misbehave(folder):
 
 def fresh(folder, name):
     workspace = regrade.init(folder / name)
-    workspace.add_test_set("noise", folder / "images", classes="cifar-10", layout="index")
+    workspace.testsets.add("noise", folder / "images", classes="cifar-10", layout="index")
     return workspace
 
 
@@ -150,7 +150,7 @@ def test_predict_on_a_cluster_fingerprints_the_clean_images_of_corrupted_ones(fo
     """Corrupted images are computed from clean ones, and only these may change."""
     for name, more in (("corrupted-here", ()), ("corrupted-there", ("--on", "ray", "--address", cluster.address))):
         workspace = fresh(folder, name)
-        workspace.corrupt("noise", name="fog", corruptions=["fog"], severities=[1], images=20)
+        workspace.testsets.corrupt("noise", name="fog", corruptions=["fog"], severities=[1], images=20)
         if more:
             misbehave("blind")
         arguments = [*command(folder / name, *more), "--retry-unreadable"]
@@ -185,7 +185,7 @@ def test_predict_on_a_cluster_gives_up_a_model_that_kills_every_worker(folder, c
     done = on_cluster(cluster, folder / "deadly-there")
     assert done.code == 1 and done.out == ""
     assert "error: all workers are lost, the last one: " in done.err and "Traceback" not in done.err
-    assert workspace.models("noise") == ()
+    assert workspace.models.names("noise") == ()
 
 
 def test_predict_on_a_cluster_survives_the_death_of_a_machine(folder, cluster, undisturbed, misbehave):

@@ -185,7 +185,7 @@ class TestForms:
     def test_predict_notices_one_changed_image_in_every_form(self, tmp_path, form):
         images = [encoded(random_image(seed, (32, 32)), "BMP" if form is as_tar else "PNG") for seed in range(12)]
         workspace = regrade.init(tmp_path / "W")
-        workspace.add_test_set("set", form(tmp_path, images), classes="cifar-10", layout="flat")
+        workspace.testsets.add("set", form(tmp_path, images), classes="cifar-10", layout="flat")
         test_set = workspace.store.test_set("set")
         predict(workspace.store, Toy(), test_set, SMALL)
         path = form(tmp_path, images)  # the same content, written anew
@@ -199,7 +199,7 @@ class TestForms:
 
     def test_predict_notices_a_changed_clean_image_behind_corrupted_ones(self, store):
         workspace = regrade.open(store.root)
-        workspace.corrupt("noise", name="corrupted", corruptions=["contrast"], severities=[1, 2], images=5)
+        workspace.testsets.corrupt("noise", name="corrupted", corruptions=["contrast"], severities=[1, 2], images=5)
         test_set = store.test_set("corrupted")
         predict(store, Toy(), test_set, SMALL)
         place = path_of(store, store.test_set("noise").position(test_set.groups["image"][0]))

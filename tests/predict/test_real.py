@@ -121,7 +121,7 @@ def test_predictions_are_the_same_from_every_format(mnist, model, tmp_path):
     workspace = regrade.init(tmp_path / "W")
     pixels, labels = mnist[0][:TESTED], mnist[1][:TESTED]
     for name, write in FORMS.items():
-        workspace.add_test_set(name, write(tmp_path, pixels, labels), classes="digits")
+        workspace.testsets.add(name, write(tmp_path, pixels, labels), classes="digits")
     run = workspace.predict([f"torch:{model}:digits"], test_sets=list(FORMS), keep=["scores"])
     assert [pair.examples for pair in run.pairs] == [TESTED] * 4 and run.unreadable == 0
     by_format = {}
@@ -143,7 +143,7 @@ def test_predictions_are_the_same_from_every_format(mnist, model, tmp_path):
 @pytest.mark.parametrize("batch", [1, 7, 64, 300])
 def test_predictions_do_not_depend_on_the_batch_size(mnist, model, tmp_path, batch):
     workspace = regrade.init(tmp_path / "W")
-    workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
+    workspace.testsets.add("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
     name = f"torch:{model}:digits"
     runs = []
     for size in (32, batch):
@@ -161,7 +161,7 @@ def test_stored_features_are_the_input_of_the_last_layer(mnist, model, tmp_path)
     import torch
 
     workspace = regrade.init(tmp_path / "W")
-    workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
+    workspace.testsets.add("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
     run = workspace.predict([f"torch:{model}:digits"], test_sets=["arrays"], keep=["scores", "features"])
     assert "onnxruntime" in run.pairs[0].runtime
     predictions = workspace.store.predictions(workspace.store.test_set("arrays"), f"torch:{model}:digits")
@@ -175,7 +175,7 @@ def test_stored_features_are_the_input_of_the_last_layer(mnist, model, tmp_path)
 def test_torch_and_onnxruntime_store_the_same_features(mnist, model, tmp_path, monkeypatch):
 
     workspace = regrade.init(tmp_path / "W")
-    workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
+    workspace.testsets.add("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
     name, features = f"torch:{model}:digits", {}
     for runtime in ("onnxruntime", "torch"):
         if runtime == "torch":

@@ -148,7 +148,7 @@ class TestResume:
             predict(store, failing(6), test_set, SMALL)
         (store.root / "images" / "noise.parquet").unlink()
         shutil.copytree(tmp_path / "images", tmp_path / "copies")
-        Workspace(store).add_test_set("noise", tmp_path / "copies", layout="index")
+        Workspace(store).testsets.add("noise", tmp_path / "copies", layout="index")
         assert predict(store, Toy(), test_set, SMALL).resumed == 0
 
     def test_damaged_part_is_an_error(self, store):

@@ -38,7 +38,7 @@ def interrupt(*_):
 
 
 def writer(workspace, kind="logits"):
-    return workspace.checkpoint_writer("E", test_set="six", kind=kind)
+    return workspace.models.checkpoint_writer("E", test_set="six", kind=kind)
 
 
 class TestCheckpointWriter:
@@ -47,16 +47,16 @@ class TestCheckpointWriter:
         for seed in range(2):
             for epoch in range(3):
                 unfinished.add(SCORES[seed, epoch], seed=seed, epoch=2 * epoch)
-        assert workspace.ensembles("six") == ()  # not before all are there
+        assert workspace.models.ensembles("six") == ()  # not before all are there
         assert unfinished.finish()
-        assert workspace.ensembles("six") == ("E",)
+        assert workspace.models.ensembles("six") == ("E",)
         checkpoints = stored(workspace)
         assert (checkpoints.members, checkpoints.epochs, checkpoints.kind) == (("0", "1"), (0, 2, 4), ScoreKind.LOGITS)
         assert (checkpoints.scores(1, 2) == SCORES[1, 2].astype(np.float16)).all()
         assert isinstance(checkpoints.scores(1, 2), StoredArray)
 
     def test_manifest_is_read_once_per_load(self, workspace, monkeypatch):
-        workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits")
+        workspace.models.add_checkpoints("E", SCORES, test_set="six", kind="logits")
         read, reads = Path.read_bytes, []
 
         def counted(path: Path) -> bytes:
@@ -68,7 +68,7 @@ class TestCheckpointWriter:
         assert reads.count("manifest.json") == 1
 
     def test_writer_creates_the_documented_files(self, workspace):
-        workspace.add_checkpoints("my net", SCORES, test_set="six", kind="logits")
+        workspace.models.add_checkpoints("my net", SCORES, test_set="six", kind="logits")
         folder = workspace.store.root / "checkpoints" / "six" / "my net"
         files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
         assert files == {"manifest.json"} | {f"seed-{s}/epoch-{e:03}.npy" for s in range(2) for e in range(3)}
@@ -111,13 +111,13 @@ class TestCheckpointWriter:
         writer(workspace, "log-probabilities").discard()
 
     def test_the_same_again_is_no_change_and_other_content_is_refused(self, workspace):
-        assert workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits").new == ("E",)
+        assert workspace.models.add_checkpoints("E", SCORES, test_set="six", kind="logits").new == ("E",)
         before = snapshot(workspace.store.root)
-        assert workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits").unchanged == ("E",)
+        assert workspace.models.add_checkpoints("E", SCORES, test_set="six", kind="logits").unchanged == ("E",)
         with pytest.raises(AlreadyStored, match="other checkpoints of 'E' on six"):
-            workspace.add_checkpoints("E", SCORES + 1, test_set="six", kind="logits")
+            workspace.models.add_checkpoints("E", SCORES + 1, test_set="six", kind="logits")
         with pytest.raises(AlreadyStored):
-            workspace.add_checkpoints("E", SCORES[:1], test_set="six", kind="logits")
+            workspace.models.add_checkpoints("E", SCORES[:1], test_set="six", kind="logits")
         assert snapshot(workspace.store.root) == before
 
     def test_finish_sorts_seeds_by_number(self, workspace):
@@ -166,18 +166,18 @@ class TestCheckpointWriter:
 
 class TestCheckpoints:
     def test_checkpoints_suggests_similar_names(self, workspace):
-        workspace.add_checkpoints("resnet", SCORES, test_set="six", kind="logits")
+        workspace.models.add_checkpoints("resnet", SCORES, test_set="six", kind="logits")
         with pytest.raises(UnknownName, match="did you mean resnet"):
             stored(workspace, "resnett")
 
     def test_reader_rejects_another_version_of_the_test_set(self, workspace):
-        workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits")
+        workspace.models.add_checkpoints("E", SCORES, test_set="six", kind="logits")
         changed_set = TestSet("six", SPACE, IDS, np.arange(6)[::-1].copy())
         with pytest.raises(MismatchError, match="another version of test set"):
             workspace.store.checkpoints(changed_set, "E")
 
     def test_damaged_files_are_rejected(self, workspace):
-        workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits")
+        workspace.models.add_checkpoints("E", SCORES, test_set="six", kind="logits")
         folder = workspace.store.root / "checkpoints" / "six" / "E"
         checkpoints = stored(workspace)
         for left in (b"nothing", b""):
@@ -192,7 +192,7 @@ class TestCheckpoints:
 class TestImportCheckpoints:
     def import_path(self, workspace, path, **options):
         options = {"test_set": "six", "ensemble": "E", "kind": "logits"} | options
-        return workspace.import_checkpoints(path, **options)
+        return workspace.models.import_checkpoints(path, **options)
 
     def test_import_reads_one_array(self, workspace, tmp_path):
         np.save(tmp_path / "all.npy", SCORES)

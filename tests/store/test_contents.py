@@ -104,7 +104,7 @@ def test_storing_a_removed_file_again_repairs_the_workspace(store):
 def test_verify_names_a_reverted_folder(root, tmp_path):
     review = root / "reviews/shelf/own@1"
     shutil.copytree(review, tmp_path / "earlier")
-    regrade.open(root).draw_review("shelf", labels="own@1", size=1)
+    regrade.open(root).labels.draw_sample("shelf", labels="own@1", size=1)
     shutil.rmtree(review)
     shutil.copytree(tmp_path / "earlier", review)
     problems = problems_of(root)

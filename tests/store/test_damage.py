@@ -99,6 +99,6 @@ def test_moved_workspace_reads_the_same(root, tmp_path):
     root.rename(tmp_path / "elsewhere")
     moved = regrade.open(tmp_path / "elsewhere")
     assert moved.verify().problems == ()
-    assert moved.missing_images() == {}
+    assert moved.testsets.missing_images() == {}
     after = read_every_file(moved.store)
     assert after == before

@@ -23,9 +23,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two files of every kind that can have several."""
     folder = tmp_path_factory.mktemp("several")
     workspace = make_every_file(folder)
-    workspace.import_slices(folder / "slices.csv", test_set="shelf", name="light")
-    workspace.import_labels(_half_of(folder / "labels.csv"), test_set="shelf", name="own", new_version=True)
-    workspace.import_mistakes(folder / "mistakes.csv", test_set="shelf", model="second")
+    workspace.testsets.import_slices(folder / "slices.csv", test_set="shelf", name="light")
+    workspace.labels.import_file(_half_of(folder / "labels.csv"), test_set="shelf", name="own", new_version=True)
+    workspace.models.import_mistakes(folder / "mistakes.csv", test_set="shelf", model="second")
     _judge_more(workspace, folder / "more.csv")
     return workspace.store.root
 
@@ -44,11 +44,11 @@ def _half_of(path: Path) -> Path:
 
 def _judge_more(workspace: Workspace, path: Path) -> None:
     """A second draw for own@1, and a second file of verdicts."""
-    drawn = workspace.draw_review("shelf", labels="own@1", size=3)
+    drawn = workspace.labels.draw_sample("shelf", labels="own@1", size=3)
     ids = workspace.store.test_set("shelf").ids
     pairs = [(ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
     path.write_text("\n".join(["image,class,verdict", *(f"{image},{name},correct" for image, name in pairs)]) + "\n")
-    workspace.import_decisions(path, test_set="shelf", labels="own@1")
+    workspace.labels.import_decisions(path, test_set="shelf", labels="own@1")
 
 
 def problems_of(root: Path) -> dict[str, str]:
@@ -121,7 +121,7 @@ def test_review_without_one_of_its_files_is_refused(root, name):
     assert_refused(root, f"{REVIEW}/{name}", "it is missing")
     before = sorted((root / REVIEW).iterdir())
     with pytest.raises(DamagedFile, match=name):
-        regrade.open(root).draw_review("shelf", labels="own@1", size=1)
+        regrade.open(root).labels.draw_sample("shelf", labels="own@1", size=1)
     assert sorted((root / REVIEW).iterdir()) == before
 
 
@@ -134,12 +134,12 @@ def test_review_with_an_older_count_is_refused(root):
 def test_review_with_a_count_from_before_the_last_draw_is_refused(root):
     path = root / REVIEW / "drawn.json"
     before, draws = path.read_bytes(), len(list(path.parent.glob("draw-*.json")))
-    regrade.open(root).draw_review("shelf", labels="own@1", size=1)
+    regrade.open(root).labels.draw_sample("shelf", labels="own@1", size=1)
     path.write_bytes(before)
     last = f"draw-{draws + 1:04d}.json"
     assert_refused(root, f"{REVIEW}/drawn.json", f"of draws, and {last} is there too")
     with pytest.raises(DamagedFile, match=last):
-        regrade.open(root).draw_review("shelf", labels="own@1", size=1)
+        regrade.open(root).labels.draw_sample("shelf", labels="own@1", size=1)
 
 
 def test_review_that_was_begun_without_files_of_draws_goes_on(root):
@@ -150,7 +150,7 @@ def test_review_that_was_begun_without_files_of_draws_goes_on(root):
     for path in (root / CONTENTS, *folder.glob("draw-*.json")):
         path.unlink()
     workspace = regrade.open(root)
-    more = workspace.draw_review("shelf", labels="own@1", size=1)
+    more = workspace.labels.draw_sample("shelf", labels="own@1", size=1)
     assert more.frame.drawn == stated["drawn"] + 1
     assert workspace.verify().problems == ()
 

@@ -17,7 +17,7 @@ ALIKE = ("ada", "A da", "Ada ", "Ada\u200b", "\xa0Ada", "\uff21da", "A\u2060da")
 def workspace(tmp_path):
     (tmp_path / "set.csv").write_text("image,label\na,0\nb,1\n")
     workspace = regrade.init(tmp_path / "W")
-    workspace.add_test_set("digits", tmp_path / "set.csv", classes="digits")
+    workspace.testsets.add("digits", tmp_path / "set.csv", classes="digits")
     return workspace
 
 
@@ -37,41 +37,41 @@ def test_import_people_rejects_similar_names_in_one_file(workspace, tmp_path, na
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_import_people_refuses_a_name_like_a_stored_one(workspace, tmp_path, name):
-    workspace.import_people(people_file(tmp_path, "Ada"), test_set="digits")
+    workspace.models.import_people(people_file(tmp_path, "Ada"), test_set="digits")
     with pytest.raises(InputError) as error:
-        workspace.import_people(people_file(tmp_path, name), test_set="digits")
+        workspace.models.import_people(people_file(tmp_path, name), test_set="digits")
     assert repr("person:Ada") in str(error.value) and repr(f"person:{name}") in str(error.value)
     assert workspace.store.people_names("digits") == ("person:Ada",)
 
 
 def test_import_people_takes_the_same_file_again_and_other_names(workspace, tmp_path):
     for names in (["Ada"], ["Ada"], ["Ada", "Zoe", "Zoë"]):
-        workspace.import_people(people_file(tmp_path, *names), test_set="digits")
+        workspace.models.import_people(people_file(tmp_path, *names), test_set="digits")
     assert len(workspace.store.people_names("digits")) == 3
 
 
 def test_import_people_rejects_an_invisible_name(workspace, tmp_path):
     with pytest.raises(InputError, match="no visible character"):
-        workspace.import_people(people_file(tmp_path, "\u200b"), test_set="digits")
+        workspace.models.import_people(people_file(tmp_path, "\u200b"), test_set="digits")
 
 
 def test_add_predictions_refuses_a_model_name_like_another(workspace):
     scores = np.eye(10)[:2]
-    workspace.add_predictions("ResNet", scores, test_set="digits")
+    workspace.models.add_predictions("ResNet", scores, test_set="digits")
     with pytest.raises(InputError, match="'ResNet' and 'resnet' differ only in case"):
-        workspace.add_predictions("resnet", scores, test_set="digits")
+        workspace.models.add_predictions("resnet", scores, test_set="digits")
     assert workspace.store.model_names("digits") == ("ResNet",)
 
 
 def test_partial_predictions_rejects_a_similar_model_name(workspace):
-    workspace.add_predictions("ResNet", np.eye(10)[:2], test_set="digits")
+    workspace.models.add_predictions("ResNet", np.eye(10)[:2], test_set="digits")
     with pytest.raises(InputError, match="'ResNet' and 'resnet' differ only in case"):
         workspace.store.partial_predictions(workspace.store.test_set("digits"), "resnet", part_size=1, plan={})
 
 
 def test_add_test_set_refuses_a_name_like_another(workspace, tmp_path):
     with pytest.raises(InputError, match="the test set names 'digits' and 'Digits' differ only in case"):
-        workspace.add_test_set("Digits", tmp_path / "set.csv", classes="digits")
+        workspace.testsets.add("Digits", tmp_path / "set.csv", classes="digits")
     assert workspace.store.test_set_names() == ("digits",)
 
 

@@ -47,7 +47,7 @@ def test_concurrent_label_versions_are_all_stored(root, tmp_path):
         (tmp_path / f"{number}.csv").write_text("\n".join(["image,class", *rows]) + "\n")
 
     def add(workspace: Workspace, number: int) -> tuple[str, str]:
-        done = workspace.import_labels(tmp_path / f"{number}.csv", test_set="shelf", name="own", new_version=True)
+        done = workspace.labels.import_file(tmp_path / f"{number}.csv", test_set="shelf", name="own", new_version=True)
         return done.labels.full_name, done.labels.digest
 
     imported = at_once(root, add)
@@ -58,22 +58,23 @@ def test_concurrent_label_versions_are_all_stored(root, tmp_path):
 
 
 def test_concurrent_draws_are_disjoint(root):
-    drawn = at_once(root, lambda workspace, _: workspace.draw_review("shelf", labels="own", size=4))
+    drawn = at_once(root, lambda workspace, _: workspace.labels.draw_sample("shelf", labels="own", size=4))
     rows = [int(row) for draw in drawn for row in draw.rows]
     assert len(rows) == len(set(rows)) == 4 * WRITERS
-    assert regrade.open(root).drawn_review("shelf", labels="own").frame.drawn == 6 + 4 * WRITERS
+    assert regrade.open(root).labels.drawn_sample("shelf", labels="own").frame.drawn == 6 + 4 * WRITERS
 
 
 def test_concurrent_verdicts_are_all_stored(root, tmp_path):
     workspace = regrade.open(root)
-    drawn = workspace.draw_review("shelf", labels="own", size=2 * WRITERS)
+    drawn = workspace.labels.draw_sample("shelf", labels="own", size=2 * WRITERS)
     test_set = workspace.store.test_set("shelf")
     pairs = [(test_set.ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
     for number in range(WRITERS):
         rows = [f"{image},{name},wrong" for image, name in pairs[2 * number : 2 * number + 2]]
         (tmp_path / f"{number}.csv").write_text("\n".join(["image,class,verdict", *rows]) + "\n")
     counts = at_once(
-        root, lambda own, number: own.import_decisions(tmp_path / f"{number}.csv", test_set="shelf", labels="own")
+        root,
+        lambda own, number: own.labels.import_decisions(tmp_path / f"{number}.csv", test_set="shelf", labels="own"),
     )
     assert [done.new for done in counts] == [2] * WRITERS
-    assert len(regrade.open(root).drawn_review("shelf", labels="own").rows) == 0
+    assert len(regrade.open(root).labels.drawn_sample("shelf", labels="own").rows) == 0

@@ -77,7 +77,7 @@ def test_upgrade_of_layout_2_keeps_all_content(root):
     upgrade_workspace(root)
     workspace = regrade.open(root)
     assert workspace.verify().problems == ()
-    assert workspace.missing_images() == {}
+    assert workspace.testsets.missing_images() == {}
     content = read_every_file(workspace.store)
     assert {"test set toys", "predictions toys net", "labels toys own@1", "images toys"} <= set(content)
     assert len(content["images toys"].locations) == 4

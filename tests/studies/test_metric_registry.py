@@ -45,8 +45,8 @@ def workspace(tmp_path):
     (tmp_path / "pets.csv").write_text("image,label,net\na,cat,cat\nb,dog,cat\nc,dog,dog\n")
     (tmp_path / "classes.csv").write_text("id,name\ncat,cat\ndog,dog\n")
     opened = regrade.init(tmp_path / "study")
-    opened.import_predictions(tmp_path / "pets.csv", test_set="pets", classes=tmp_path / "classes.csv")
-    opened.add_predictions("scored", np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), test_set="pets")
+    opened.models.import_predictions(tmp_path / "pets.csv", test_set="pets", classes=tmp_path / "classes.csv")
+    opened.models.add_predictions("scored", np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]), test_set="pets")
     return opened
 
 

@@ -27,7 +27,7 @@ def pets(tmp_path):
     (tmp_path / "pets.csv").write_text("image,label,a,b,c\n1,cat,cat,cat,dog\n2,dog,dog,cat,dog\n3,dog,dog,dog,dog\n")
     (tmp_path / "classes.csv").write_text("id,name\ncat,cat\ndog,dog\n")
     workspace = regrade.init(tmp_path / "study")
-    workspace.import_predictions(tmp_path / "pets.csv", test_set="pets", classes=tmp_path / "classes.csv")
+    workspace.models.import_predictions(tmp_path / "pets.csv", test_set="pets", classes=tmp_path / "classes.csv")
     return workspace
 
 

@@ -44,21 +44,21 @@ def queued_pairs(root: Path) -> Counter:
 def test_queue_novel_concurrently_queues_each_prediction_once(root, names):
     def queue(workspace, number):
         try:
-            workspace.queue_novel("shelf", labels="own", name=names[number])
+            workspace.review.queue_novel("shelf", labels="own", name=names[number])
         except InputError as nothing_left:
             assert "no novel prediction is left" in str(nothing_left)
 
     at_once(root, queue)
-    novel = regrade.open(root).novel("shelf", labels="own")
+    novel = regrade.open(root).labels.novel("shelf", labels="own")
     assert set(queued_pairs(root).values()) == {1}
     assert len(queued_pairs(root)) == len(novel.examples)
 
 
 def test_queue_novel_samples_concurrently_are_disjoint(root):
-    at_once(root, lambda workspace, _: workspace.queue_novel("shelf", labels="own", size=3, name="sample"))
+    at_once(root, lambda workspace, _: workspace.review.queue_novel("shelf", labels="own", size=3, name="sample"))
     assert len(queued_pairs(root)) == 3 * WORKERS and set(queued_pairs(root).values()) == {1}
 
 
 def test_queue_labels_concurrently_are_disjoint(root):
-    at_once(root, lambda workspace, number: workspace.queue_labels("shelf", size=5, name=f"exam {number}"))
+    at_once(root, lambda workspace, number: workspace.review.queue_labels("shelf", size=5, name=f"exam {number}"))
     assert len(queued_pairs(root)) == 5 * WORKERS and set(queued_pairs(root).values()) == {1}

@@ -34,8 +34,8 @@ def workspace(tmp_path):
     workspace = regrade.init(tmp_path / "W")
     first = write_set(tmp_path, "first", {f"image{n}": n for n in range(8)})
     copy = write_set(tmp_path, "copy", {f"copy{n}": n for n in range(6)}, form="bmp")
-    workspace.add_test_set("first", first, classes="cifar-10")
-    workspace.add_test_set("copy", copy, classes="cifar-10")
+    workspace.testsets.add("first", first, classes="cifar-10")
+    workspace.testsets.add("copy", copy, classes="cifar-10")
     yield workspace
     workspace.ledger.engine.dispose()
 
@@ -90,38 +90,38 @@ def test_fill_contents_completes_an_older_queue_and_shows_progress(workspace):
 
 
 def test_queue_labels_stores_the_contents(workspace):
-    workspace.queue_labels("first", size=3)
+    workspace.review.queue_labels("first", size=3)
     expected = contents_of(workspace, "first")
     images = workspace.ledger.items.images(workspace.ledger.queues.named("label first"))
     assert [image.content for image in images] == [expected[image.example] for image in images]
 
 
 def test_queue_labels_notes_unreadable_images(workspace, tmp_path):
-    assert not any("cannot be recognized" in note for note in workspace.queue_labels("first", size=2).notes)
+    assert not any("cannot be recognized" in note for note in workspace.review.queue_labels("first", size=2).notes)
     (tmp_path / "names.csv").write_text("image,class\na.png,cat\nb.png,dog\n")
-    workspace.add_test_set("names", tmp_path / "names.csv", classes="cifar-10")
-    done = workspace.queue_labels("names")
+    workspace.testsets.add("names", tmp_path / "names.csv", classes="cifar-10")
+    done = workspace.review.queue_labels("names")
     assert "copies cannot be recognized of 2 images that cannot be read now" in done.notes
 
 
 def test_queue_labels_excludes_copies_of_examined_images(workspace):
-    workspace.queue_labels("first", size=8)
+    workspace.review.queue_labels("first", size=8)
     with pytest.raises(InputError, match="0 images of copy can be drawn"):
-        workspace.queue_labels("copy", mode="training")
+        workspace.review.queue_labels("copy", mode="training")
     assert [queue.name for queue in workspace.ledger.queues.all()] == ["label first"]
 
 
 def test_queue_labels_replaces_copies_by_further_draws(workspace):
     queue = workspace.ledger.queues.create("older", Question.LABEL, test_set="first")
     workspace.ledger.items.add(queue, [NewItem(f"image{n}.png") for n in range(4)])
-    done = workspace.queue_labels("copy", size=2, mode="training", name="learn")
+    done = workspace.review.queue_labels("copy", size=2, mode="training", name="learn")
     assert {example for example, _ in workspace.ledger.items.pairs(workspace.ledger.queues.named("learn"))} == {
         "copy4.bmp", "copy5.bmp",
     }  # fmt: skip
     assert done.added == 2
     assert any("copies of what other queues ask about" in note for note in done.notes)
     with pytest.raises(InputError, match="can be drawn, got a size of 3"):
-        workspace.queue_labels("copy", size=3, mode="training", name="more")
+        workspace.review.queue_labels("copy", size=3, mode="training", name="more")
 
 
 def test_queue_labels_excludes_examined_images_by_id(workspace, tmp_path):
@@ -130,10 +130,10 @@ def test_queue_labels_excludes_examined_images_by_id(workspace, tmp_path):
         path = tmp_path / "blurred" / CLASSES[n % 2] / f"image{n}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.open(io.BytesIO((tmp_path / "first" / CLASSES[n % 2] / path.name).read_bytes())).resize((5, 5)).save(path)
-    workspace.add_test_set("blurred", tmp_path / "blurred", classes="cifar-10")
-    workspace.queue_labels("first", size=8)
+    workspace.testsets.add("blurred", tmp_path / "blurred", classes="cifar-10")
+    workspace.review.queue_labels("first", size=8)
     with pytest.raises(InputError, match="0 images of blurred can be drawn"):
-        workspace.queue_labels("blurred", mode="training")
+        workspace.review.queue_labels("blurred", mode="training")
 
 
 def test_image_contents_are_unknown_for_another_version_of_the_set(workspace):

@@ -35,10 +35,10 @@ def calls_of_import(folder: Path, columns: int) -> Counter[str]:
 
     sys.setprofile(count)
     try:
-        workspace.import_predictions(path, test_set="set", classes="cifar-10")
+        workspace.models.import_predictions(path, test_set="set", classes="cifar-10")
     finally:
         sys.setprofile(None)
-    assert len(workspace.models("set")) == columns
+    assert len(workspace.models.names("set")) == columns
     return calls
 
 

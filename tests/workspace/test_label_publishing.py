@@ -56,7 +56,7 @@ def test_publish_labels_stores_a_new_version(workspace, queue, ada):
     answers = ("correct", "wrong", "problematic")
     for pair, answer in zip(JUDGED, answers, strict=False):
         vote(workspace.ledger, queue, ada, pair, answer, reason="edited" if answer == "problematic" else "")
-    done = workspace.publish("novel")
+    done = workspace.review.publish("novel")
     assert done.in_words() == (
         "labels own@2: 1 correct added, 1 wrong added, 1 image problematic "
         "(of 4 items: 3 decided, 0 to discuss, 1 not answered)"
@@ -70,9 +70,9 @@ def test_publish_labels_stores_a_new_version(workspace, queue, ada):
 
 def test_publish_labels_is_idempotent(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
-    workspace.publish("novel")
+    workspace.review.publish("novel")
     before = snapshot(workspace.store.root / "labels")
-    done = workspace.publish("novel")
+    done = workspace.review.publish("novel")
     assert (done.changes, done.written, done.target) == ({}, False, "labels own@2")
     assert done.in_words().startswith("nothing new for labels own@2 (of 4 items: 1 decided")
     assert snapshot(workspace.store.root / "labels") == before
@@ -81,7 +81,7 @@ def test_publish_labels_is_idempotent(workspace, queue, ada):
 def test_publish_labels_dry_run_writes_nothing(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
     before = snapshot(workspace.store.root / "labels")
-    done = workspace.publish("novel", dry_run=True)
+    done = workspace.review.publish("novel", dry_run=True)
     assert (dict(done.changes), done.written) == ({"correct added": 1}, False)
     assert snapshot(workspace.store.root / "labels") == before
 
@@ -94,8 +94,8 @@ def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue
     vote(ledger, queue, ada, JUDGED[2], "problematic", reason="edited")
     vote(ledger, again, ada, ("p0", "cat"), "wrong")
     vote(ledger, again, ada, ("p3", "cat"), "problematic", reason="painting")
-    workspace.publish("novel")
-    workspace.publish("again")
+    workspace.review.publish("novel")
+    workspace.review.publish("again")
     assert labels(workspace) == (
         OWN | {("p2", "cat"): "correct", ("p0", "cat"): "wrong"},
         {"p3": "drawing", "p0": "edited"},
@@ -103,7 +103,7 @@ def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue
     for chosen, pair in ((queue, JUDGED[0]), (queue, JUDGED[2]), (again, ("p0", "cat")), (again, ("p3", "cat"))):
         ledger.decisions.reopen(item_of(ledger, chosen, *pair), ada, why="look again")
     vote(ledger, queue, ada, JUDGED[0], "unclear", why="seen twice")
-    done = workspace.publish("novel")
+    done = workspace.review.publish("novel")
     assert dict(done.changes) == {
         "correct now unclear": 1,
         "wrong now correct": 1,
@@ -114,10 +114,10 @@ def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue
 
 def test_publish_labels_reports_a_changed_reason(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="edited")
-    workspace.publish("novel")
+    workspace.review.publish("novel")
     workspace.ledger.decisions.reopen(item_of(workspace.ledger, queue, *JUDGED[2]), ada, why="look again")
     vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="drawing", why="it is drawn")
-    done = workspace.publish("novel")
+    done = workspace.review.publish("novel")
     assert (dict(done.changes), done.written) == ({"image problematic for another reason": 1}, True)
     assert labels(workspace)[1] == {"p3": "drawing", "p0": "drawing"}
     rows = workspace.study.label_change("own@2", "own@3", test_set="pets").pair_table().records()
@@ -132,8 +132,8 @@ def test_publish_labels_takes_the_reason_of_the_later_decision(workspace, queue,
     vote(ledger, queue, ada, ("p1", "cat"), "problematic", reason="first")
     vote(ledger, queue, ada, ("p1", "bird"), "problematic", reason="second")
     vote(ledger, second_queue, ada, ("p1", "cat"), "problematic", reason="third")
-    workspace.publish("novel")
-    workspace.publish("other")
+    workspace.review.publish("novel")
+    workspace.review.publish("other")
     assert labels(workspace)[1]["p1"] == "third"
 
 
@@ -143,8 +143,8 @@ def test_publish_labels_merges_queues_and_the_later_decision_wins(workspace, que
     vote(ledger, second_queue, ada, JUDGED[0], "wrong")
     vote(ledger, queue, ada, JUDGED[0], "correct")
     vote(ledger, second_queue, ada, JUDGED[1], "unclear")
-    workspace.publish("novel")
-    done = workspace.publish("other")
+    workspace.review.publish("novel")
+    done = workspace.review.publish("other")
     assert dict(done.changes) == {"unclear added": 1}
     assert labels(workspace)[0] == OWN | {("p2", "cat"): "correct", ("p1", "cat"): "unclear"}
     label_set = workspace.store.label_set(workspace.store.test_set("pets"), "own")
@@ -154,11 +154,11 @@ def test_publish_labels_merges_queues_and_the_later_decision_wins(workspace, que
 
 def test_publish_labels_starts_from_the_newest_imported_version(workspace, queue, ada, tmp_path):
     vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
-    workspace.publish("novel")
+    workspace.review.publish("novel")
     file = tmp_path / "newer.csv"
     file.write_text("image,class,state\np5,frog,correct\np2,cat,wrong\n")
     run_well("import", "labels", file, "-t", "pets", "--name", "own", "--new-version", "-w", workspace.store.root)
-    done = workspace.publish("novel")
+    done = workspace.review.publish("novel")
     assert (done.target, dict(done.changes)) == ("labels own@4", {"wrong now correct": 1})
     assert labels(workspace)[0] == {("p5", "frog"): "correct", ("p2", "cat"): "correct"}
 
@@ -168,7 +168,7 @@ def test_publish_labels_takes_the_most_frequent_reason(workspace):
     queue = queue_of(workspace.ledger, "panel", JUDGED[:1], test_set="pets", labels="own", overlap=4)
     for person, reason in zip(panel, ("wrong label", "a\n drawing", "", "a drawing"), strict=True):
         vote(workspace.ledger, queue, person, JUDGED[0], "problematic", reason=reason)
-    workspace.publish("panel")
+    workspace.review.publish("panel")
     assert labels(workspace)[1]["p2"] == "a drawing"
 
 
@@ -177,16 +177,16 @@ def test_publish_labels_waits_for_discussions(workspace):
     queue = queue_of(workspace.ledger, "panel", JUDGED[:2], test_set="pets", labels="own", overlap=2)
     for person, answer in zip(panel, ("correct", "wrong"), strict=True):
         vote(workspace.ledger, queue, person, JUDGED[0], answer)
-    done = workspace.publish("panel")
+    done = workspace.review.publish("panel")
     assert done.in_words() == ("nothing new for labels own@1 (of 2 items: 0 decided, 1 to discuss, 1 not answered)")
     workspace.ledger.decisions.lock(item_of(workspace.ledger, queue, *JUDGED[0]), panel[0])
-    assert dict(workspace.publish("panel").changes) == {"unclear added": 1}
+    assert dict(workspace.review.publish("panel").changes) == {"unclear added": 1}
 
 
 def test_publish_labels_covers_new_images(workspace, ada):
     queue = queue_of(workspace.ledger, "more", [("p5", "frog")], test_set="pets", labels="own")
     vote(workspace.ledger, queue, ada, ("p5", "frog"), "correct")
-    workspace.publish("more")
+    workspace.review.publish("more")
     label_set = workspace.store.label_set(workspace.store.test_set("pets"), "own")
     assert label_set.covered.tolist() == [True, True, True, True, False, True]
 
@@ -280,7 +280,7 @@ def test_export_labels_of_complete_lists(judged_workspace, tmp_path, suffix):
 def test_export_labels_writes_authors_and_times(decided, tmp_path):
     by = ["Ada", "Bob; the second"]
     for suffix in ("csv", "json", "parquet"):
-        assert decided.export_labels("own", tmp_path / f"a.{suffix}", test_set="pets").with_authors == 4
+        assert decided.labels.export("own", tmp_path / f"a.{suffix}", test_set="pets").with_authors == 4
     with (tmp_path / "a.csv").open(newline="") as file:
         rows = {(row["image"], row["class"]): row for row in csv.DictReader(file)}
     assert rows["p1", "cat"]["by"] == "Ada; Bob; the second" and rows["p1", "cat"]["at"].startswith("20")
@@ -295,8 +295,8 @@ def test_export_labels_writes_authors_and_times(decided, tmp_path):
     table = pq.read_table(tmp_path / "a.parquet").to_pylist()
     exported = next(row for row in table if (row["image"], row["class"]) == ("p0", "dog"))
     assert (exported["state"], exported["by"]) == ("unclear", by) and exported["at"].tzinfo is not None
-    assert decided.export_labels("own@1", tmp_path / "one.csv", test_set="pets").with_authors == 0
-    v3 = decided.export_labels("own", tmp_path / "v3.json", test_set="pets", form="multilabel-v3")
+    assert decided.labels.export("own@1", tmp_path / "one.csv", test_set="pets").with_authors == 0
+    v3 = decided.labels.export("own", tmp_path / "v3.json", test_set="pets", form="multilabel-v3")
     assert v3.with_authors == 0 and b"Ada" not in (tmp_path / "v3.json").read_bytes()
 
 
@@ -307,7 +307,7 @@ def test_export_labels_omits_the_author_of_a_changed_decision(decided, tmp_path)
     for person in panel:
         vote(ledger, queue, person, ("p1", "cat"), "wrong", why="hm")
     assert ledger.decisions.current(item_of(ledger, queue, "p1", "cat")).answer == "wrong"
-    assert decided.export_labels("own@2", tmp_path / "a.csv", test_set="pets").with_authors == 3
+    assert decided.labels.export("own@2", tmp_path / "a.csv", test_set="pets").with_authors == 3
 
 
 def test_export_labels_rejects_bad_paths_and_names(judged_workspace, tmp_path):
@@ -327,9 +327,9 @@ def test_export_labels_without_decisions_needs_no_ledger(judged_workspace, tmp_p
     def refuse(_):
         raise AssertionError("the ledger was opened")
 
-    monkeypatch.setattr(type(judged_workspace), "ledger", property(refuse))
+    monkeypatch.setattr(type(judged_workspace.review), "ledger", property(refuse))
     assert (
-        judged_workspace.export_labels("own", tmp_path / "a.csv", test_set="pets").labels.states[0]
+        judged_workspace.labels.export("own", tmp_path / "a.csv", test_set="pets").labels.states[0]
         == LabelState.CORRECT
     )
     monkeypatch.undo()

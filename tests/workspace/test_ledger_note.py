@@ -98,12 +98,12 @@ def test_verify_reports_lost_published_votes(pets, tmp_path):
     rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
     (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
     workspace = regrade.open(pets)
-    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    workspace.labels.import_file(tmp_path / "labels.csv", test_set="pets", name="own")
     (ada,) = people(workspace.ledger, "Ada")
     queue = queue_of(workspace.ledger, "q", [("p2", "cat")], test_set="pets", labels="own@1")
-    workspace.back_up_ledger(tmp_path / "older.sqlite")
+    workspace.review.back_up(tmp_path / "older.sqlite")
     vote(workspace.ledger, queue, ada, ("p2", "cat"), "correct")
-    assert workspace.publish("q").written
+    assert workspace.review.publish("q").written
     assert workspace.verify().problems == ()
     workspace.ledger.engine.dispose()
     lose(pets)
@@ -120,13 +120,13 @@ def published(pets, tmp_path):
     rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
     (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
     workspace = regrade.open(pets)
-    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    workspace.labels.import_file(tmp_path / "labels.csv", test_set="pets", name="own")
     (ada,) = people(workspace.ledger, "Ada")
     queue = queue_of(workspace.ledger, "q", [("p2", "cat"), ("p3", "cat")], test_set="pets", labels="own@1")
-    workspace.back_up_ledger(tmp_path / "older.sqlite")
+    workspace.review.back_up(tmp_path / "older.sqlite")
     vote(workspace.ledger, queue, ada, ("p2", "cat"), "correct")
-    assert workspace.publish("q").written
-    workspace.back_up_ledger(tmp_path / "newer.sqlite")
+    assert workspace.review.publish("q").written
+    workspace.review.back_up(tmp_path / "newer.sqlite")
     workspace.ledger.engine.dispose()
     return pets
 
@@ -151,7 +151,7 @@ def test_restore_of_an_older_backup_requires_older(published, tmp_path):
 def test_restore_by_an_open_workspace_reads_the_new_ledger(published, tmp_path):
     workspace = regrade.open(published)
     assert workspace.ledger.last_link().position == 2
-    workspace.restore_ledger(tmp_path / "older.sqlite", older=True)
+    workspace.review.restore(tmp_path / "older.sqlite", older=True)
     assert workspace.ledger.last_link().position == 0
     workspace.ledger.engine.dispose()
 
@@ -182,7 +182,7 @@ def test_ledger_problems_report_a_missing_note_for_every_question(pets, tmp_path
     labels = {"labels": "own@1"} if question != "label" else {}
     rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
     (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
-    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    workspace.labels.import_file(tmp_path / "labels.csv", test_set="pets", name="own")
     pair = ("p2", "" if question == "label" else "cat")
     more = {"model": "m"} if question == "mistake" else {}
     queue = queue_of(
@@ -190,9 +190,9 @@ def test_ledger_problems_report_a_missing_note_for_every_question(pets, tmp_path
     )
     answer = {"judge": "correct", "label": "cat", "mistake": "fine-grained"}[question]
     vote(workspace.ledger, queue, ada, pair, answer, **({"severity": "major"} if question == "mistake" else {}))
-    assert workspace.publish("q").written
+    assert workspace.review.publish("q").written
     (pets / "ledger.json").unlink()
-    (problem,) = regrade.open(pets).ledger_problems()
+    (problem,) = regrade.open(pets).review.problems()
     assert "ledger.json is missing" in problem
     workspace.ledger.engine.dispose()
 
@@ -272,7 +272,7 @@ def test_ledger_with_a_different_link_at_the_noted_position_is_rejected(publishe
 
 def test_opening_a_ledger_does_not_read_the_whole_chain(published):
     workspace = regrade.open(published)
-    engine = workspace.readable_ledger.engine
+    engine = workspace.review.readable_ledger.engine
     statements = []
     event.listen(engine, "before_cursor_execute", lambda _c, _cu, sql, values, *_: statements.append((sql, values)))
     _ = workspace.ledger

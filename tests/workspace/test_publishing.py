@@ -35,7 +35,7 @@ class TestPublishReview:
     def drawn(self, workspace):
         """The drawn predictions, as (image, class)."""
         test_set = workspace.store.test_set("pets")
-        drawn = workspace.draw_review("pets", labels="own", size=4)
+        drawn = workspace.labels.draw_sample("pets", labels="own", size=4)
         rows = [(drawn.frame.examples[r], drawn.frame.classes[r]) for r in drawn.rows]
         return [(test_set.ids[e], test_set.class_space.ids[c]) for e, c in rows]
 
@@ -53,15 +53,15 @@ class TestPublishReview:
         assert all(row.reviewed is None for row in workspace.grade("pets", labels="own").rows)
         for pair, answer in zip(drawn, ("correct", "wrong", "problematic"), strict=False):
             vote(workspace.ledger, queue, ada, pair, answer, reason="drawing")
-        done = workspace.publish("sample")
+        done = workspace.review.publish("sample")
         assert done.in_words() == (
             "the review of own@1: 1 correct added, 1 wrong added, 1 problematic added "
             "(of 4 items: 3 decided, 0 to discuss, 1 not answered)"
         )
         assert self.judged(workspace) == (dict(zip(drawn, (1, 3, 4), strict=False)), ["drawing"])
-        assert workspace.label_sets("pets") == ("own@1",)
+        assert workspace.labels.names("pets") == ("own@1",)
         assert any(row.reviewed for row in workspace.grade("pets", labels="own").rows)
-        assert workspace.publish("sample").changes == {}
+        assert workspace.review.publish("sample").changes == {}
 
     def test_publish_sample_follows_withdrawn_and_changed_decisions(self, workspace, drawn, tmp_path):
         """A withdrawn decision restores the imported one, or leaves the pair open; a changed decision counts."""
@@ -73,12 +73,12 @@ class TestPublishReview:
         queue = queue_of(ledger, "sample", drawn, test_set="pets", labels="own@1", purpose=SAMPLE)
         for pair in drawn[:3]:
             vote(ledger, queue, ada, pair, "wrong")
-        workspace.publish("sample")
+        workspace.review.publish("sample")
         assert self.judged(workspace)[0] == dict.fromkeys(drawn[:3], 3)
         for pair in drawn[:3]:
             ledger.decisions.reopen(item_of(ledger, queue, *pair), ada, why="once more")
         vote(ledger, queue, ada, drawn[2], "problematic", reason="edited", why="looked")
-        assert dict(workspace.publish("sample").changes) == {
+        assert dict(workspace.review.publish("sample").changes) == {
             "wrong taken back": 1,
             "wrong now unclear": 1,
             "wrong now problematic": 1,
@@ -86,8 +86,8 @@ class TestPublishReview:
         assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["edited"])
         ledger.decisions.reopen(item_of(ledger, queue, *drawn[2]), ada, why="another reason")
         vote(ledger, queue, ada, drawn[2], "problematic", reason="painting", why="looked")
-        assert workspace.publish("sample", dry_run=True).written is False
-        assert workspace.publish("sample").written
+        assert workspace.review.publish("sample", dry_run=True).written is False
+        assert workspace.review.publish("sample").written
         assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["painting"])
 
     def test_publish_sample_keeps_later_corrections(self, workspace, drawn, tmp_path):
@@ -95,39 +95,39 @@ class TestPublishReview:
         queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1", purpose=SAMPLE)
         for pair in drawn[:2]:
             vote(workspace.ledger, queue, ada, pair, "wrong")
-        workspace.publish("sample")
+        workspace.review.publish("sample")
         file = tmp_path / "verdicts.csv"
         file.write_text(f"image,class,verdict\n{','.join(drawn[0])},correct\n")
         options = ("-t", "pets", "-l", "own", "--correct", "a slip", "-w", workspace.store.root)
         run_well("import", "verdicts", file, *options)
-        assert workspace.publish("sample").changes == {}
+        assert workspace.review.publish("sample").changes == {}
         vote(workspace.ledger, queue, ada, drawn[2], "unclear")
-        assert dict(workspace.publish("sample").changes) == {"unclear added": 1}
+        assert dict(workspace.review.publish("sample").changes) == {"unclear added": 1}
         assert self.judged(workspace)[0] == {drawn[0]: 1, drawn[1]: 3, drawn[2]: 2}
 
     def test_publish_labels_notes_decisions_left_behind(self, workspace, drawn):
         (ada,) = people(workspace.ledger, "Ada")
         sample = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1", purpose=SAMPLE)
         vote(workspace.ledger, sample, ada, drawn[0], "correct")
-        workspace.publish("sample")
+        workspace.review.publish("sample")
         novel = queue_of(workspace.ledger, "novel", [("p0", "ship")], test_set="pets", labels="own@1")
-        assert workspace.publish("novel").notes == ()
+        assert workspace.review.publish("novel").notes == ()
         vote(workspace.ledger, novel, ada, ("p0", "ship"), "wrong")
-        assert workspace.publish("novel").notes == ("left behind with own@1: 1 verdict of its review",)
+        assert workspace.review.publish("novel").notes == ("left behind with own@1: 1 verdict of its review",)
 
     def test_publish_of_a_census_makes_a_version(self, workspace, drawn):
         """This holds even if all of its items were drawn at random for another queue."""
         (ada,) = people(workspace.ledger, "Ada")
         queue = queue_of(workspace.ledger, "all", drawn, test_set="pets", labels="own@1")
         vote(workspace.ledger, queue, ada, drawn[0], "correct")
-        assert workspace.publish("all").target == "labels own@2"
-        assert workspace.running_review("all") is None
+        assert workspace.review.publish("all").target == "labels own@2"
+        assert workspace.review.running_review("all") is None
 
     def test_publish_of_a_sample_rejects_items_that_were_not_drawn(self, workspace, drawn):
         options = {"test_set": "pets", "labels": "own@1", "purpose": SAMPLE}
         queue_of(workspace.ledger, "mixed", [*drawn, ("p0", "ship")], **options)
         with pytest.raises(MismatchError, match="not all of its items were drawn for the review of own@1"):
-            workspace.publish("mixed")
+            workspace.review.publish("mixed")
 
     @pytest.mark.parametrize(
         ("more", "purpose", "target"),
@@ -142,9 +142,9 @@ class TestPublishReview:
         with ledger.engine.begin() as connection:
             connection.exec_driver_sql("UPDATE queue SET purpose = NULL")
         vote(ledger, queue, ada, drawn[0], "correct")
-        assert workspace.publish("earlier", dry_run=True).target == target
+        assert workspace.review.publish("earlier", dry_run=True).target == target
         assert ledger.queues.named("earlier").purpose is None
-        assert workspace.publish("earlier").target == target
+        assert workspace.review.publish("earlier").target == target
         assert ledger.queues.named("earlier").purpose is purpose
 
 
@@ -168,29 +168,29 @@ class TestPublishMistakes:
         ledger = workspace.ledger
         (ada,) = people(ledger, "Ada")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
-        done = workspace.publish("grave")
+        done = workspace.review.publish("grave")
         assert done.in_words() == ("mistakes of first: 1 added (of 2 items: 1 decided, 0 to discuss, 1 not answered)")
         assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
-        assert workspace.publish("grave").changes == {}
+        assert workspace.review.publish("grave").changes == {}
         vote(ledger, queue, ada, ("p5", "deer"), SPURIOUS, severity="minor")
         ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="not so grave")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="borderline", why="not so grave")
-        assert dict(workspace.publish("grave").changes) == {"added": 1, "changed": 1}
+        assert dict(workspace.review.publish("grave").changes) == {"added": 1, "changed": 1}
         assert self.annotations(workspace) == {(2, 3): (FINE, "borderline"), (5, 4): (SPURIOUS, "minor")}
         ledger.decisions.reopen(item_of(ledger, queue, "p5", "deer"), ada, why="hm")
-        assert dict(workspace.publish("grave").changes) == {"taken back": 1}
+        assert dict(workspace.review.publish("grave").changes) == {"taken back": 1}
         assert self.annotations(workspace) == {(2, 3): (FINE, "borderline")}
         ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
-        workspace.publish("grave")
+        workspace.review.publish("grave")
         assert workspace.store.mistake_review_names("pets") == ()
-        assert workspace.publish("grave").changes == {}
+        assert workspace.review.publish("grave").changes == {}
 
     def test_publish_mistakes_leaves_out_no_mistake(self, workspace, queue):
         ledger = workspace.ledger
         (ada,) = people(ledger, "Ada")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
         vote(ledger, queue, ada, ("p5", "deer"), NO_MISTAKE, reason="the prediction is correct")
-        done = workspace.publish("grave")
+        done = workspace.review.publish("grave")
         assert (dict(done.changes), done.notes) == (
             {"added": 1},
             ("found to be no mistakes, and left out: 1 (have them judged again)",),
@@ -198,7 +198,7 @@ class TestPublishMistakes:
         assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
         ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
         vote(ledger, queue, ada, ("p2", "cat"), NO_MISTAKE, why="right after all")
-        assert dict(workspace.publish("grave").changes) == {"taken back": 1}
+        assert dict(workspace.review.publish("grave").changes) == {"taken back": 1}
 
     def test_publish_mistakes_merges_queues_of_one_model(self, workspace, queue):
         (ada,) = people(workspace.ledger, "Ada")
@@ -206,8 +206,8 @@ class TestPublishMistakes:
         more = queue_of(workspace.ledger, "more", [("p5", "deer")], **options)
         vote(workspace.ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
         vote(workspace.ledger, more, ada, ("p5", "deer"), SPURIOUS, severity="minor")
-        workspace.publish("grave")
-        workspace.publish("more")
+        workspace.review.publish("grave")
+        workspace.review.publish("more")
         assert len(self.annotations(workspace)) == 2
 
     def test_publish_mistakes_keeps_an_imported_review(self, workspace, queue, tmp_path):
@@ -239,7 +239,7 @@ class TestPublishPeople:
         given = vote(workspace.ledger, queue, ada, ("p0",), "cat", seconds=12.5)
         vote(workspace.ledger, queue, ada, ("p1",), "", seconds=3)
         vote(workspace.ledger, queue, bob, ("p0",), "dog")
-        done = workspace.publish("label")
+        done = workspace.review.publish("label")
         assert done.in_words() == (
             "people on pets: 2 images of person:Ada, 1 image of person:Bob (of 4 items: 1 with every answer)"
         )
@@ -249,7 +249,7 @@ class TestPublishPeople:
         assert row.times.end[0] == pytest.approx(given.at.timestamp())
         assert row.times.seconds[:2].tolist() == pytest.approx([12.5, 3])
         assert self.row(workspace, "person:Bob").times is None
-        assert workspace.publish("label").changes == {}
+        assert workspace.review.publish("label").changes == {}
         rows = {row.model: row for row in workspace.grade("pets").rows}
         assert rows["person:Ada"].top1.value == 0.5
 
@@ -257,12 +257,12 @@ class TestPublishPeople:
         """The last answer counts, with the total time spent on it."""
         (ada,) = people(workspace.ledger, "Ada")
         vote(workspace.ledger, queue, ada, ("p0",), "dog", seconds=10)
-        workspace.publish("label")
+        workspace.review.publish("label")
         vote(workspace.ledger, queue, ada, ("p0",), "cat", seconds=2, why="slip")
         vote(workspace.ledger, queue, ada, ("p1",), "dog", seconds=4)
         late_queue = queue_of(workspace.ledger, "late", [("p5",)], question=Question.LABEL, test_set="pets")
         vote(workspace.ledger, late_queue, ada, ("p5",), "frog", seconds=1)
-        assert dict(workspace.publish("late").changes) == {"images of person:Ada": 3}
+        assert dict(workspace.review.publish("late").changes) == {"images of person:Ada": 3}
         row = self.row(workspace)
         assert row.top1.tolist() == [3, 5, -1, -1, -1, 6]
         assert row.times.seconds[[0, 1, 5]].tolist() == pytest.approx([12, 4, 1])
@@ -273,14 +273,14 @@ class TestPublishPeople:
         (ada,) = people(ledger, "Ada")
         for image, answer in (("p0", "cat"), ("p1", "dog")):
             vote(ledger, queue, ada, (image,), answer)
-        workspace.publish("label")
+        workspace.review.publish("label")
         vote(ledger, queue, ada, ("p1",), None, why="not sure")
-        workspace.publish("label")
+        workspace.review.publish("label")
         assert self.row(workspace).counted.tolist() == [True, False, False, False, False, False]
         vote(ledger, queue, ada, ("p0",), None, why="not sure")
-        assert dict(workspace.publish("label").changes) == {"images of person:Ada": 0}
+        assert dict(workspace.review.publish("label").changes) == {"images of person:Ada": 0}
         assert workspace.store.people_names("pets") == ()
-        assert workspace.publish("label").changes == {}
+        assert workspace.review.publish("label").changes == {}
 
     def test_publish_people_rejects_training_queues(self, workspace):
         queue_of(

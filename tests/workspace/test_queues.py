@@ -41,17 +41,17 @@ def csv(path, heading, rows):
 
 def add_model(workspace, folder, name, answers):
     file = csv(folder / f"{name}.csv", ("image", "label", name), zip(IMAGES, OWN, answers, strict=True))
-    workspace.import_predictions(file, test_set="s", classes="cifar-10")
+    workspace.models.import_predictions(file, test_set="s", classes="cifar-10")
 
 
 def add_person(workspace, folder, name, answers):
     rows = [(name, image, own) for image, own in zip(IMAGES, answers, strict=True) if own]
-    workspace.import_people(csv(folder / f"{name}.csv", ("person", "image", "class"), rows), test_set="s")
+    workspace.models.import_people(csv(folder / f"{name}.csv", ("person", "image", "class"), rows), test_set="s")
 
 
 def add_labels(workspace, folder, rows, **more):
     file = csv(folder / "labels.csv", ("image", "class", "state", "problematic"), rows)
-    workspace.import_labels(file, test_set="s", name="own", **more)
+    workspace.labels.import_file(file, test_set="s", name="own", **more)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def queued_pairs(workspace, queue):
 
 
 def novel(workspace, **more):
-    return workspace.queue_novel("s", labels="own", **more)
+    return workspace.review.queue_novel("s", labels="own", **more)
 
 
 class TestQueueNovel:
@@ -115,11 +115,11 @@ class TestQueueNovel:
         assert done.added == 0 and done.items == 3
 
     def test_queue_novel_skips_pairs_judged_in_the_review(self, workspace, tmp_path):
-        drawn = workspace.draw_review("s", labels="own", size=4)
+        drawn = workspace.labels.draw_sample("s", labels="own", size=4)
         assert len(drawn.rows) == 4
         rows = [("i1", "cat", "wrong", ""), ("i5", "deer", "problematic", "edited")]
         file = csv(tmp_path / "v.csv", ("image", "class", "verdict", "reason"), rows)
-        workspace.import_decisions(file, test_set="s", labels="own")
+        workspace.labels.import_decisions(file, test_set="s", labels="own")
         novel(workspace)
         assert queued_pairs(workspace, "novel s own") == {("i2", "cat"), ("i4", "truck")}
 
@@ -156,7 +156,7 @@ class TestQueueNovel:
         assert workspace.ledger.queues.all() == ()
 
     def test_queue_novel_rejects_a_queue_with_another_question(self, workspace):
-        workspace.queue_labels("s", size=2, name="mine")
+        workspace.review.queue_labels("s", size=2, name="mine")
         with pytest.raises(MismatchError, match="exists with another question, test set or labels"):
             novel(workspace, name="mine")
         novel(workspace, overlap=2)
@@ -175,7 +175,7 @@ class TestQueueSample:
         done = novel(workspace, size=3, seed=4)
         assert (done.queue, done.added) == ("sample s own@1", 3)
         assert "drawn at random: 3, so far 3 of 4 novel predictions (stratified by votes)" in str(done)
-        frame = workspace.drawn_review("s", labels="own").frame
+        frame = workspace.labels.drawn_sample("s", labels="own").frame
         target = workspace.store.test_set("s")
         items = [item for item in workspace.ledger.rows() if item["kind"] == "item"]
         strata = {(item["example"], item["class"]): item["stratum"] for item in items}
@@ -200,7 +200,7 @@ class TestQueueSample:
             target = copy.store.test_set("s")
             queues = [queue.name for queue in copy.ledger.queues.all()]
             in_queue = queued_pairs(copy, queues[0]) if queues else set()
-            frame, rows = (drawn := copy.draw_review("s", labels="own", size=2)).frame, drawn.rows
+            frame, rows = (drawn := copy.labels.draw_sample("s", labels="own", size=2)).frame, drawn.rows
             pairs = {(target.ids[frame.examples[r]], target.class_space.ids[frame.classes[r]]) for r in rows.tolist()}
             assert not pairs & in_queue, at
             before.add(len(in_queue))
@@ -225,7 +225,7 @@ class TestQueueSample:
         queue = workspace.ledger.queues.named(done.queue)
         for pair in NOVEL:
             vote(workspace.ledger, queue, ada, pair, "correct")
-        workspace.publish(done.queue)
+        workspace.review.publish(done.queue)
         rows = {row.model: row for row in workspace.grade("s", labels="own").rows}
         assert rows["one"].multilabel.value == pytest.approx(5 / 6)  # i3 is wrong
         assert rows["one"].novel == 0
@@ -246,7 +246,7 @@ class TestQueuePeople:
         return workspace
 
     def test_queue_people_adds_a_prediction_per_image(self, peopled):
-        done = peopled.queue_people("s", labels="own")
+        done = peopled.review.queue_people("s", labels="own")
         pairs = queued_pairs(peopled, "people s own")
         persons = {("i0", "ship"), ("i1", "cat"), ("i2", "ship"), ("i4", "automobile")}
         # i0: models only say cat, judged before; i1: models say the same; i2 and i4: their novel answers
@@ -263,7 +263,7 @@ class TestQueuePeople:
                 patch.setattr(
                     "regrade.workspace.queue_filling.QueueFiller.same_question", ()
                 )  # as if each were the first
-                peopled.queue_people("s", labels="own", seed=seed, name=name)
+                peopled.review.queue_people("s", labels="own", seed=seed, name=name)
             rows = [row for row in peopled.ledger.rows() if row["kind"] == "item" and row["queue"] == name]
             assert {row["stratum"] for row in rows} == {0}
             places.append([(row["example"], row["class"]) for row in rows].index(("i0", "cat")))
@@ -277,18 +277,18 @@ class TestQueuePeople:
         for name, seed in (("a", 1), ("b", 1), ("c", 2), ("d", 3), ("e", 4)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr("regrade.workspace.queue_filling.QueueFiller.same_question", ())
-                peopled.queue_people("s", labels="own", seed=seed, name=name)
+                peopled.review.queue_people("s", labels="own", seed=seed, name=name)
             drawn.append(frozenset(queued_pairs(peopled, name)))
         assert drawn[0] == drawn[1] and len(set(drawn)) > 1
 
     def test_queue_people_adds_only_new_answers(self, peopled, tmp_path):
-        peopled.queue_people("s", labels="own")
+        peopled.review.queue_people("s", labels="own")
         before = queued_pairs(peopled, "people s own")
-        assert peopled.queue_people("s", labels="own", seed=7).added == 0
+        assert peopled.review.queue_people("s", labels="own", seed=7).added == 0
         for model in ("three", "four", "five", "six"):  # more novel answers, none of which is needed as a seed
             add_model(peopled, tmp_path, model, ("cat", "frog", "deer", "cat", "ship", "frog", "deer", "horse"))
         add_person(peopled, tmp_path, "bob", ("ship", "bird", "dog", "", "", "ship", "", ""))
-        done = peopled.queue_people("s", labels="own", seed=7)
+        done = peopled.review.queue_people("s", labels="own", seed=7)
         new = queued_pairs(peopled, "people s own") - before
         # i1 and i2 have a model's answer in the queue already; i5 gets the novel one of model two
         assert new == {("i1", "bird"), ("i2", "dog"), ("i5", "ship"), ("i5", "deer")}
@@ -296,12 +296,12 @@ class TestQueuePeople:
 
     def test_queue_people_of_named_people(self, peopled, tmp_path):
         add_person(peopled, tmp_path, "bob", ("ship", "dog", "bird", "", "", "", "", ""))
-        peopled.queue_people("s", labels="own", people=["bob"])
+        peopled.review.queue_people("s", labels="own", people=["bob"])
         assert queued_pairs(peopled, "people s own") == {("i0", "ship"), ("i0", "cat")}
 
     def test_queue_people_may_mix_in_predictions_of_other_queues(self, peopled):
         novel(peopled)
-        peopled.queue_people("s", labels="own")
+        peopled.review.queue_people("s", labels="own")
         pairs = queued_pairs(peopled, "people s own")
         assert ("i1", "cat") not in pairs  # asked already
         assert {("i2", "ship"), ("i2", "cat"), ("i4", "truck")} < pairs  # seeds, though asked there too
@@ -314,44 +314,44 @@ class TestQueuePeople:
             with pytest.MonkeyPatch.context() as patch:
                 first = [queue for queue in peopled.ledger.queues.all() if queue.name == "novel s own"]
                 patch.setattr("regrade.workspace.queue_filling.QueueFiller.same_question", tuple(first))
-                peopled.queue_people("s", labels="own", seed=seed, name=f"{seed}")
+                peopled.review.queue_people("s", labels="own", seed=seed, name=f"{seed}")
             assert {own for image, own in queued_pairs(peopled, f"{seed}") if image == "i2"} == {"ship", "deer"}
 
     def test_queue_people_requires_people_with_novel_answers(self, workspace, tmp_path):
         with pytest.raises(InputError, match="no person has answers"):
-            workspace.queue_people("s", labels="own")
+            workspace.review.queue_people("s", labels="own")
         add_person(workspace, tmp_path, "eve", OWN)
         with pytest.raises(InputError, match="all answers of these people on"):
-            workspace.queue_people("s", labels="own")
+            workspace.review.queue_people("s", labels="own")
         with pytest.raises(UnknownName, match="person:eve"):
-            workspace.queue_people("s", labels="own", people=["ever"])
+            workspace.review.queue_people("s", labels="own", people=["ever"])
         assert workspace.ledger.queues.all() == ()
 
 
 class TestQueueMistakes:
     def test_queue_mistakes_adds_judged_mistakes(self, workspace):
-        done = workspace.queue_mistakes("s", labels="own", model="one")
+        done = workspace.review.queue_mistakes("s", labels="own", model="one")
         assert queued_pairs(workspace, "mistakes s one") == {("i3", "dog")}
         assert "novel, to be judged first (regrade review queue): 3" in str(done)
         queue = workspace.ledger.queues.named("mistakes s one")
         assert (queue.question, queue.model, queue.labels) == (Question.MISTAKE, "one", "own@1")
 
     def test_queue_mistakes_uses_decisions_of_the_review(self, workspace, tmp_path):
-        workspace.draw_review("s", labels="own", size=4)
+        workspace.labels.draw_sample("s", labels="own", size=4)
         rows = [("i1", "cat", "wrong"), ("i2", "cat", "unclear"), ("i4", "truck", "correct")]
         file = csv(tmp_path / "v.csv", ("image", "class", "verdict"), rows)
-        workspace.import_decisions(file, test_set="s", labels="own")
-        workspace.queue_mistakes("s", labels="own", model="one")
+        workspace.labels.import_decisions(file, test_set="s", labels="own")
+        workspace.review.queue_mistakes("s", labels="own", model="one")
         assert queued_pairs(workspace, "mistakes s one") == {("i3", "dog"), ("i1", "cat")}
-        workspace.queue_mistakes("s", labels="own", model="two")
+        workspace.review.queue_mistakes("s", labels="own", model="two")
         assert queued_pairs(workspace, "mistakes s two") == {("i3", "dog"), ("i1", "cat")}  # each model's own
 
     def test_queue_mistakes_skips_reviewed_mistakes(self, workspace, tmp_path):
         row = ("i3", "dog", "spurious", "minor")
         file = csv(tmp_path / "m.csv", ("image", "class", "category", "severity"), [row])
-        workspace.import_mistakes(file, test_set="s", model="one")
+        workspace.models.import_mistakes(file, test_set="s", model="one")
         with pytest.raises(InputError, match=r"no mistake of one is left .* to be judged first: 3 novel predictions"):
-            workspace.queue_mistakes("s", labels="own", model="one")
+            workspace.review.queue_mistakes("s", labels="own", model="one")
 
     def test_queue_mistakes_skips_collapsed_classes(self, tmp_path):
         """Laptop and notebook are collapsed classes."""
@@ -359,21 +359,23 @@ class TestQueueMistakes:
         workspace = regrade.init(tmp_path / "W")
         rows = [("a", laptop, notebook), ("b", laptop, mouse)]
         file = csv(tmp_path / "p.csv", ("image", "label", "net"), rows)
-        workspace.import_predictions(file, test_set="s", classes="imagenet-1k")
+        workspace.models.import_predictions(file, test_set="s", classes="imagenet-1k")
         judged = [("a", notebook, "wrong"), ("b", mouse, "wrong"), ("a", laptop, "correct"), ("b", laptop, "correct")]
-        workspace.import_labels(csv(tmp_path / "l.csv", ("image", "class", "state"), judged), test_set="s", name="own")
-        workspace.queue_mistakes("s", labels="own", model="net")
+        workspace.labels.import_file(
+            csv(tmp_path / "l.csv", ("image", "class", "state"), judged), test_set="s", name="own"
+        )
+        workspace.review.queue_mistakes("s", labels="own", model="net")
         assert queued_pairs(workspace, "mistakes s net") == {("b", mouse)}
         workspace.ledger.engine.dispose()
 
     def test_queue_mistakes_skips_pairs_of_another_queue(self, workspace):
-        workspace.queue_mistakes("s", labels="own", model="one", name="mine")
+        workspace.review.queue_mistakes("s", labels="own", model="one", name="mine")
         with pytest.raises(InputError, match="no mistake of one is left"):
-            workspace.queue_mistakes("s", labels="own", model="one")
+            workspace.review.queue_mistakes("s", labels="own", model="one")
 
     def test_queue_mistakes_rejects_an_unknown_model(self, workspace):
         with pytest.raises(UnknownName, match="did you mean one"):
-            workspace.queue_mistakes("s", labels="own", model="on")
+            workspace.review.queue_mistakes("s", labels="own", model="on")
 
 
 class TestQueueLabels:
@@ -381,7 +383,7 @@ class TestQueueLabels:
         return {example for example, empty in queued_pairs(workspace, queue) if not empty}
 
     def test_queue_labels_adds_all_images(self, workspace):
-        done = workspace.queue_labels("s")
+        done = workspace.review.queue_labels("s")
         assert self.images(workspace, "label s") == set(IMAGES)
         assert done.overlap == 1
         queue = workspace.ledger.queues.named("label s")
@@ -390,40 +392,40 @@ class TestQueueLabels:
     def test_queue_labels_default_overlap_is_the_number_of_people(self, workspace):
         workspace.ledger.people.add("Lea", Role.LABELER)
         add_people(workspace.ledger, *"ABCD")
-        assert workspace.queue_labels("s").overlap == 5
+        assert workspace.review.queue_labels("s").overlap == 5
 
     def test_queue_labels_draws_at_random(self, workspace):
         drawn = set()
         for seed in range(6):
-            done = workspace.queue_labels("s", size=2, seed=seed, name=f"q{seed}", mode="training")
+            done = workspace.review.queue_labels("s", size=2, seed=seed, name=f"q{seed}", mode="training")
             drawn.add(frozenset(self.images(workspace, done.queue)))
         assert len(drawn) > 2 and {len(images) for images in drawn} == {2}
 
     def test_queue_labels_again_draws_further_images(self, workspace):
-        workspace.queue_labels("s", size=5)
-        assert workspace.queue_labels("s", size=3).items == 8
+        workspace.review.queue_labels("s", size=5)
+        assert workspace.review.queue_labels("s", size=3).items == 8
         with pytest.raises(InputError, match="0 images of s can be drawn, got a size of 1"):
-            workspace.queue_labels("s", size=1)
+            workspace.review.queue_labels("s", size=1)
 
     def test_queue_labels_of_a_family(self, workspace):
-        workspace.queue_labels("s", family="animals", mode="training")
+        workspace.review.queue_labels("s", family="animals", mode="training")
         assert self.images(workspace, "training s animals") == set(IMAGES) - {"i4"}
-        workspace.queue_labels("s", family="ship")
+        workspace.review.queue_labels("s", family="ship")
         assert self.images(workspace, "label s ship") == {"i4"}
 
     def test_queue_labels_keeps_training_and_examination_disjoint(self, workspace):
-        workspace.queue_labels("s", size=3, mode="training")
-        workspace.queue_labels("s", size=2)
+        workspace.review.queue_labels("s", size=3, mode="training")
+        workspace.review.queue_labels("s", size=2)
         trained, examined = self.images(workspace, "training s"), self.images(workspace, "label s")
         assert not trained & examined
-        workspace.queue_labels("s", mode="training")
+        workspace.review.queue_labels("s", mode="training")
         assert self.images(workspace, "training s") == set(IMAGES) - examined
         with pytest.raises(InputError, match="0 images of s can be drawn"):
-            workspace.queue_labels("s", name="more")
+            workspace.review.queue_labels("s", name="more")
 
     def test_queue_labels_may_reuse_training_images_for_training(self, workspace):
-        workspace.queue_labels("s", mode="training")
-        assert workspace.queue_labels("s", mode="training", family="cat").items == 2
+        workspace.review.queue_labels("s", mode="training")
+        assert workspace.review.queue_labels("s", mode="training", family="cat").items == 2
 
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -438,15 +440,15 @@ class TestQueueLabels:
     )
     def test_queue_labels_rejects_bad_input(self, workspace, options, words):
         with pytest.raises(InputError, match=words):
-            workspace.queue_labels("s", **options)
+            workspace.review.queue_labels("s", **options)
         assert workspace.ledger.queues.all() == ()
 
     def test_queue_labels_training_requires_labels(self, workspace):
         space = class_space("cifar-10")
         workspace.store.add_test_set(TestSet("bare", space, ("a", "b"), np.full(2, UNLABELED, dtype=np.int32)))
         with pytest.raises(InputError, match="no image of bare has a label"):
-            workspace.queue_labels("bare", mode="training")
-        assert workspace.queue_labels("bare").items == 2
+            workspace.review.queue_labels("bare", mode="training")
+        assert workspace.review.queue_labels("bare").items == 2
 
 
 class TestAgreement:
@@ -458,17 +460,17 @@ class TestAgreement:
         for image, own in NOVEL:
             for person, letter in zip(panel, letters[image], strict=True):
                 vote(workspace.ledger, queue, person, (image, own), words[letter], seconds=2)
-        before = workspace.agreement(queue.name)
+        before = workspace.review.agreement(queue.name)
         assert before.measures[0].equal.value == pytest.approx((1 + 3 + 3 + 1) / 12)
         vote(workspace.ledger, queue, panel[2], ("i1", "cat"), "correct", why="persuaded")
-        assert workspace.agreement(queue.name).measures == before.measures
+        assert workspace.review.agreement(queue.name).measures == before.measures
 
     def test_agreement_rejects_training_queues(self, workspace):
-        workspace.queue_labels("s", mode="training")
+        workspace.review.queue_labels("s", mode="training")
         with pytest.raises(InputError, match="training"):
-            workspace.agreement("training s")
+            workspace.review.agreement("training s")
         with pytest.raises(UnknownName, match="did you mean training s"):
-            workspace.agreement("traning s")
+            workspace.review.agreement("traning s")
 
 
 def test_queue_novel_stores_ids_as_plain_strings(workspace):

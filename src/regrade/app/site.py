@@ -126,6 +126,6 @@ class Site:
 
     def _agreement(self, queue: Queue) -> PanelAgreement | None:
         try:
-            return self.workspace.agreement(queue.name, revealed_only=True)
+            return self.workspace.review.agreement(queue.name, revealed_only=True)
         except InputError:
             return None

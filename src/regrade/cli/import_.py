@@ -92,7 +92,7 @@ def predictions(
     A file contains one model (--model NAME), or one model per column. If the test set is new, it is created from the
     ids and labels in the file. The import is idempotent.
     """
-    done = opened(workspace).import_predictions(
+    done = opened(workspace).models.import_predictions(
         file,
         test_set=test_set,
         classes=classes,
@@ -139,7 +139,7 @@ def checkpoints(
 
     Rows are in the order of the test set, unless an NPZ file contains ids. Every seed needs the same epochs.
     """
-    done = opened(workspace).import_checkpoints(
+    done = opened(workspace).models.import_checkpoints(
         path, test_set=test_set, ensemble=ensemble, kind=kind.value, classes=classes
     )
     stored = done.checkpoints
@@ -184,7 +184,7 @@ def labels(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import a label set: the classes that are correct, unclear or wrong for each image."""
-    done = opened(workspace).import_labels(
+    done = opened(workspace).labels.import_file(
         file,
         test_set=test_set,
         name=name,
@@ -252,7 +252,7 @@ def slices(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import slices of a test set: subsets of its images, or group columns. The test set itself is not changed."""
-    done = opened(workspace).import_slices(
+    done = opened(workspace).testsets.import_slices(
         file,
         test_set=test_set,
         name=name,
@@ -301,7 +301,7 @@ def verdicts(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import verdicts on the sample drawn by `regrade labels sample`; rows without a verdict are skipped."""
-    done = opened(workspace).import_decisions(
+    done = opened(workspace).labels.import_decisions(
         file,
         test_set=test_set,
         labels=labels,
@@ -332,7 +332,7 @@ def mistakes(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import a review of the mistakes of one model: the category and severity of each mistake."""
-    done = opened(workspace).import_mistakes(
+    done = opened(workspace).models.import_mistakes(
         file,
         test_set=test_set,
         model=model,
@@ -380,7 +380,7 @@ def people(
 
     Images that are not in the file are not counted; an empty class counts as wrong.
     """
-    done = opened(workspace).import_people(
+    done = opened(workspace).models.import_people(
         file,
         test_set=test_set,
         form=form.value,

@@ -53,7 +53,7 @@ def export(
     """Write a label set to a file; `regrade import labels` reads the same labels from it."""
     from regrade.core import Unlisted
 
-    done = opened(workspace).export_labels(labels, file, test_set=test_set, form=form.value)
+    done = opened(workspace).labels.export(labels, file, test_set=test_set, form=form.value)
     label_set = done.labels
     hint = "; import it with --complete" if label_set.unlisted is Unlisted.WRONG else ""
     say(
@@ -82,7 +82,7 @@ def create(
     The original label of each image is correct and all other classes are unjudged: `regrade review queue` then asks
     people about every other class that a model predicts.
     """
-    done = opened(workspace).create_labels(test_set, name=name)
+    done = opened(workspace).labels.create(test_set, name=name)
     what = "created" if done.new else "unchanged"
     say(f"{what} {done.labels.full_name} of {test_set}: {amount(int(done.labels.covered.sum()), 'image')}")
 
@@ -117,7 +117,7 @@ def novel(
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """List novel predictions: those that nobody has judged for their image, the most frequent first."""
-    table = opened(workspace).novel(test_set, labels=labels, models=model, progress=watching).table()
+    table = opened(workspace).labels.novel(test_set, labels=labels, models=model, progress=watching).table()
     return CommandResult(table, {"test_set": test_set, "labels": labels, "novel": table.records()}, head=_SHOWN)
 
 
@@ -159,9 +159,9 @@ def sample(
         raise InputError(f"the folder {out.parent} of {out.name} does not exist: create it first")
     ws = opened(workspace)
     if again:
-        drawn = ws.drawn_review(test_set, labels=labels)
+        drawn = ws.labels.drawn_sample(test_set, labels=labels)
     else:
-        drawn = ws.draw_review(test_set, labels=labels, size=size, by=by.value if by else None, seed=seed)
+        drawn = ws.labels.draw_sample(test_set, labels=labels, size=size, by=by.value if by else None, seed=seed)
     write_file(out, to_csv(_review_table(drawn, ws.store.test_set(test_set))))
     say(
         f"{len(drawn.rows):,} to judge; drawn so far: {drawn.frame.drawn:,} of "

@@ -59,7 +59,7 @@ def check(
 
     Exits with 3 if a published accuracy is more than half a percentage point outside the confidence interval.
     """
-    result = opened(workspace).check_models(test_set, published=published, prefix=prefix, progress=watching)
+    result = opened(workspace).models.check(test_set, published=published, prefix=prefix, progress=watching)
     table = result.table()
     data = {"test_set": test_set, "models": table.records(), "warnings": list(result.warnings)}
     return CommandResult(table, data, exit_code=3 if result.warnings else 0)

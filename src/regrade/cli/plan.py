@@ -136,7 +136,7 @@ def accuracy(
         raise typer.BadParameter(f"--half-width must be above 0, got {half_width:g}")
     if source.test_set:
         return _shown(
-            source.workspace().plan_accuracy(
+            source.workspace().plan.accuracy(
                 source.test_set, half_width / 100, models=model, labels=labels, power=source.power, progress=watching
             )
         )
@@ -178,7 +178,7 @@ def difference(
     source.check(assumed=assumed, measured={"models": models, "-l": labels, "--slice": slice_})
     if source.test_set:
         return _shown(
-            source.workspace().plan_difference(
+            source.workspace().plan.difference(
                 *(models or ()),
                 test_set=source.test_set,
                 difference=_fraction(difference),
@@ -220,7 +220,7 @@ def rank(
     source.check(assumed=assumed, measured={"models": models, "-l": labels, "--slice": slice_})
     if source.test_set:
         return _shown(
-            source.workspace().plan_rank(
+            source.workspace().plan.rank(
                 *(models or ()),
                 test_set=source.test_set,
                 labels=labels,
@@ -264,7 +264,7 @@ def disparity(
         if by is None:
             raise typer.BadParameter("-t requires --by, the column of the groups")
         return _shown(
-            source.workspace().plan_disparity(
+            source.workspace().plan.disparity(
                 source.test_set,
                 by,
                 models=model,
@@ -311,7 +311,7 @@ def review(
         if models is None or len(models) != 2:
             raise typer.BadParameter("give the names of two models")
         return _shown(
-            source.workspace().plan_review(
+            source.workspace().plan.review(
                 models[0],
                 models[1],
                 test_set=source.test_set,

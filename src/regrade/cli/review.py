@@ -60,7 +60,7 @@ def queue(
     results for all novel predictions are estimated, in the order of `regrade labels sample`; further calls continue it.
     """
     return _shown(
-        opened(workspace).queue_novel(
+        opened(workspace).review.queue_novel(
             test_set, labels=labels, models=model, size=size, by=by.value if by else None, seed=seed, name=name,
             overlap=overlap, progress=watching,
         )
@@ -83,7 +83,7 @@ def people(
     Every image has an answer of a person and a prediction of a random model, and reviewers cannot tell them apart.
     """
     return _shown(
-        opened(workspace).queue_people(
+        opened(workspace).review.queue_people(
             test_set, labels=labels, people=person, seed=seed, name=name, overlap=overlap, progress=watching
         )
     )
@@ -103,7 +103,9 @@ def mistakes(
 
     Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
     """
-    return _shown(opened(workspace).queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap))
+    return _shown(
+        opened(workspace).review.queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap)
+    )
 
 
 @app.command()
@@ -126,7 +128,7 @@ def label(
 ) -> CommandResult:
     """Queue images drawn at random: which class are they? Further calls draw more images."""
     return _shown(
-        opened(workspace).queue_labels(
+        opened(workspace).review.queue_labels(
             test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
             progress=watching_images,
         )
@@ -145,7 +147,7 @@ def list_(
     """List the queues with their question, progress, unreadable images, and number of votes by person."""
     from regrade.core import Column, Table
 
-    ledger = opened(workspace).readable_ledger
+    ledger = opened(workspace).review.readable_ledger
     queues = [_as_dict(ledger, queue) for queue in ledger.queues.all()]
     headings = {"overlap": "votes per item", "disputed": "to discuss", "reported": "unreadable",
                 "by_person": "votes by", "assigned": "for"}  # fmt: skip
@@ -261,16 +263,18 @@ def agreement(
 
     opened_workspace = opened(workspace)
     if queue is not None:
-        result = opened_workspace.agreement(queue)
+        result = opened_workspace.review.agreement(queue)
         return CommandResult(
             result.table() if show is AgreementTable.panel else result.reviewer_table(), result.as_dict()
         )
     if show is AgreementTable.reviewers:
         raise InputError("--show reviewers needs the name of a queue")
-    names = [queue.name for queue in opened_workspace.readable_ledger.queues.all() if queue.mode.value != "training"]
+    names = [
+        queue.name for queue in opened_workspace.review.readable_ledger.queues.all() if queue.mode.value != "training"
+    ]
     if not names:
         raise InputError("there is no queue yet whose answers count: create one with regrade review queue")
-    results = [opened_workspace.agreement(name) for name in names]
+    results = [opened_workspace.review.agreement(name) for name in names]
     tables = [result.table() for result in results]
     rows = tuple(row for table in tables for row in table.rows)
     notes = tables[0].notes[:1] + tuple(f"{result.queue}: {reason}" for result in results for reason in result.reasons)
@@ -295,12 +299,12 @@ def publish(
     """
     opened_workspace = opened(workspace)
     if sys.stdin.isatty() and not (yes or dry_run or as_json):
-        preview = opened_workspace.publish(queue, dry_run=True)
+        preview = opened_workspace.review.publish(queue, dry_run=True)
         say(preview.in_words())
         if not preview.changes:
             return
         typer.confirm("Publish this?", abort=True, err=True)
-    result = opened_workspace.publish(queue, dry_run=dry_run)
+    result = opened_workspace.review.publish(queue, dry_run=dry_run)
     if as_json:
         json.dump(result.as_dict(), sys.stdout, indent=2)
         sys.stdout.write("\n")

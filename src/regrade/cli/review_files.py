@@ -30,7 +30,7 @@ def export(
 
     Passwords, invitations and other secrets are not exported.
     """
-    say(f"{file}: {_rows_in_words(opened(workspace).export_ledger(file))}")
+    say(f"{file}: {_rows_in_words(opened(workspace).review.export(file))}")
 
 
 def backup(
@@ -41,7 +41,7 @@ def backup(
 
     `regrade review restore` restores the backup. Use pg_dump for a ledger in PostgreSQL.
     """
-    opened(workspace).back_up_ledger(file)
+    opened(workspace).review.back_up(file)
     say(f"{file}: backup of the ledger, readable by you only")
 
 
@@ -57,7 +57,7 @@ def restore(
     Stop `regrade serve` first. The backup is checked before anything is moved. Use pg_restore for a ledger in
     PostgreSQL.
     """
-    result = opened(workspace).restore_ledger(file, older=older)
+    result = opened(workspace).review.restore(file, older=older)
     entries = amount(result.links, "vote, comment, decision or edit", _ENTRIES)
     say(f"{result.path}: restored from {file}, with {entries}")
     if result.kept is not None:
@@ -71,7 +71,7 @@ def verify(workspace: WorkspaceOption = Path()) -> None:
     """Check the ledger: its database, the triggers that protect it, and the hash chain over votes and decisions."""
     from regrade.core import StoreError
 
-    problems = opened(workspace).ledger_problems()
+    problems = opened(workspace).review.problems()
     if problems:
         raise StoreError(f"{amount(len(problems), 'problem')} in the ledger: {'; '.join(problems)}")
     say("the ledger is valid: no vote, comment, decision or guide entry was changed, removed or added outside of it")
@@ -83,7 +83,7 @@ def import_(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import an exported ledger into this one, completely or not at all; rows that exist already are skipped."""
-    result = opened(workspace).import_ledger(file)
+    result = opened(workspace).review.import_file(file)
     line = f"{file}: {_rows_in_words(result.rows)}; {amount(result.new_votes, 'new vote')}"
     report_import([line], (), {"rows": dict(result.rows), "new_votes": result.new_votes}, as_json=as_json)
 

@@ -48,7 +48,7 @@ def serve(
         except ModuleNotFoundError:
             raise MissingExtra("the browser app", "serve") from None
         served = opened(workspace)
-        served.fill_contents(progress=watching_images)
+        served.review.fill_contents(progress=watching_images)
         ended_by = start(
             served, host=host, port=port, accounts=accounts, log=typer.echo, proxies=proxies or THIS_MACHINE
         )  # fmt: skip

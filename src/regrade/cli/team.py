@@ -37,7 +37,7 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     from regrade.core.amounts import ago
     from regrade.ledger.schema import now_in_utc
 
-    members, now = opened(workspace).readable_ledger.accounts.members(), now_in_utc()
+    members, now = opened(workspace).review.readable_ledger.accounts.members(), now_in_utc()
     rows = tuple(
         (
             member.person.name, member.person.role.value, member.in_words(now),

@@ -159,7 +159,7 @@ def add(
     Test sets with other classes than models predict (objectnet, geode, dollarstreet, or your own with --map) are stored
     with a class map, which is used for grading.
     """
-    done = opened(workspace).add_test_set(
+    done = opened(workspace).testsets.add(
         name,
         path,
         classes=classes,
@@ -210,7 +210,7 @@ def corrupt(
     Images are corrupted when they are read, deterministically; nothing is copied. The result is close to the released
     ImageNet-C but not equal: its frost uses photographs, while here it is generated.
     """
-    done = opened(workspace).corrupt(
+    done = opened(workspace).testsets.corrupt(
         test_set, name=name, corruptions=corruption, severities=severity, images=images, seed=seed
     )
     groups = done.test_set.groups
@@ -231,11 +231,11 @@ def check(
     Exits with 3 if an image is unreadable, or if the count differs from the catalog.
     """
     ws = opened(workspace)
-    result = ws.check_test_set(name, workers=os.cpu_count() or 1, progress=watching_images)
+    result = ws.testsets.check(name, workers=os.cpu_count() or 1, progress=watching_images)
     if sheet is not None:
         from regrade.store import write_image
 
-        write_image(sheet, ws.contact_sheet(name, seed=seed))
+        write_image(sheet, ws.testsets.contact_sheet(name, seed=seed))
         say(f"contact sheet: {sheet}")
     data = {"sound": result.sound, **dataclasses.asdict(result)}
     return CommandResult(result.table(), data, exit_code=0 if result.sound else 3)

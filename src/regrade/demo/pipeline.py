@@ -50,7 +50,7 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
         _train_classifiers(workspace, inputs, training, log)
         _train_small_network(workspace, inputs, training, log)
     _keep_hard_set(workspace, log)
-    workspace.create_labels(NEW, name=LABELS)
+    workspace.labels.create(NEW, name=LABELS)
     log("looking for digits of the test sets among those trained on")
     for name in (ORIGINAL, NEW):
         workspace.study.leakage(name, against=TRAINED_ON, by=["exact", "pixels"], size=_SIGNATURE_SIZE)
@@ -66,25 +66,25 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
 
 def _add_test_sets(workspace: Workspace, digits: dict[str, Digits], folder: Path, *, thresholds: FloatArray) -> None:
     for name, test_digits in digits.items():
-        if name not in workspace.test_sets:
+        if name not in workspace.testsets.names():
             path = folder / f"{name}.parquet"
             write_images(path, test_digits, thresholds=thresholds)
-            workspace.add_test_set(name, path, classes="digits", columns=Columns(groups=("ink",)))
+            workspace.testsets.add(name, path, classes="digits", columns=Columns(groups=("ink",)))
 
 
 def _train_classifiers(workspace: Workspace, inputs: dict[str, FloatArray], training: Digits, log: Log) -> None:
     untrained = classifiers()
     for number, (name, classifier) in enumerate(untrained.items(), start=1):
-        missing = [test_set for test_set in (ORIGINAL, NEW) if name not in workspace.models(test_set)]
+        missing = [test_set for test_set in (ORIGINAL, NEW) if name not in workspace.models.names(test_set)]
         if missing:
             log(f"training {name} ({number} of {len(untrained)})")
             classifier.fit(inputs[TRAINED_ON], training.labels)
         for test_set in missing:
-            workspace.add_predictions(name, classifier.predict_proba(inputs[test_set]), test_set=test_set)
+            workspace.models.add_predictions(name, classifier.predict_proba(inputs[test_set]), test_set=test_set)
 
 
 def _train_small_network(workspace: Workspace, inputs: dict[str, FloatArray], training: Digits, log: Log) -> None:
-    missing = {name: inputs[name] for name in (ORIGINAL, NEW) if ENSEMBLE not in workspace.ensembles(name)}
+    missing = {name: inputs[name] for name in (ORIGINAL, NEW) if ENSEMBLE not in workspace.models.ensembles(name)}
     if not missing:
         return
     log(f"training a small network {SEEDS} times, {EPOCHS} epochs each")
@@ -93,13 +93,13 @@ def _train_small_network(workspace: Workspace, inputs: dict[str, FloatArray], tr
     ]
     for name in missing:
         scores = np.array([[epoch[name] for epoch in epochs] for epochs in trainings])
-        workspace.add_checkpoints(ENSEMBLE, scores, test_set=name, kind="probabilities")
+        workspace.models.add_checkpoints(ENSEMBLE, scores, test_set=name, kind="probabilities")
 
 
 def _keep_hard_set(workspace: Workspace, log: Log) -> None:
-    if HARD not in workspace.test_sets:
+    if HARD not in workspace.testsets.names():
         log("choosing the digits that confuse it most")
-        workspace.keep_hard_set(workspace.study.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
+        workspace.testsets.keep_hard_set(workspace.study.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
 
 
 @contextmanager

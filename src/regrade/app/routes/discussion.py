@@ -85,7 +85,7 @@ def reopen(panel_item: PanelItemDep, form: ReopenForm) -> PanelState:
 @router.post("/again")
 def again(panel_item: PanelItemDep) -> Address:
     """Have a prediction judged again after a panel decided that it is not a mistake."""
-    item = panel_item.site.workspace.judge_again(panel_item.queue, panel_item.item)
+    item = panel_item.site.workspace.review.judge_again(panel_item.queue, panel_item.item)
     return Address(address=f"/panel/{item.queue_id}/{item.id}")
 
 

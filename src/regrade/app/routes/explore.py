@@ -41,7 +41,7 @@ def explore(request: Request, site: SiteDep, session: Reviewer, requested: Choic
     """The table of models, and the plot of two accuracies."""
     if (redirect := redirect_submitted_form(request, requested)) is not None:
         return redirect
-    if not site.workspace.test_sets:
+    if not site.workspace.testsets.names():
         return page(request, "explore_empty.html")
     choice, view = resolve_choice(site, requested)
     shown = form_options(site, choice, view)

@@ -135,7 +135,7 @@ def _running_review(panel: PanelQueue) -> RunningReview | None:
     if panel.site.unlabeled(panel.person).mask(test_set).any():
         return None
     try:
-        return panel.site.workspace.running_review(queue.name)
+        return panel.site.workspace.review.running_review(queue.name)
     except InputError:
         return None
 

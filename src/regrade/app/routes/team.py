@@ -113,13 +113,13 @@ def change_overlap(
 def publish(queue_id: PathId, request: Request, site: SiteDep, _: Owner, preview: Preview = "") -> Response:
     """Publish the decisions of a queue as labels, reviews, mistake annotations or answers, after a preview."""
     queue = _queue(site, queue_id)
-    would = site.workspace.publish(queue.name, dry_run=True)
+    would = site.workspace.review.publish(queue.name, dry_run=True)
     words = [line for line in (would.in_words(), would.undecided_in_words()) if line]
     if words[0] != preview or not would.changes:
         return _confirmation_page(
             request, preview, f"Publish {queue.name}?", words, button="Publish" if would.changes else ""
         )  # fmt: skip
-    return _team_page(request, site, message=site.workspace.publish(queue.name).in_words())
+    return _team_page(request, site, message=site.workspace.review.publish(queue.name).in_words())
 
 
 def _confirmation_page(

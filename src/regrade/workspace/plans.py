@@ -29,11 +29,12 @@ from regrade.studies.study import ProgressCallback
 
 
 class Plans:
-    """The planning methods of a workspace: how many images or decisions a claim needs. Rates are fractions."""
+    """Plans in a workspace: how many images or decisions a claim needs. Rates are fractions."""
 
-    store: Store
+    def __init__(self, store: Store) -> None:
+        self.store = store
 
-    def plan_accuracy(
+    def accuracy(
         self,
         test_set: str,
         half_width: float,
@@ -52,7 +53,7 @@ class Plans:
         named = [(model, accuracy) for model, accuracy in measured if accuracy is not None]
         return self._titled(plan_accuracy(named, half_width, options=self._options(power)), target.name)
 
-    def plan_difference(
+    def difference(
         self,
         *models: str,
         test_set: str,
@@ -71,7 +72,7 @@ class Plans:
         notes = result.basis.notes
         return self._titled(plan_difference(contrasts, options=self._options(power), notes=notes), result.basis.title)
 
-    def plan_rank(
+    def rank(
         self,
         *models: str,
         test_set: str,
@@ -84,7 +85,7 @@ class Plans:
         result = self._compared(models, test_set, labels, slice, progress)
         return self._titled(plan_ranks_of(result, options=self._options(power)), result.basis.title)
 
-    def plan_disparity(
+    def disparity(
         self,
         test_set: str,
         by: str,
@@ -117,7 +118,7 @@ class Plans:
         plan = plan_disparity(contrasts, groups=groups, named=between is not None, options=self._options(power))
         return self._titled(plan, f"{target.name} by {by}")
 
-    def plan_review(
+    def review(
         self,
         first: str,
         second: str,

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
-from regrade.formats import LabelFormat
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import Store
 from regrade.studies import PanelAgreement, StratifyBy
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.study import ProgressCallback
-from regrade.workspace.label_publishing import ExportedLabels, export_labels
 from regrade.workspace.ledger_files import ImportedLedger, RestoredLedger, export_ledger, import_ledger, restore_ledger
 from regrade.workspace.ledger_note import ledger_problems, open_ledger, prepare_writing
 from regrade.workspace.queue_result import PublishResult, QueueResult
@@ -27,10 +25,11 @@ if TYPE_CHECKING:
     from regrade.workspace.review_sample import RunningReview
 
 
-class Judgments:
-    """The review methods of a workspace."""
+class Review:
+    """Review in a workspace: its ledger, its queues, and publishing the decisions."""
 
-    store: Store
+    def __init__(self, store: Store) -> None:
+        self.store = store
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -213,11 +212,11 @@ class Judgments:
         """
         return publish_queue(self.store, self.ledger, queue, dry_run=dry_run)
 
-    def back_up_ledger(self, path: str | Path) -> None:
+    def back_up(self, path: str | Path) -> None:
         """Copy a snapshot of the ledger to a new file that only its owner may read; voting can continue meanwhile."""
         self.readable_ledger.back_up(Path(path))
 
-    def restore_ledger(self, path: str | Path, *, older: bool = False) -> RestoredLedger:
+    def restore(self, path: str | Path, *, older: bool = False) -> RestoredLedger:
         """Replace the ledger by a backup; the present file is kept under another name, and no process may have it open.
 
         A backup without the published votes raises, unless ``older`` is set.
@@ -231,28 +230,17 @@ class Judgments:
         except ModuleNotFoundError:
             raise MissingExtra("the ledger of judgments", "serve") from None
 
-    def ledger_problems(self) -> tuple[str, ...]:
+    def problems(self) -> tuple[str, ...]:
         """Problems of the ledger: damage, rows changed outside regrade, missing protection."""
         return ledger_problems(self.store) or ()
 
-    def export_ledger(self, path: str | Path) -> dict[str, int]:
+    def export(self, path: str | Path) -> dict[str, int]:
         """Write all votes, with author and time, to a CSV, JSON or Parquet file; return the number of rows by kind.
 
         Accounts, passwords and invitations are not exported.
         """
         return export_ledger(self.readable_ledger, Path(path))
 
-    def import_ledger(self, path: str | Path) -> ImportedLedger:
+    def import_file(self, path: str | Path) -> ImportedLedger:
         """Add the rows of an exported ledger in one transaction, and count the new votes."""
         return import_ledger(self.ledger, Path(path))
-
-    def export_labels(
-        self, name: str, path: str | Path, *, test_set: str, form: LabelFormat | str = LabelFormat.PLAIN
-    ) -> ExportedLabels:
-        """Write a label set to a file from which `import_labels` reads the same labels.
-
-        Plain files (CSV, JSON, Parquet) also contain author and time of each decision in the ledger.
-        """
-        target = self.store.test_set(test_set)
-        chosen = member(LabelFormat, form)
-        return export_labels(self.store, lambda: self.readable_ledger, target, name, Path(path), form=chosen)
