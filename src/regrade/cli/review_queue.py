@@ -14,7 +14,7 @@ from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching, watching_images
 
 if TYPE_CHECKING:
-    from regrade.workspace import QueueResult
+    from regrade.workspace import QueueResult, Workspace
 
 Name = Annotated[str | None, typer.Option(help="Name of the queue; items are added to an existing queue.")]
 Overlap = Annotated[
@@ -51,8 +51,10 @@ def queue(
     Run it again after adding models: only new predictions are added. --size draws a random sample, from which the
     results for all novel predictions are estimated, in the order of `regrade labels sample`; further calls continue it.
     """
+    ws = opened(workspace)
     return _shown(
-        opened(workspace).queue_novel(
+        ws,
+        ws.queue_novel(
             test_set, labels=labels, models=model, size=size, by=by.value if by else None, seed=seed, name=name,
             overlap=overlap, progress=watching,
         )
@@ -73,10 +75,12 @@ def people(
 
     Every image has an answer of a person and a prediction of a random model, and reviewers cannot tell them apart.
     """
+    ws = opened(workspace)
     return _shown(
-        opened(workspace).queue_people(
+        ws,
+        ws.queue_people(
             test_set, labels=labels, people=person, seed=seed, name=name, overlap=overlap, progress=watching
-        )
+        ),
     )
 
 
@@ -93,7 +97,8 @@ def mistakes(
 
     Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
     """
-    return _shown(opened(workspace).queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap))
+    ws = opened(workspace)
+    return _shown(ws, ws.queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap))
 
 
 @shown
@@ -114,13 +119,17 @@ def label(
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """Queue images drawn at random: which class are they? Further calls draw more images."""
+    ws = opened(workspace)
     return _shown(
-        opened(workspace).queue_labels(
+        ws,
+        ws.queue_labels(
             test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
             progress=watching_images,
         )
     )  # fmt: skip
 
 
-def _shown(result: QueueResult) -> CommandResult:
+def _shown(workspace: Workspace, result: QueueResult) -> CommandResult:
+    """The command's result; the app recognizes copies of the queue's images by the hashes that are stored first."""
+    workspace.fill_contents(progress=watching_images)
     return CommandResult(result.table(), result.as_dict())
