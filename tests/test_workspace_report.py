@@ -71,7 +71,7 @@ class TestChapters:
     def test_generalization_requires_the_same_classes(self, tmp_path):
         apart = regrade.init(tmp_path / "W")
         for name, classes in (("one", "digits"), ("two", "cifar-10")):
-            apart.store.add_test_set(TestSet(name, apart.class_space(classes), ("0", "1"), np.array([0, 1])))
+            apart.store.add_test_set(TestSet(name, apart.testsets.class_space(classes), ("0", "1"), np.array([0, 1])))
             for model in "abc":
                 apart.models.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
         assert not any(title.startswith("generalization") for title in kinds(apart))

@@ -384,6 +384,84 @@ class TestOtherQuestions:
         rita.write(f"/api/queues/{training.id}/undo", key=f"hidden-key-{next(_keys)}", item=item)
         assert answer(rita, training, item, "3").json()["feedback"]["right"] != []
 
+    @pytest.fixture(params=[Question.JUDGE, Question.MISTAKE], ids=lambda question: question.name)
+    def elsewhere(self, workspace, judge_queue, request):
+        """A judged and disputed item whose image is also asked about in a second queue, of one vote per item."""
+        target = workspace.store.test_set("digits")
+        pairs = [(target.ids[n], str((int(target.labels[n]) + 1) % 10)) for n in range(3)]
+        for name, vote_answer in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
+            for pair in pairs:
+                vote(workspace.ledger, judge_queue, workspace.ledger.people.named(name), pair, vote_answer)
+        options = {"model": "gamma"} if request.param is Question.MISTAKE else {}
+        second = workspace.ledger.queues.create(
+            "second", request.param, test_set="digits", labels="multi", overlap=3, **options
+        )
+        workspace.ledger.items.add(second, [NewItem(pairs[1][0], str((int(target.labels[1]) + 2) % 10))])
+        return judge_queue, [item_of(workspace.ledger, judge_queue, *pair) for pair in pairs], second
+
+    def answer_second(self, client, second):
+        item = client.get(f"/api/queues/{second.id}/next").json()["item"]["id"]
+        severity = {"severity": "minor"} if second.question is Question.MISTAKE else {}
+        value = "fine-grained" if second.question is Question.MISTAKE else "wrong"
+        key = f"hidden-key-{next(_keys)}"
+        return client.write(f"/api/queues/{second.id}/votes", item=item, key=key, answer=value, **severity)
+
+    def test_panel_shows_no_votes_on_an_image_that_is_pending_in_another_queue(self, visitor, elsewhere):
+        judged, items, second = elsewhere
+        rita = visitor("Rita")
+        for address in (f"/panel/{judged.id}/{items[1]}", f"/api/panel/{judged.id}/{items[1]}"):
+            refused = rita.get(address)
+            assert refused.status_code == 403
+            assert "you still have to answer about this image in" in refused.text and "second" in refused.text
+        listed = parse_page(rita.get(f"/panel/{judged.id}"))
+        assert [bool(listed.to(f"/panel/{judged.id}/{item}")) for item in items] == [True, False, True]
+        assert rita.get(f"/panel/{judged.id}/{items[0]}/next").headers["location"] == f"/panel/{judged.id}/{items[2]}"
+        assert (
+            rita.get(f"/panel/{judged.id}/{items[2]}/previous").headers["location"] == f"/panel/{judged.id}/{items[0]}"
+        )
+        assert self.answer_second(rita, second).status_code == 200
+        assert rita.get(f"/panel/{judged.id}/{items[1]}").status_code == 200
+        assert parse_page(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{items[1]}")
+
+    def test_panel_shows_no_votes_on_an_image_with_another_class_to_judge(self, workspace, visitor):
+        example = workspace.store.test_set("digits").ids[0]
+        queue = queue_of(workspace.ledger, "judged", [(example, "3"), (example, "4")], test_set="digits", overlap=2)
+        first, second = (item_of(workspace.ledger, queue, example, class_id) for class_id in "34")
+        for name, vote_answer in (("Rita", "correct"), ("Rob", "wrong")):
+            vote(workspace.ledger, queue, workspace.ledger.people.named(name), (example, "3"), vote_answer)
+        rita = visitor("Rita")
+        assert [rita.get(f"/panel/{queue.id}/{item}").status_code for item in (first, second)] == [403, 200]
+        answer(rita, queue, second, "wrong")
+        assert [rita.get(f"/panel/{queue.id}/{item}").status_code for item in (first, second)] == [200, 200]
+
+    def test_panel_shows_no_votes_on_a_copy_of_a_pending_image(self, workspace, visitor, tmp_path, elsewhere):
+        _, _, second = elsewhere
+        target = workspace.store.test_set("digits")
+        source, pending = workspace.store.images(target), 1
+        place = tmp_path / "renamed" / str(target.labels[pending]) / "other-name.bmp"
+        place.parent.mkdir(parents=True)
+        Image.open(f"{source.root}/{source.locations[pending]}").convert("RGB").save(place)
+        workspace.testsets.add("renamed", tmp_path / "renamed", classes="digits")
+        (example,) = workspace.store.test_set("renamed").ids
+        judged = queue_of(workspace.ledger, "judged copy", [(example, "0")], test_set="renamed", overlap=3)
+        for name, vote_answer in (("Rob", "correct"), ("Rose", "wrong"), ("Olga", "wrong")):
+            vote(workspace.ledger, judged, workspace.ledger.people.named(name), (example, "0"), vote_answer)
+        address = f"/panel/{judged.id}/{item_of(workspace.ledger, judged, example, '0')}"
+        rita = visitor("Rita")
+        assert rita.get(address).status_code == 403
+        assert rita.get("/explore/image?set=renamed&image=0").text.count("Not shown yet")
+        self.answer_second(rita, second)
+        assert rita.get(address).status_code == 200
+
+    @pytest.mark.parametrize("question", [Question.JUDGE, Question.MISTAKE])
+    def test_training_withholds_labels_pending_in_a_panels_queue(self, workspace, visitor, question):
+        training = label_queue(workspace, "digits", [0], mode=Mode.TRAINING)
+        asking = workspace.ledger.queues.create("panel", question, test_set="digits", labels="multi", overlap=3)
+        rita, example = visitor("Rita"), workspace.store.test_set("digits").ids[0]
+        workspace.ledger.items.add(asking, [NewItem(example, "7")])
+        item = item_of(workspace.ledger, training, example)
+        assert answer(rita, training, item, "3").json()["feedback"] == {"outcome": "withheld", "right": []}
+
     def test_panel_refuses_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
         exam, judged, item, pair = both
         for name, vote_answer in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):

@@ -77,7 +77,7 @@ def training(workspace):
 def judging(workspace):
     queue = workspace.ledger.queues.create("asking", Question.JUDGE, test_set="main", labels="multi", overlap=3)
     ask_about(workspace, queue, *PENDING, shift=1)
-    return Case(queue, "wrong", ("main", "hard"))
+    return Case(queue, "wrong", ("main", "hard", "copy"))
 
 
 def people(workspace):
@@ -86,14 +86,14 @@ def people(workspace):
     queue = workspace.ledger.queues.create("asking", Question.JUDGE, test_set="main", labels="multi", overlap=1)
     for shift in (1, 2):
         ask_about(workspace, queue, *PENDING, shift=shift)
-    return Case(queue, "wrong", ("main", "hard"))
+    return Case(queue, "wrong", ("main", "hard", "copy"))
 
 
 def mistakes(workspace):
     options = {"test_set": "main", "labels": "multi", "overlap": 3, "model": MODELS[1]}
     queue = workspace.ledger.queues.create("asking", Question.MISTAKE, **options)
     ask_about(workspace, queue, *PENDING, shift=1)
-    return Case(queue, "fine-grained", ("main", "hard"))
+    return Case(queue, "fine-grained", ("main", "hard", "copy"))
 
 
 def addresses(queue, workspace):

@@ -279,7 +279,7 @@ class TestList:
         queue = ledger.queues.create("many", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
         pairs = [NewItem(example, str(n)) for example in target.ids for n in (3, 4)]
         ledger.items.add(queue, pairs)
-        numbers = item_numbers(workspace, queue)[: PAGE_SIZE + 5]
+        numbers = item_numbers(workspace, queue)[: PAGE_SIZE + 6]  # two per image
         for item in numbers:
             votes(item, Rita="correct", Rob="wrong")
         rita, statements = visitor("Rita"), list[str]()
@@ -288,7 +288,7 @@ class TestList:
         assert first.count('class="card topic"') == PAGE_SIZE
         assert sum(statement.startswith("SELECT") for statement in statements) < 20
         for number in (2, 99):
-            assert rita.get(f"/panel/{queue.id}?page={number}").text.count('class="card topic"') == 5
+            assert rita.get(f"/panel/{queue.id}?page={number}").text.count('class="card topic"') == 6
 
 
 class TestMistakes:
@@ -314,6 +314,17 @@ class TestMistakes:
         assert cast["suggests"] in kinds
         assert state(rita, mistake_queue, item)["suggestion"] == cast["suggests"]
         assert state(visitor("Rob"), mistake_queue, item)["suggestion"] is None
+
+    def test_triage_is_withheld_while_the_image_is_pending_in_another_queue(self, workspace, mistake_queue, visitor):
+        item = workspace.ledger.items.with_id(item_numbers(workspace, mistake_queue)[0])
+        judged = workspace.ledger.queues.create("judged", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
+        workspace.ledger.items.add(judged, [NewItem(item.example, item.class_id)])
+        rita, place = visitor("Rita"), f"/api/queues/{mistake_queue.id}/votes"
+        form = {"item": item.id, "answer": "fine-grained", "severity": "minor"}
+        assert rita.write(place, key="first-key", **form).json()["suggests"] is None
+        (judged_item,) = item_numbers(workspace, judged)
+        rita.write(f"/api/queues/{judged.id}/votes", item=judged_item, key="other-key", answer="wrong")
+        assert rita.write(place, key="first-key", **form).json()["suggests"] is not None
 
     def test_refused_vote_returns_no_triage(self, workspace, mistake_queue, visitor):
         rita, item = visitor("Rita"), item_numbers(workspace, mistake_queue)[0]

@@ -94,7 +94,7 @@ def world() -> World:
 
 class TestNovel:
     def test_novel_predictions_match_a_slow_reference(self, world):
-        novel = world.labels.novel()
+        novel = world.novel()
         judged = set(zip(world.labels.examples.tolist(), world.labels.classes.tolist(), strict=True))
         votes: dict[tuple[int, int], int] = {}
         best: dict[tuple[int, int], float] = {}
@@ -110,7 +110,7 @@ class TestNovel:
         assert (np.diff(novel.votes) <= 0).all()
 
     def test_a_table_with_the_names_of_classes(self, world):
-        novel = world.labels.novel()
+        novel = world.novel()
         table = novel.table()
         first = (f"i{novel.examples[0]}", SPACE.ids[novel.classes[0]])
         assert table.rows[0][:2] == first
@@ -144,7 +144,7 @@ class TestDraw:
         assert not frame.judged.any()
 
     def test_strata_by_votes_and_by_score(self, world):
-        novel = world.labels.novel()
+        novel = world.novel()
         rng = np.random.default_rng(0)
         votes = draw_review(novel, size=10, by=StratifyBy.VOTES, rng=rng)
         assert votes.strata.tolist() == [int(np.log2(v)) for v in novel.votes]
@@ -154,7 +154,7 @@ class TestDraw:
         assert draw_review(novel, size=10, by=StratifyBy.NOTHING, rng=rng).strata.max() == 0
 
     def test_every_pair_of_a_stratum_has_the_same_chance(self, world):
-        novel = world.labels.novel()
+        novel = world.novel()
         draws = 1000
         counts = np.zeros(len(novel.votes))
         for seed in range(draws):
@@ -167,7 +167,7 @@ class TestDraw:
             assert (np.abs(counts[inside] / draws - share) < 5 * spread + 1e-9).all()
 
     def test_continuing_keeps_the_order(self, world):
-        frame = draw_review(world.labels.novel(), size=0, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        frame = draw_review(world.novel(), size=0, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         first, more = frame.given_out(0, 30), frame.given_out(30, 50)
         assert not set(first) & set(more)
         assert [*first, *more] == frame.given_out(0, 50).tolist()
@@ -182,7 +182,7 @@ class TestDraw:
 class TestEstimate:
     @pytest.mark.parametrize("rule", MultilabelRule)
     def test_judging_everything_gives_the_truth(self, world, rule):
-        novel = world.labels.novel()
+        novel = world.novel()
         frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         rows = world.grade(rule, world.judged(frame))
         for m in range(MODELS):
@@ -196,7 +196,7 @@ class TestEstimate:
     def test_estimate_is_unbiased(self, world, rule, by):
         """Its interval, which also covers the sampling of images, contains the truth of these images almost always."""
         draws = 150
-        novel = world.labels.novel()
+        novel = world.novel()
         values, held = np.empty((draws, MODELS)), 0
         for seed in range(draws):
             frame = draw_review(novel, size=90, by=by, rng=np.random.default_rng(seed))
@@ -214,14 +214,14 @@ class TestEstimate:
         draws, m = 200, 2
         values = []
         for seed in range(draws):
-            frame = draw_review(world.labels.novel(), size=120, by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            frame = draw_review(world.novel(), size=120, by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
             values.append(world.grade(MultilabelRule.IMAGES, world.judged(frame, upto=60))[f"m{m}"].reviewed.value)
         error = np.mean(values) - world.true_accuracy(m, MultilabelRule.IMAGES)
         assert abs(error) < 4 * np.std(values) / np.sqrt(draws) + 5e-4
 
     @pytest.mark.parametrize("rule", MultilabelRule)
     def test_anytime_interval_covers_at_all_looks_and_converges(self, world, rule):
-        novel = world.labels.novel()
+        novel = world.novel()
         looks, missed, runs = (20, 60, 120, len(novel.votes)), 0, 6
         for seed in range(runs):
             frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
@@ -234,7 +234,7 @@ class TestEstimate:
         assert missed <= 5  # of 30 sequences, five of which share a review
 
     def test_anytime_interval_is_labeled_in_table_and_json(self, world):
-        frame = draw_review(world.labels.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         labels = ReviewedLabels(MultilabelScoring(world.labels), world.judged(frame))
         result = grade(world.test_set, [(p, Scoring(world.test_set)) for p in world.predictions], labels=labels)
         headings = [column.heading for column in result.table().columns]
@@ -243,7 +243,7 @@ class TestEstimate:
         assert result.as_dict()["rows"][0]["anytime"]["method"] == "confidence sequence 95%"
 
     def test_anytime_differences_cover_at_all_looks_and_converge(self, world):
-        novel = world.labels.novel()
+        novel = world.novel()
         looks, runs = (20, 60, 120, len(novel.votes)), 6
         missed, narrowed = 0, 0
         for seed in range(runs):
@@ -262,7 +262,7 @@ class TestEstimate:
         assert narrowed > 30  # narrower than what is possible
 
     def test_anytime_difference_is_labeled_in_table_and_json(self, world):
-        frame = draw_review(world.labels.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         result = world.compare(world.judged(frame))
         table = result.pair_table()
         assert "difference on these images, valid at any stopping point" in [c.heading for c in table.columns]
@@ -270,13 +270,13 @@ class TestEstimate:
         assert result.as_dict()["pairs"][0]["anytime"]["method"] == "confidence sequence 95%"
 
     def test_anytime_difference_of_equal_models_is_zero(self, world):
-        frame = draw_review(world.labels.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         same = replace(world.predictions[0], model="copy")
         pair = world.compare(world.judged(frame), [world.predictions[0], same]).pairs[0]
         assert (pair.anytime.low, pair.anytime.value, pair.anytime.high) == (0, 0, 0)
 
     def test_anytime_difference_needs_a_decision_and_no_problematic_image(self, world):
-        frame = draw_review(world.labels.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         assert all(pair.anytime is None for pair in world.compare(frame).pairs)
         assert all(pair.anytime is None for pair in world.compare(None).pairs)
         states = world.judged(frame).states.copy()
@@ -295,7 +295,7 @@ class TestEstimate:
         assert row.reviewed is None
 
     def test_no_estimate_without_decisions(self, world):
-        frame = draw_review(world.labels.novel(), size=20, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        frame = draw_review(world.novel(), size=20, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         assert all(row.reviewed is None for row in world.grade(MultilabelRule.IMAGES, frame).values())
 
     def test_no_estimate_for_predictions_outside_the_frame(self, world):
@@ -336,7 +336,7 @@ def flawed() -> Flawed:
 class TestProblematic:
     @pytest.mark.parametrize("rule", MultilabelRule)
     def test_judging_everything_gives_the_truth(self, flawed, rule):
-        novel = flawed.labels.novel()
+        novel = flawed.novel()
         frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         rows = flawed.grade(rule, flawed.judged(frame))
         assert flawed.bad.sum() > 15
@@ -349,7 +349,7 @@ class TestProblematic:
     @pytest.mark.parametrize("rule", MultilabelRule)
     def test_estimate_is_unbiased(self, flawed, rule):
         draws = 150
-        novel = flawed.labels.novel()
+        novel = flawed.novel()
         values, held = np.empty((draws, MODELS)), 0
         for seed in range(draws):
             frame = draw_review(novel, size=90, by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
@@ -362,7 +362,7 @@ class TestProblematic:
         assert held / (draws * MODELS) > 0.95
 
     def test_problematic_image_is_excluded_for_all_models(self, flawed):
-        novel = flawed.labels.novel()
+        novel = flawed.novel()
         frame = draw_review(novel, size=5, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
         states = frame.states.copy()
         (row,) = frame.given_out(0, 1)
@@ -388,7 +388,7 @@ class TestProblematic:
 
     def test_inconsistent_decisions_on_problematic_images(self, flawed):
         """An image is problematic if any decision says so; judging everything still gives the exact result."""
-        novel = flawed.labels.novel()
+        novel = flawed.novel()
         frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         frame = flawed.judged(frame)
         several = np.flatnonzero(np.bincount(frame.examples, minlength=IMAGES) > 1)
@@ -400,7 +400,7 @@ class TestProblematic:
             assert rows[f"m{m}"].reviewed.value == pytest.approx(flawed.true_accuracy(m, MultilabelRule.IMAGES))
 
     def test_all_judged_are_problematic(self, flawed):
-        frame = draw_review(flawed.labels.novel(), size=30, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
+        frame = draw_review(flawed.novel(), size=30, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
         states = frame.states.copy()
         states[frame.given_out(0, 30)] = LabelState.PROBLEMATIC
         for row in flawed.grade(MultilabelRule.CLASSES, replace(frame, states=states)).values():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from running import run_well
 
 import regrade
 from regrade.core import InputError
@@ -87,6 +88,30 @@ def test_fill_contents_completes_an_older_queue_and_shows_progress(workspace):
     expected = contents_of(workspace, "first")["image3.png"]
     assert [image.content for image in ledger.items.images(queue)] == [expected, "kept", None]
     assert seen == [("image3.png", 1)]
+
+
+def test_fill_contents_completes_queues_of_every_question(workspace):
+    ledger = workspace.ledger
+    for question in Question:
+        ledger.items.add(
+            ledger.queues.create(question.name, question, test_set="first"), [NewItem("image3.png", "cat")]
+        )
+    workspace.review.fill_contents()
+    contents = {image.content for queue in ledger.queues.all() for image in ledger.items.images(queue)}
+    assert contents == {contents_of(workspace, "first")["image3.png"]}
+
+
+def test_review_queue_stores_the_contents(workspace, tmp_path):
+    names = [f"image{n}.png" for n in range(8)]
+    (tmp_path / "predictions.csv").write_text("image,model\n" + "".join(f"{name},truck\n" for name in names))
+    (tmp_path / "labels.csv").write_text("image,class\n" + "".join(f"{name},cat\n" for name in names))
+    workspace.models.import_predictions(tmp_path / "predictions.csv", test_set="first")
+    workspace.labels.import_file(tmp_path / "labels.csv", test_set="first", name="own")
+    run_well("review", "queue", "-t", "first", "-l", "own", "-w", workspace.store.root)
+    images = workspace.ledger.items.images(workspace.ledger.queues.named("novel first own"))
+    expected = contents_of(workspace, "first")
+    assert len(images) == 8
+    assert [image.content for image in images] == [expected[image.example] for image in images]
 
 
 def test_queue_labels_stores_the_contents(workspace):

@@ -244,7 +244,7 @@ def decided(judged_workspace):
     for pair, answer in zip(pairs, ("correct", "unclear", "problematic", "wrong"), strict=True):
         for person in panel:
             vote(ledger, queue, person, pair, answer, reason="edited")
-    judged_workspace.publish("novel")
+    judged_workspace.review.publish("novel")
     return judged_workspace
 
 

@@ -22,6 +22,7 @@ MIN_SLICE_SIZE = 20
 """Fewest images of a slice whose numbers are shown to a person with hidden images in the test set."""
 
 _CACHED_PAIRS = 32  # pairs of test sets
+_CACHED_COPIES = 512  # pairs of queue and test set
 _CACHED_CONTENTS = 16  # test sets
 _Chosen = TypeVar("_Chosen")
 _MAX_PASSES = 10  # times that a page is chosen again because an image on it turned out to be hidden
@@ -54,7 +55,7 @@ class QueueImageIndex:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._contents: RecentCache[ImageContents] = RecentCache(_CACHED_CONTENTS)
-        self._copies: RecentCache[Copies] = RecentCache(_CACHED_PAIRS)
+        self._copies: RecentCache[Copies] = RecentCache(_CACHED_COPIES)
         self._shared: RecentCache[SharedImages | None] = RecentCache(_CACHED_PAIRS)
 
     def shared(self, first: TestSet, second: TestSet) -> SharedImages | None:
@@ -156,8 +157,9 @@ class HiddenImages:
 
     def asking(self, test_set: TestSet, position: int) -> tuple[PendingQueue, ...]:
         """The queues that hide an image."""
-        self._read_contents(test_set, [position])
-        return tuple(queue for queue in self.queues if self._of_queue(queue, test_set)[position])
+        if not self.visible(test_set, [position]):
+            return tuple(queue for queue in self.queues if self._of_queue(queue, test_set)[position])
+        return ()
 
     def visible(self, test_set: TestSet, positions: Iterable[int]) -> list[int]:
         """The given examples without those hidden by id or by content, in the given order."""

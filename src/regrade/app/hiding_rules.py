@@ -33,11 +33,6 @@ class HidingRules:
         """The images that a person still has to answer about, in all queues that they may work on."""
         return self._pending_in(self._ledger.queues.open_to(person), person)
 
-    def unlabeled(self, person: Person) -> HiddenImages:
-        """The images that a person still has to label, in examinations and in training."""
-        queues = [queue for queue in self._ledger.queues.open_to(person) if queue.question is Question.LABEL]
-        return self._pending_in(queues, person)
-
     def examined(self, examinations: Collection[Queue]) -> HiddenImages:
         """All images of examinations: no one sees them next to a class, since people could pass answers on."""
         queues = self._with_test_sets(examinations)
@@ -83,8 +78,7 @@ class HidingRules:
         return self._images.get(queue.id, lambda: self._read(queue, test_set, size), stamp=(size, test_set))
 
     def _read(self, queue: Queue, test_set: TestSet, size: int) -> QueueImages:
-        if queue.question is Question.LABEL:
-            fill_contents(self._store, self._ledger, queue)
+        fill_contents(self._store, self._ledger, queue)
         images = self._ledger.items.images(queue)[:size]
         positions = np.array([test_set.position_of.get(image.example, -1) for image in images], dtype=np.int64)
         items_of: dict[str, list[int]] = {}

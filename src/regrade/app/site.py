@@ -109,10 +109,6 @@ class Site:
         """The images whose labels and predictions are hidden from a person now."""
         return self.hiding.hidden_from(person)
 
-    def unlabeled(self, person: Person) -> HiddenImages:
-        """The images that a person still has to label: other questions about them would reveal the answer."""
-        return self.hiding.unlabeled(person)
-
     def queue(self, queue_id: int, person: Person) -> Queue:
         """A queue that a person may work on, by its id."""
         return self.ledger.queues.for_person(person, queue_id)

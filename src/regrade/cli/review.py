@@ -20,6 +20,7 @@ from regrade.core.amounts import amount
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
     from regrade.workspace import QueueResult
+    from regrade.workspace.review import Review
 
 app = typer.Typer(help="Create review queues, follow their progress, and publish their results.", no_args_is_help=True)
 
@@ -59,11 +60,13 @@ def queue(
     Run it again after adding models: only new predictions are added. --size draws a random sample, from which the
     results for all novel predictions are estimated, in the order of `regrade labels sample`; further calls continue it.
     """
+    review = opened(workspace).review
     return _shown(
-        opened(workspace).review.queue_novel(
+        review,
+        review.queue_novel(
             test_set, labels=labels, models=model, size=size, by=by.value if by else None, seed=seed, name=name,
             overlap=overlap, progress=watching,
-        )
+        ),
     )  # fmt: skip
 
 
@@ -82,10 +85,12 @@ def people(
 
     Every image has an answer of a person and a prediction of a random model, and reviewers cannot tell them apart.
     """
+    review = opened(workspace).review
     return _shown(
-        opened(workspace).review.queue_people(
+        review,
+        review.queue_people(
             test_set, labels=labels, people=person, seed=seed, name=name, overlap=overlap, progress=watching
-        )
+        ),
     )
 
 
@@ -103,8 +108,10 @@ def mistakes(
 
     Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
     """
+    review = opened(workspace).review
     return _shown(
-        opened(workspace).review.queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap)
+        review,
+        review.queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap),
     )
 
 
@@ -127,15 +134,19 @@ def label(
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """Queue images drawn at random: which class are they? Further calls draw more images."""
+    review = opened(workspace).review
     return _shown(
-        opened(workspace).review.queue_labels(
+        review,
+        review.queue_labels(
             test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
             progress=watching_images,
-        )
+        ),
     )  # fmt: skip
 
 
-def _shown(result: QueueResult) -> CommandResult:
+def _shown(review: Review, result: QueueResult) -> CommandResult:
+    """The command's result; the app recognizes copies of the queue's images by the hashes that are stored first."""
+    review.fill_contents(progress=watching_images)
     return CommandResult(result.table(), result.as_dict())
 
 

@@ -171,14 +171,12 @@ class Review:
             return judge_again(ledger, queue, item)
 
     def fill_contents(self, *, progress: ImageProgress = unwatched) -> None:
-        """Compute the missing content hashes of images in label queues, for example of older ledgers."""
+        """Compute the missing content hashes of images in queues, for example of older ledgers."""
         ledger = self.ledger
-        from regrade.ledger import Question
         from regrade.workspace.image_contents import fill_contents
 
         for queue in ledger.queues.all():
-            if queue.question is Question.LABEL:
-                fill_contents(self.store, ledger, queue, progress=progress)
+            fill_contents(self.store, ledger, queue, progress=progress)
 
     # Progress
 

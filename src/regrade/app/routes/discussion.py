@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from regrade.app.forms import FormId, PlainText, StrictForm, StrictRoute
-from regrade.app.routes.panel import PanelItem, PanelItemDep
+from regrade.app.routes.panel import PanelItem, PanelItemDep, PanelQuestionDep
 from regrade.app.site import Site
 from regrade.app.views import score_text
 from regrade.core import InputError, UndefinedError
@@ -83,7 +83,7 @@ def reopen(panel_item: PanelItemDep, form: ReopenForm) -> PanelState:
 
 
 @router.post("/again")
-def again(panel_item: PanelItemDep) -> Address:
+def again(panel_item: PanelQuestionDep) -> Address:
     """Have a prediction judged again after a panel decided that it is not a mistake."""
     item = panel_item.site.workspace.review.judge_again(panel_item.queue, panel_item.item)
     return Address(address=f"/panel/{item.queue_id}/{item.id}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from fastapi.responses import RedirectResponse
 
 from regrade.app.access import Reviewer, SiteDep
 from regrade.app.forms import PathId, PlainText
+from regrade.app.hidden_images import HiddenImages, PendingQueue
 from regrade.app.pages import page
 from regrade.app.routes.work import CATEGORIES, OVERTURNED, REASONS
 from regrade.app.site import Site
@@ -29,6 +31,29 @@ class PanelQueue:
     site: Site
     person: Person
     queue: Queue
+
+    @cached_property
+    def hidden(self) -> HiddenImages:
+        """The images that the person still has to answer about, in any queue."""
+        return self.site.hidden_from(self.person)
+
+    @cached_property
+    def unlabeled(self) -> HiddenImages:
+        """The images that the person still has to label."""
+        return self.hidden.to_label()
+
+    def hiding(self, item: Item) -> HiddenImages:
+        """The images among which an item's image must not be for the person to see the item.
+
+        While its votes are missing, an item shows no vote but their own: then only images still to be labeled count.
+        """
+        return self.hidden if item.missing <= 0 else self.unlabeled
+
+    def asking(self, item: Item, hidden: HiddenImages) -> tuple[PendingQueue, ...]:
+        """The queues in which the person has to answer about an item's image first."""
+        test_set = self.site.test_set(self.queue.test_set)
+        position = test_set.position_of.get(item.example)
+        return () if position is None else hidden.asking(test_set, position)
 
     @property
     def discussions(self) -> Discussions:
@@ -50,23 +75,29 @@ def _panel_queue(queue_id: PathId, site: SiteDep, session: Reviewer) -> PanelQue
     return PanelQueue(site, session.person, queue)
 
 
-def _panel_item(item_id: PathId, panel: Annotated[PanelQueue, Depends(_panel_queue)]) -> PanelItem:
+def _question(item_id: PathId, panel: Annotated[PanelQueue, Depends(_panel_queue)]) -> PanelItem:
+    """An item without its votes: refused only if the person still has to label the image."""
     item = panel.site.ledger.items.with_id(item_id)
     if item.queue_id != panel.queue.id:
         raise UnknownName("item", str(item_id), None)
-    _check_labeled(panel, item)
+    _check_answered(panel.asking(item, panel.unlabeled))
     return PanelItem(panel.site, panel.person, panel.queue, item)
 
 
-def _check_labeled(panel: PanelQueue, item: Item) -> None:
-    """Refuse access to the discussion of an image that the person still has to label."""
-    test_set = panel.site.test_set(panel.queue.test_set)
-    position = test_set.position_of.get(item.example)
-    asking = () if position is None else panel.site.unlabeled(panel.person).asking(test_set, position)
-    if asking:
-        raise HTTPException(
-            403, f"you still have to label this image in {asking[0].queue.name!r}: label it there first"
-        )
+def _panel_item(panel_item: Annotated[PanelItem, Depends(_question)]) -> PanelItem:
+    """An item with its votes, if the person has answered about the image in all their queues."""
+    _check_answered(panel_item.asking(panel_item.item, panel_item.hiding(panel_item.item)))
+    return panel_item
+
+
+def _check_answered(asking: Sequence[PendingQueue]) -> None:
+    for pending in asking:
+        name = repr(pending.queue.name)
+        if pending.queue.question is Question.LABEL:
+            raise HTTPException(403, f"you still have to label this image in {name}: label it there first")
+        if pending.until_all:
+            raise HTTPException(403, f"not all have voted on this image in {name} yet: its votes are shown then")
+        raise HTTPException(403, f"you still have to answer about this image in {name}: answer there first")
 
 
 def _topic_filter(
@@ -79,6 +110,7 @@ def _topic_filter(
 
 PanelQueueDep = Annotated[PanelQueue, Depends(_panel_queue)]
 PanelItemDep = Annotated[PanelItem, Depends(_panel_item)]
+PanelQuestionDep = Annotated[PanelItem, Depends(_question)]
 TopicFilterDep = Annotated[TopicFilter, Depends(_topic_filter)]
 
 
@@ -132,7 +164,7 @@ def _running_review(panel: PanelQueue) -> RunningReview | None:
     if panel.person.role is not Role.OWNER or queue.question is not Question.JUDGE or not queue.labels:
         return None
     test_set = panel.site.test_set(queue.test_set)
-    if panel.site.unlabeled(panel.person).mask(test_set).any():
+    if panel.unlabeled.mask(test_set).any():
         return None
     try:
         return panel.site.workspace.review.running_review(queue.name)
@@ -167,15 +199,27 @@ def panel_item_page(request: Request, panel_item: PanelItemDep, topic_filter: To
 @router.get("/panel/{queue_id}/{item_id}/next")
 def following(panel_item: PanelItemDep, topic_filter: TopicFilterDep) -> Response:
     """Redirect to the next item, or to the list after the last item."""
-    next_id = panel_item.discussions.after(panel_item.item.id, topic_filter)
-    return _redirect(panel_item.queue, topic_filter, next_id)
+    return _redirect_along(panel_item, topic_filter, panel_item.discussions.after)
 
 
 @router.get("/panel/{queue_id}/{item_id}/previous")
 def previous(panel_item: PanelItemDep, topic_filter: TopicFilterDep) -> Response:
     """Redirect to the previous item, or to the list before the first item."""
-    previous_id = panel_item.discussions.before(panel_item.item.id, topic_filter)
-    return _redirect(panel_item.queue, topic_filter, previous_id)
+    return _redirect_along(panel_item, topic_filter, panel_item.discussions.before)
+
+
+def _redirect_along(
+    panel_item: PanelItem, topic_filter: TopicFilter, step: Callable[[int, TopicFilter], int | None]
+) -> Response:
+    """Redirect to the nearest item that the person may see, or to the list if there is none."""
+    item_id = step(panel_item.item.id, topic_filter)
+    while item_id is not None and _is_hidden(panel_item, panel_item.site.ledger.items.with_id(item_id)):
+        item_id = step(item_id, topic_filter)
+    return RedirectResponse(address(panel_item.queue, topic_filter, *(() if item_id is None else (item_id,))), 303)
+
+
+def _is_hidden(panel: PanelQueue, item: Item) -> bool:
+    return bool(panel.asking(item, panel.hiding(item)))
 
 
 def address(queue: Queue, topic_filter: TopicFilter, *parts: int | str, **more: int) -> str:
@@ -187,15 +231,12 @@ def address(queue: Queue, topic_filter: TopicFilter, *parts: int | str, **more: 
     return f"{path}?{query}" if query else path
 
 
-def _redirect(queue: Queue, topic_filter: TopicFilter, item_id: int | None) -> Response:
-    parts = () if item_id is None else (item_id,)
-    return RedirectResponse(address(queue, topic_filter, *parts), 303)
-
-
-def _discussable(panel: PanelQueue, topics: Iterable[Topic]) -> list[Topic]:
-    """The topics without those about images that the person still has to label."""
-    hidden, test_set = panel.site.unlabeled(panel.person), panel.site.test_set(panel.queue.test_set)
-    return [topic for topic in topics if not hidden.asking(test_set, test_set.position(topic.item.example))]
+def _discussable(panel: PanelQueue, topics: Sequence[Topic]) -> list[Topic]:
+    """The topics without those about images that the person still has to answer about."""
+    test_set = panel.site.test_set(panel.queue.test_set)
+    positions = [test_set.position(topic.item.example) for topic in topics]
+    visible = set(panel.hidden.visible(test_set, positions))
+    return [topic for topic, position in zip(topics, positions, strict=True) if position in visible]
 
 
 def _tile(panel: PanelQueue, topic_filter: TopicFilter, topic: Topic) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def vote(queue_id: PathId, form: VoteForm, site: SiteDep, session: Labeler) -> C
     check_reason(queue, content)
     check_seen(site, queue, item, session.person, key=form.key)
     counted = site.ledger.votes.cast(item.id, session.person, content)
-    suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
+    suggests = _suggestion(site, queue, item, session.person)
     feedback = training_feedback(site, queue, item, form.answer, session.person)
     return CastVote(vote=counted.vote.id, feedback=feedback, suggests=suggests, revealed=counted.revealed or None)
 
@@ -193,6 +193,15 @@ def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str
         raise InputError("the image could not be shown to you, so you cannot vote on it: report it as unreadable")
 
 
+def _suggestion(site: Site, queue: Queue, item: Item, person: Person) -> str | None:
+    """The suggestion of the triage for a mistake, unless the person still has to answer about the image elsewhere."""
+    if queue.question is not Question.MISTAKE:
+        return None
+    test_set = site.test_set(queue.test_set)
+    pending = site.hidden_from(person).asking(test_set, test_set.position(item.example))
+    return None if pending else site.suggestions.of(queue, item)
+
+
 def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
     return site.ledger.items.for_person(session.person, queue_id, item_id)
 
@@ -208,13 +217,13 @@ def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person:
     """Compare an answer with the queue's label set if it has one, else with the original labels.
 
     Classes that people cannot tell from a right one count as right; without a label, the outcome is unknown. Labels of
-    an image that the person still has to label in another queue are withheld.
+    an image that the person still has to answer about in another queue are withheld.
     """
     if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
         return None
     test_set = site.test_set(queue.test_set)
     space, position = test_set.class_space, test_set.position(item.example)
-    if site.unlabeled(person).asking(test_set, position):
+    if site.hidden_from(person).asking(test_set, position):
         return TrainingFeedback(outcome="withheld", right=[])
     right, unclear = _right_and_unclear(site, queue, position)
     answered = space.index(answer)
