@@ -41,7 +41,7 @@ from regrade.store.predictions import Manifest, PredictionCollection
 from regrade.store.reviews import ReviewCollection
 from regrade.store.signatures import PartialSignatures, SignatureCollection, SignatureKey
 from regrade.store.slice_sets import SliceSetCollection, check_slice_name
-from regrade.store.test_sets import TestSetCollection
+from regrade.store.testsets import TestSetCollection
 from regrade.store.transaction import Transaction, recover, transaction
 
 

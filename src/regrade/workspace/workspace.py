@@ -41,7 +41,7 @@ from regrade.workspace.models import Models
 from regrade.workspace.plans import Plans
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
 from regrade.workspace.review import Review
-from regrade.workspace.test_sets import TestSets
+from regrade.workspace.testsets import TestSets
 from regrade.workspace.verification import Verification, verify_workspace
 
 if TYPE_CHECKING:
