@@ -20,7 +20,7 @@ def test_links_lead_from_a_number_to_images_image_and_class(workspace, server, p
     grid = page.url
     page.locator(".grid a").nth(1).click()
     expect(page.locator("#image")).to_be_visible()
-    assert page.locator("#image").evaluate("image => image.naturalWidth") == 8
+    expect(page.locator("#image")).to_have_js_property("naturalWidth", 8)
     first = page.locator("h1").inner_text()
     page.keyboard.press("j")
     expect(page.locator("h1")).not_to_have_text(first)

@@ -110,7 +110,8 @@ def test_metrics_are_sorted_by_a_click_and_fit_the_window(server, page_of, width
     page = page_of(server, "Rita", width=width)
     page.goto("/explore?set=digits")
     page.get_by_role("link", name="Brier score").click()
-    expect(page.get_by_role("columnheader", name="Brier score")).to_have_attribute("aria-sort", "descending")
+    heading = page.get_by_role("columnheader", name="Brier score", exact=True)
+    expect(heading).to_have_attribute("aria-sort", "descending")
     expect(page.get_by_role("row").nth(1)).to_contain_text("gamma")
     expect(page.get_by_role("row").last).to_contain_text("plain")
     assert page.evaluate("document.documentElement.scrollWidth") <= width

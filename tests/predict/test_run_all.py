@@ -20,7 +20,7 @@ def store(tmp_path):
     """Two test sets: ``noise`` and ``more``."""
     store = noisy(tmp_path)
     images = noise(tmp_path / "more", 12)
-    Workspace(store).add_test_set("more", images, classes="cifar-10", layout="index")
+    Workspace(store).testsets.add("more", images, classes="cifar-10", layout="index")
     return store
 
 

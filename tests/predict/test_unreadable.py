@@ -194,7 +194,7 @@ class TestSeveralModels:
     @pytest.fixture
     def run(self, store, tmp_path, monkeypatch):
         """Two models on ``noise``, whose folder is empty, and on ``more``."""
-        Workspace(store).add_test_set("more", noise(tmp_path / "more", 12), classes="cifar-10", layout="index")
+        Workspace(store).testsets.add("more", noise(tmp_path / "more", 12), classes="cifar-10", layout="index")
         shutil.rmtree(tmp_path / "images")
         (tmp_path / "images").mkdir()
         monkeypatch.setattr(run_all, "load_model", lambda name, _: Toy(name=name))

@@ -75,16 +75,20 @@ def _panel_queue(queue_id: PathId, site: SiteDep, session: Reviewer) -> PanelQue
     return PanelQueue(site, session.person, queue)
 
 
-def _question(item_id: PathId, panel: Annotated[PanelQueue, Depends(_panel_queue)]) -> PanelItem:
-    """An item without its votes: refused only if the person still has to label the image."""
+def _item(item_id: PathId, panel: Annotated[PanelQueue, Depends(_panel_queue)]) -> PanelItem:
     item = panel.site.ledger.items.with_id(item_id)
     if item.queue_id != panel.queue.id:
         raise UnknownName("item", str(item_id), None)
-    _check_answered(panel.asking(item, panel.unlabeled))
     return PanelItem(panel.site, panel.person, panel.queue, item)
 
 
-def _panel_item(panel_item: Annotated[PanelItem, Depends(_question)]) -> PanelItem:
+def _question(panel_item: Annotated[PanelItem, Depends(_item)]) -> PanelItem:
+    """An item without its votes: refused only if the person still has to label the image."""
+    _check_answered(panel_item.asking(panel_item.item, panel_item.unlabeled))
+    return panel_item
+
+
+def _panel_item(panel_item: Annotated[PanelItem, Depends(_item)]) -> PanelItem:
     """An item with its votes, if the person has answered about the image in all their queues."""
     _check_answered(panel_item.asking(panel_item.item, panel_item.hiding(panel_item.item)))
     return panel_item
