@@ -370,7 +370,7 @@ def test_import_is_idempotent_and_rejects_other_content(workspace, tmp_path):
     write_parquet(tmp_path / "b.parquet", image=IDS, m=BEST[:, ::-1].tolist())
     workspace.models.import_predictions(tmp_path / "a.parquet", test_set="set")
     again = workspace.models.import_predictions(tmp_path / "a.parquet", test_set="set")
-    assert (again.models.names.new, again.models.names.unchanged) == ((), ("m",))
+    assert (again.models.new, again.models.unchanged) == ((), ("m",))
     with pytest.raises(regrade.RegradeError, match="--prefix"):
         workspace.models.import_predictions(tmp_path / "b.parquet", test_set="set")
     workspace.models.import_predictions(tmp_path / "b.parquet", test_set="set", prefix="other-")

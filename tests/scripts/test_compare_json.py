@@ -77,7 +77,7 @@ def test_differences_compares_the_numbers_of_reworded_text(difference_count):
 
 
 def test_every_command_with_json_output_has_a_case(script, tmp_path):
-    version = script.Version(ROOT, tmp_path, tmp_path, {}, {})
+    version = script.Version(ROOT, tmp_path, tmp_path, {}, {}, {})
     cases = [(workspace, case) for workspace, cases in script.CASES.items() for case in cases]
     assert not script.commands_without_case(version, cases)
     assert {"grade", "review publish"} < set(script.commands_without_case(version, [("demo", "testsets list")]))

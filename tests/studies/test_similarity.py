@@ -102,7 +102,7 @@ def test_order_does_not_depend_on_the_input_order(correct, random):
         assert accuracy.value == pytest.approx(correct[int(model[1:])].mean())
     shuffled = random.sample(range(len(correct)), len(correct))
     again = similarity_from(correct[shuffled], names=tuple(names[i] for i in shuffled))
-    assert (again.models.names, again.clusters) == (result.models, result.clusters)
+    assert (again.models, again.clusters) == (result.models, result.clusters)
     np.testing.assert_array_equal(again.kappa.value, result.kappa.value)
     assert again.as_dict() == result.as_dict()
 
