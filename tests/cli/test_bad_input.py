@@ -459,7 +459,8 @@ def commands_below(command, path=()):
     """All commands with their names."""
     if not hasattr(command, "commands"):
         return [(path, command)]
-    return [each for name, below in command.commands.items() for each in commands_below(below, (*path, name))]
+    below = [(name, command.get_command(None, name)) for name in command.list_commands(None)]
+    return [each for name, subcommand in below for each in commands_below(subcommand, (*path, name))]
 
 
 def values_of_commands():

@@ -102,7 +102,7 @@ class TestStop:
             assert line.recv(1000).startswith(b"HTTP/1.1 503")
 
     def test_leave_does_not_wait_for_threads(self):
-        script = "import threading; from regrade.cli.interrupts import leave; "
+        script = "import threading; from regrade.cli.serve import leave; "
         script += "threading.Thread(target=threading.Event().wait).start(); leave(7)"
         assert subprocess.run([sys.executable, "-c", script], timeout=HANG_LIMIT, check=False).returncode == 7
 

@@ -4,7 +4,10 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from report_world import make_world
+
+from regrade.cli.app import app
 
 NOT_FOR_A_RESULT = {
     "alembic", "altair", "faiss", "fastapi", "onnxruntime", "pandas", "ray", "rich.console", "sklearn", "sqlalchemy",
@@ -54,6 +57,30 @@ def test_command_line_imports_no_heavy_packages():
     loaded = loaded_by(RUN, "--version")
     assert "typer" in loaded
     assert not {"pyarrow", "scipy", "PIL", *NOT_FOR_A_RESULT} & loaded
+
+
+def test_help_imports_no_command():
+    loaded = loaded_by(RUN, "--help")
+    assert "rich" in loaded
+    assert not {"pyarrow", "scipy", "PIL", "regrade.studies", "regrade.cli.predict", "regrade.cli.team"} & loaded
+
+
+def commands_below(group, path=()):
+    """Every command and group below a group: its names, and what the help of its group says about it."""
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        yield (*path, name), getattr(group, "commands", {}).get(name, command), command
+        if hasattr(command, "list_commands"):
+            yield from commands_below(command, (*path, name))
+
+
+def test_summaries_in_the_help_are_those_of_the_commands():
+    summaries = {
+        path: (listed.get_short_help_str(1000), command.get_short_help_str(1000))
+        for path, listed, command in commands_below(typer.main.get_command(app))
+    }
+    assert {("grade",), ("labels", "diff"), ("team", "add"), ("study", "people")} <= summaries.keys()
+    assert {path: pair for path, pair in summaries.items() if pair[0] != pair[1]} == {}
 
 
 def test_package_imports_lazily():

@@ -13,7 +13,7 @@ import pytest
 from running import run_well
 
 import regrade
-from regrade.cli.study_command import study_command
+from regrade.cli.study import study_command
 from regrade.core import InputError
 from regrade.studies import NEIGHBORS_COMMAND, STUDIES, StudyOptions, registry
 from regrade.studies.study import hints_of

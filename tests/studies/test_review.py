@@ -15,11 +15,12 @@ from regrade.core import (
     LabelState,
     NovelSample,
     Predictions,
+    StratifyBy,
     TestSet,
     Unlisted,
 )
 from regrade.metrics import MultilabelRule
-from regrade.studies import MultilabelScoring, Novel, ReviewedLabels, Scoring, StratifyBy, novel_predictions
+from regrade.studies import MultilabelScoring, Novel, ReviewedLabels, Scoring, novel_predictions
 from regrade.studies.compare.analysis import compare
 from regrade.studies.grade.analysis import grade
 

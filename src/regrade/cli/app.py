@@ -12,22 +12,7 @@ from itertools import pairwise
 
 import typer
 
-from regrade.cli import (
-    demo,
-    import_,
-    labels,
-    models,
-    plan,
-    predict,
-    replicate,
-    report,
-    review,
-    serve,
-    study,
-    team,
-    testsets,
-    workspace,
-)
+from regrade.cli.lazy_group import LazyGroup, lazy_command, lazy_study
 from regrade.cli.output import one_line
 from regrade.core.errors import InputError, RegradeError
 
@@ -35,32 +20,71 @@ _MAY_BE_EMPTY = ("--prefix", "--keep")  # options for which an empty value has a
 
 app = typer.Typer(
     name="regrade",
-    cls=study.LazyGroup,
+    cls=LazyGroup,
     help="A second, honest grading of image classifiers: every number with its uncertainty.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="rich",
 )
-app.command("demo")(demo.demo)
-app.command("init")(workspace.init)
-app.add_typer(testsets.app, name="testsets")
-app.add_typer(models.app, name="models")
-app.add_typer(labels.app, name="labels")
-app.add_typer(import_.app, name="import")
-app.command("predict")(predict.predict)
-app.command("grade")(study.placeholder("grade"))
-app.command("compare")(study.placeholder("compare"))
-app.add_typer(plan.app, name="plan")
-app.add_typer(study.app, name="study")
-app.command("neighbors")(study.placeholder("neighbors"))
-app.command("report")(report.report)
-app.add_typer(review.app, name="review")
-app.command("serve")(serve.serve)
-app.add_typer(team.app, name="team")
-app.command("replicate")(replicate.replicate)
-app.command("verify")(workspace.verify)
-app.command("upgrade")(workspace.upgrade)
+for _name, _command in {
+    "demo": lazy_command(
+        "workspace:demo",
+        "Train eight classifiers on handwritten digits, grade them on two test sets, and write a report.",
+    ),
+    "init": lazy_command("workspace:init", "Create a workspace with a commented regrade.toml."),
+    "predict": lazy_command(
+        "predict:predict",
+        "Run every model on every image of the test sets and store the predictions; an interrupted run can be resumed.",
+    ),
+    "grade": lazy_study(
+        "grade",
+        "Grade models: top-1, top-5 and multi-label accuracy with confidence intervals, on all images and on slices.",
+    ),
+    "compare": lazy_study(
+        "compare",
+        "Compare models on the same images: differences, McNemar tests corrected for multiple comparisons, and ranks.",
+    ),
+    "neighbors": lazy_study(
+        "neighbors",
+        "Find exact and near duplicates: pairs between two folders, or groups within one folder and which image to "
+        "keep.",
+    ),
+    "report": lazy_command(
+        "report:report",
+        "Write a report as one HTML page for offline use and printing: findings, figures, tables and their provenance.",
+    ),
+    "serve": lazy_command(
+        "serve:serve", "Start the browser app: label, judge, discuss and decide, edit the guide, explore results."
+    ),
+    "replicate": lazy_command(
+        "replicate:replicate",
+        "Recompute the figures of a paper from its published data, and compare them with the printed ones.",
+    ),
+    "verify": lazy_command(
+        "workspace:verify",
+        "Check every stored file against its checksum, the hash chain of the ledger, and that images exist.",
+    ),
+    "upgrade": lazy_command(
+        "workspace:upgrade",
+        "Convert a workspace that was written by an older version of regrade; either all files are rewritten or none.",
+    ),
+    "testsets": lazy_command("testsets:app", "List, add, check and download test sets."),
+    "models": lazy_command("models:app", "List and check the models of a workspace."),
+    "labels": lazy_command("labels:app", "Label sets, and novel predictions: those that nobody has judged yet."),
+    "import": lazy_command(
+        "import_:app", "Import predictions, checkpoints, labels, slices, verdicts and people from files."
+    ),
+    "plan": lazy_command(
+        "plan:app", "Sample sizes: images or decisions needed for a claim, from assumed or measured rates."
+    ),
+    "study": lazy_command(
+        "study:app", "Studies of the predictions in a workspace: generalization, similarity, mistakes, and others."
+    ),
+    "review": lazy_command("review:app", "Create review queues, follow their progress, and publish their results."),
+    "team": lazy_command("team:app", "Manage the people of a workspace and their accounts."),
+}.items():
+    app.command(_name)(_command)
 
 
 @app.callback(invoke_without_command=True)

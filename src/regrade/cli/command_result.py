@@ -1,17 +1,19 @@
-"""A decorator for commands that return a result: it adds the output options and prints the result."""
+"""Results of commands: a decorator adds the output options and prints the result; lists skip damaged entries."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from regrade.cli.output import Form, chosen_form, one_line, say, show
+from regrade.core.errors import RegradeError
 
 if TYPE_CHECKING:
     from regrade.core import Table
@@ -38,6 +40,26 @@ class CommandResult:
     most: int | None = None
     exit_code: int = 0
     errors: tuple[str, ...] = ()
+
+
+@dataclass
+class ListErrors:
+    """The reasons why entries of a list could not be read, without repeats."""
+
+    reasons: dict[str, None] = field(default_factory=dict)
+
+    @contextmanager
+    def skip_unreadable(self) -> Iterator[None]:
+        """Skip an entry that cannot be read, and record the reason."""
+        try:
+            yield
+        except RegradeError as error:
+            self.reasons[str(error)] = None
+
+    def result_with(self, table: Table, data: dict[str, Any]) -> CommandResult:
+        """The result of a list command: the readable entries, and the recorded reasons as errors."""
+        errors = tuple(self.reasons)
+        return CommandResult(table, {**data, "errors": list(errors)}, exit_code=1 if errors else 0, errors=errors)
 
 
 def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:

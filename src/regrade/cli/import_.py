@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -10,21 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regrade.cli.options import (
-    ClassNumbers,
-    GroupColumns,
-    IdColumn,
-    JsonOption,
-    LabelColumn,
-    NumbersOption,
-    TestSetOption,
-    WorkspaceOption,
-    columns,
-    opened,
-)
+from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, columns
+from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import
 from regrade.core import ScoreKind
 from regrade.core.amounts import amount
+from regrade.formats import LabelFormat, MistakeFormat, PeopleFormat, SliceFormat
+from regrade.tables import Reading
 
 if TYPE_CHECKING:
     from regrade.core import LabelSet, SliceSet
@@ -32,39 +23,7 @@ if TYPE_CHECKING:
 _FEW = 10  # list the names of at most this many models
 _FEW_SLICES = 5
 
-app = typer.Typer(
-    help="Import predictions, checkpoints, labels, slices, verdicts and people from files.", no_args_is_help=True
-)
-
-
-class Format(StrEnum):
-    """File formats of labels."""
-
-    plain = "plain"
-    real = "real"
-    multilabel_v3 = "multilabel-v3"
-
-
-class Slices(StrEnum):
-    """File formats of slices."""
-
-    table = "table"
-    list = "list"
-    imagenet_x = "imagenet-x"
-
-
-class PeopleFormatName(StrEnum):
-    """File formats of people's answers."""
-
-    table = "table"
-    shankar2020 = "shankar2020"
-
-
-class MistakeFormatName(StrEnum):
-    """File formats of mistake reviews."""
-
-    table = "table"
-    vasudevan2022 = "vasudevan2022"
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -83,7 +42,7 @@ def predictions(
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
     group: GroupColumns = [],
-    class_numbers: NumbersOption = ClassNumbers.auto,
+    class_numbers: NumbersOption = Reading.AUTO,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
@@ -140,7 +99,7 @@ def checkpoints(
     Rows are in the order of the test set, unless an NPZ file contains ids. Every seed needs the same epochs.
     """
     done = opened(workspace).models.import_checkpoints(
-        path, test_set=test_set, ensemble=ensemble, kind=kind.value, classes=classes
+        path, test_set=test_set, ensemble=ensemble, kind=kind, classes=classes
     )
     stored = done.checkpoints
     class_count = amount(stored.classes, "class", "classes")
@@ -166,11 +125,11 @@ def labels(
     test_set: TestSetOption,
     name: Annotated[str, typer.Option(help="Name for the label set.")],
     form: Annotated[
-        Format,
+        LabelFormat,
         typer.Option(
             "--format", help="plain: table with image, class and optionally state. real, multilabel-v3: published."
         ),
-    ] = Format.plain,
+    ] = LabelFormat.PLAIN,
     complete: Annotated[
         bool, typer.Option("--complete", help="With plain: classes that are not listed are wrong, not novel.")
     ] = False,
@@ -179,7 +138,7 @@ def labels(
     ] = False,
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
-    class_numbers: NumbersOption = ClassNumbers.auto,
+    class_numbers: NumbersOption = Reading.AUTO,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
@@ -188,7 +147,7 @@ def labels(
         file,
         test_set=test_set,
         name=name,
-        form=form.value,
+        form=form,
         complete=complete,
         new_version=new_version,
         columns=columns(id_column, label_column, [], class_numbers),
@@ -232,13 +191,13 @@ def slices(
         str, typer.Option(help="Name for the slices, used as --slice NAME, NAME:PART or NAME:COLUMN=VALUE.")
     ],
     form: Annotated[
-        Slices,
+        SliceFormat,
         typer.Option(
             "--format",
             help="list: the images of one slice, as lines, JSON list or id column of a table. table: an id column "
             "and group columns. imagenet-x: its JSON lines, one slice per factor.",
         ),
-    ] = Slices.table,
+    ] = SliceFormat.TABLE,
     id_column: IdColumn = "",
     group: GroupColumns = [],
     chosen_hard: Annotated[
@@ -256,8 +215,8 @@ def slices(
         file,
         test_set=test_set,
         name=name,
-        form=form.value,
-        columns=columns(id_column, "", group, ClassNumbers.auto),
+        form=form,
+        columns=columns(id_column, "", group, Reading.AUTO),
         chosen_hard=chosen_hard,
     )
     line = f"{'imported' if done.new else 'unchanged:'} {_describe_slices(done.slices)}"
@@ -306,7 +265,7 @@ def verdicts(
         test_set=test_set,
         labels=labels,
         correct=correct,
-        columns=columns(id_column, "", [], ClassNumbers.auto),
+        columns=columns(id_column, "", [], Reading.AUTO),
     )
     data = {"test_set": test_set, "labels": labels, "new": done.new, "reasons": done.reasons}
     explained = f", {amount(done.reasons, 'reason')} added" if done.reasons else ""
@@ -319,15 +278,15 @@ def mistakes(
     test_set: TestSetOption,
     model: Annotated[str, typer.Option(help="Model that made the mistakes; it does not need stored predictions.")],
     form: Annotated[
-        MistakeFormatName,
+        MistakeFormat,
         typer.Option(
             "--format",
             help="table: columns image, prediction, category (fine-grained, out of vocabulary, spurious correlation, "
             "non-prototypical) and severity (major, minor, borderline). vasudevan2022: the published JSON.",
         ),
-    ] = MistakeFormatName.table,
+    ] = MistakeFormat.TABLE,
     id_column: IdColumn = "",
-    class_numbers: NumbersOption = ClassNumbers.auto,
+    class_numbers: NumbersOption = Reading.AUTO,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
@@ -336,7 +295,7 @@ def mistakes(
         file,
         test_set=test_set,
         model=model,
-        form=form.value,
+        form=form,
         columns=columns(id_column, "", [], class_numbers),
     )
     review = done.review
@@ -359,20 +318,20 @@ def people(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines or JSON file.")],
     test_set: TestSetOption,
     form: Annotated[
-        PeopleFormatName,
+        PeopleFormat,
         typer.Option(
             "--format",
             help="table: columns image, class, start, end (ISO times or seconds), and person for several people. "
             "shankar2020: JSON with label and extra_info per image, or per labeler and image.",
         ),
-    ] = PeopleFormatName.table,
+    ] = PeopleFormat.TABLE,
     name: Annotated[
         str | None,
         typer.Option(help="Name of the person if the file has none; with several people, import only this one."),
     ] = None,
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
-    class_numbers: NumbersOption = ClassNumbers.auto,
+    class_numbers: NumbersOption = Reading.AUTO,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
@@ -383,7 +342,7 @@ def people(
     done = opened(workspace).models.import_people(
         file,
         test_set=test_set,
-        form=form.value,
+        form=form,
         name=name,
         columns=columns(id_column, label_column, [], class_numbers),
     )

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.listing import ListErrors
+from regrade.cli.command_result import CommandResult, ListErrors, shown
+from regrade.cli.lazy_group import LazyGroup, lazy_study
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
-from regrade.cli.study import LazyGroup, placeholder
+from regrade.core import StratifyBy
 from regrade.core.amounts import amount
+from regrade.formats import LabelFormat
 
 if TYPE_CHECKING:
     from regrade.core import Table, TestSet
     from regrade.workspace import DrawnReview
 
-app = typer.Typer(
-    cls=LazyGroup, help="Label sets, and novel predictions: those that nobody has judged yet.", no_args_is_help=True
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True)
+app.command("diff")(
+    lazy_study("label_change", "Show the changes between two versions of a label set, and their effect on every model.")
 )
-app.command("diff")(placeholder("label_change"))
 
 LabelSet = Annotated[str, typer.Option("--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.")]
 _SHOWN = 20  # rows of a long list on a terminal
-
-
-class Written(StrEnum):
-    """File formats for exported labels."""
-
-    plain = "plain"
-    multilabel_v3 = "multilabel-v3"
 
 
 @app.command()
@@ -41,19 +34,20 @@ def export(
     file: Annotated[Path, typer.Argument(help="File to write: .csv, .json or .parquet.")],
     test_set: TestSetOption,
     form: Annotated[
-        Written,
+        LabelFormat,
         typer.Option(
             "--format",
+            metavar="<plain|multilabel-v3>",
             help="plain: columns image, class, state, reason of problematic images, author and time of decisions. "
             "multilabel-v3: the published JSON format, without authors and times.",
         ),
-    ] = Written.plain,
+    ] = LabelFormat.PLAIN,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Write a label set to a file; `regrade import labels` reads the same labels from it."""
     from regrade.core import Unlisted
 
-    done = opened(workspace).labels.export(labels, file, test_set=test_set, form=form.value)
+    done = opened(workspace).labels.export(labels, file, test_set=test_set, form=form)
     label_set = done.labels
     hint = "; import it with --complete" if label_set.unlisted is Unlisted.WRONG else ""
     say(
@@ -61,14 +55,6 @@ def export(
         f"{amount(len(label_set.classes), 'judgment')}, {amount(label_set.problematic.sum(), 'problematic image')}, "
         f"{done.with_authors:,} with author and time{hint}"
     )
-
-
-class By(StrEnum):
-    """How a sample is stratified."""
-
-    votes = "votes"
-    score = "score"
-    nothing = "nothing"
 
 
 @app.command()
@@ -134,7 +120,7 @@ def sample(
         ),
     ] = False,
     by: Annotated[
-        By | None,
+        StratifyBy | None,
         typer.Option(
             help="Stratify by the number of models that agree (default), by their highest score, or not at all."
         ),
@@ -161,7 +147,7 @@ def sample(
     if again:
         drawn = ws.labels.drawn_sample(test_set, labels=labels)
     else:
-        drawn = ws.labels.draw_sample(test_set, labels=labels, size=size, by=by.value if by else None, seed=seed)
+        drawn = ws.labels.draw_sample(test_set, labels=labels, size=size, by=by, seed=seed)
     write_file(out, to_csv(_review_table(drawn, ws.store.test_set(test_set))))
     say(
         f"{len(drawn.rows):,} to judge; drawn so far: {drawn.frame.drawn:,} of "

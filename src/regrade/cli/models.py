@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.listing import ListErrors
+from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
 
-app = typer.Typer(help="List and check the models of a workspace.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")

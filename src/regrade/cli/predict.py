@@ -16,32 +16,9 @@ from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
 from regrade.core import IMAGENET, Interpolation, Preprocessing
+from regrade.models import Device, Precision, Resizer
 
 _STDOUT, _STDERR = 1, 2  # file descriptors
-
-
-class DeviceName(StrEnum):
-    """The device that runs a model."""
-
-    cpu = "cpu"
-    cuda = "cuda"
-    mps = "mps"
-
-
-class PrecisionName(StrEnum):
-    """The numeric precision of a model."""
-
-    fp32 = "fp32"
-    bf16 = "bf16"
-    fp16 = "fp16"
-
-
-class ResizerName(StrEnum):
-    """The library that resizes images."""
-
-    pillow = "pillow"
-    torch = "torch"
-    gpu = "gpu"
 
 
 class Where(StrEnum):
@@ -74,8 +51,8 @@ def predict(
         str | None,
         typer.Option(help="Standard deviation of each channel, e.g. 0.229,0.224,0.225 (default: ImageNet's)."),
     ] = None,
-    device: Annotated[DeviceName, typer.Option(help="Device that runs the models.")] = DeviceName.cpu,
-    precision: Annotated[PrecisionName, typer.Option(help="Numeric precision of the models.")] = PrecisionName.fp32,
+    device: Annotated[Device, typer.Option(help="Device that runs the models.")] = Device.CPU,
+    precision: Annotated[Precision, typer.Option(help="Numeric precision of the models.")] = Precision.FP32,
     compile_: Annotated[
         bool, typer.Option("--compile", help="Compile the models with torch.compile first; worthwhile for long runs.")
     ] = False,
@@ -91,7 +68,7 @@ def predict(
         typer.Option(min=1, help="Number of threads that read and decode images (default: one per CPU core)."),
     ] = None,
     resizer: Annotated[
-        ResizerName | None,
+        Resizer | None,
         typer.Option(
             help="Library that resizes images: pillow, torch (faster, differs by about one gray level; default), gpu."
         ),
@@ -141,13 +118,13 @@ def predict(
                 test_sets=test_set,
                 classes=classes,
                 preprocessing=preprocessing,
-                device=device.value,
-                precision=precision.value,
+                device=device,
+                precision=precision,
                 compile=compile_,
                 batch=batch,
                 memory=None if memory is None else int(memory * 1e9),
                 workers=workers,
-                resizer=resizer.value if resizer else None,
+                resizer=resizer,
                 keep=[name.strip() for name in keep.split(",") if name.strip()],
                 allow_unreadable=None if allow_unreadable is None else _share(allow_unreadable),
                 retry_unreadable=retry_unreadable,

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.labels import By, LabelSet
+from regrade.cli.labels import LabelSet
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching, watching_images
 from regrade.cli.review_files import backup, export, import_, restore, verify
+from regrade.core import StratifyBy
 from regrade.core.amounts import amount
+from regrade.core.panel import Mode
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
     from regrade.workspace import QueueResult
     from regrade.workspace.review import Review
 
-app = typer.Typer(help="Create review queues, follow their progress, and publish their results.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str | None, typer.Option(help="Name of the queue; items are added to an existing queue.")]
 Overlap = Annotated[
@@ -30,13 +32,6 @@ Overlap = Annotated[
     typer.Option(help="Number of votes per item (default: one per reviewer, at most 3)."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-
-
-class LabelMode(StrEnum):
-    """Whether people are shown the correct classes after an answer."""
-
-    examination = "examination"
-    training = "training"
 
 
 @app.command()
@@ -47,7 +42,7 @@ def queue(
     model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
     size: Annotated[int | None, typer.Option(help="Size of a random sample (default: all novel predictions).")] = None,
     by: Annotated[
-        By | None,
+        StratifyBy | None,
         typer.Option(help="Strata of the sample: number of models that agree (default), their score, or none."),
     ] = None,
     seed: Seed = 0,
@@ -64,7 +59,7 @@ def queue(
     return _shown(
         review,
         review.queue_novel(
-            test_set, labels=labels, models=model, size=size, by=by.value if by else None, seed=seed, name=name,
+            test_set, labels=labels, models=model, size=size, by=by, seed=seed, name=name,
             overlap=overlap, progress=watching,
         ),
     )  # fmt: skip
@@ -125,9 +120,9 @@ def label(
         typer.Option(help="Only images labeled with a class of a family: dogs, insects, terrier, a WordNet id."),
     ] = None,
     mode: Annotated[
-        LabelMode,
+        Mode,
         typer.Option(help="training: people are shown the correct classes, and their answers are not counted."),
-    ] = LabelMode.examination,
+    ] = Mode.EXAMINATION,
     seed: Seed = 0,
     name: Name = None,
     overlap: Annotated[int | None, typer.Option(help="Number of people per image (default: everyone).")] = None,
@@ -138,7 +133,7 @@ def label(
     return _shown(
         review,
         review.queue_labels(
-            test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
+            test_set, size=size, family=family, mode=mode, seed=seed, name=name, overlap=overlap,
             progress=watching_images,
         ),
     )  # fmt: skip

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
+import threading
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from regrade.cli.interrupts import INTERRUPTED, exiting_at_once, leave
+from regrade.cli import END_PROCESS, INTERRUPTED, exiting_at_once
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import watching_images
 
@@ -53,3 +55,11 @@ def serve(
             served, host=host, port=port, accounts=accounts, log=typer.echo, proxies=proxies or THIS_MACHINE
         )  # fmt: skip
     leave(INTERRUPTED if ended_by == signal.SIGINT else 0)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with an exit code, without waiting for threads that still wait for a database."""
+    sys.stdout.flush()
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        END_PROCESS(code)
+    sys.exit(code)

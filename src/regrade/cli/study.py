@@ -1,30 +1,35 @@
-"""regrade study, and the other commands that run a study: built from the registry when they are first used."""
+"""regrade study, and the other commands that run a study: the options of a study become those of its command."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
 
-from regrade.cli.study_command import study_command
+from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.lazy_group import built
+from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.output import StreamedList, say, watching, watching_images
 
 if TYPE_CHECKING:
-    from regrade.studies import Study
+    from regrade.core import Table
+    from regrade.studies import Flag, Output, Study
 
 TOP_LEVEL = ("grade", "compare", "label_change")
 """Studies whose command is not below `regrade study`."""
 
-
-class LazyGroup(TyperGroup):
-    """A group whose study commands are built when they are used: importing the studies takes most of a second."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name; a placeholder is replaced by the command of its study."""
-        command = super().get_command(ctx, cmd_name)
-        load = getattr(getattr(command, "callback", None), "load_study", None)
-        return command if load is None else built(load(), cmd_name)
+_FIGURE = Annotated[
+    Path | None,
+    typer.Option("--figure", help="Also save a figure: .html (interactive), .svg, .png, .pdf or .json (Vega-Lite)."),
+]
+_PROGRESS = {"progress": watching, "image_progress": watching_images}
+_READABLE = (bool, int, float, Path, str)  # types that the command line reads; the first that fits is taken
 
 
 class StudyGroup(TyperGroup):
@@ -37,14 +42,10 @@ class StudyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """The command of a study."""
         study = _below_study().get(cmd_name)
-        return None if study is None else built(study, cmd_name)
+        return None if study is None else built(cmd_name, study_command(study))
 
 
-app = typer.Typer(
-    cls=StudyGroup,
-    help="Studies of the predictions in a workspace: generalization, similarity, mistakes, and others.",
-    no_args_is_help=True,
-)
+app = typer.Typer(cls=StudyGroup, no_args_is_help=True)
 
 
 @app.callback()
@@ -52,21 +53,9 @@ def _studies() -> None:
     pass
 
 
-def placeholder(name: str) -> Callable[[], None]:
-    """A command that `LazyGroup` replaces by that of the named study."""
-
-    def command() -> None:
-        pass
-
-    command.load_study = lambda: _named(name)  # type: ignore[attr-defined]
-    return command
-
-
-def built(study: Study[..., Any, Any], name: str) -> Any:
-    """The command of a study."""
-    single = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    single.command(name)(study_command(study))
-    return typer.main.get_command(single)
+def command_named(name: str) -> Callable[..., None]:
+    """The command of a study that is not below `regrade study`."""
+    return study_command(_named(name))
 
 
 def _below_study() -> dict[str, Study[..., Any, Any]]:
@@ -79,3 +68,114 @@ def _named(name: str) -> Study[..., Any, Any]:
     from regrade.studies import NEIGHBORS_COMMAND, STUDIES
 
     return next(study for study in (*STUDIES, NEIGHBORS_COMMAND) if study.name == name)
+
+
+def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
+    """The command that runs a study, prints its table and saves its figure."""
+    flags, names = study.option_class.flags(), {field.name for field in fields(study.option_class)}
+    outputs = {f"output_{number}": output for number, output in enumerate(study.outputs)}
+
+    def command(**values: Any) -> CommandResult:
+        store = opened(values.pop("workspace")).store if study.in_workspace else None
+        path, show = values.pop("figure", None), values.pop("show", None)
+        writes = [(output, value) for name, output in outputs.items() if (value := values.pop(name)) is not None]
+        chosen = {name: _value(flags[name], value) for name, value in values.items()}
+        options = study.options(**chosen, **{name: bar for name, bar in _PROGRESS.items() if name in names})
+        result = study.run(store, options)
+        table = _table(study, result, options, show)
+        for name, flag in flags.items():
+            if flag.says and chosen[name] is not None:
+                say(f"{flag.says}: {chosen[name]}")
+        if path is not None and study.figure is not None:
+            say(f"figure: {study.figure(result).save(path)}")
+        for output, value in writes:
+            say(output.write(store, result, value))
+        return CommandResult(table, study.as_dict(result, StreamedList), study.head, study.most)
+
+    command.__name__, command.__doc__ = study.name, study.summary
+    parameters = _parameters(study) | {name: (_annotated(output), None) for name, output in outputs.items()}
+    if study.parts:
+        listed = typer.Option(help=study.parts.help)
+        parameters["show"] = (Annotated[study.parts.kind | None, listed], None)
+    if study.figure:
+        parameters["figure"] = (_FIGURE, None)
+    if study.in_workspace:
+        parameters["workspace"] = (WorkspaceOption, Path())
+    _set_signature(command, parameters)
+    return shown(command)
+
+
+def _value(flag: Flag, value: Any) -> Any:
+    return flag.parse(value) if flag.parse else value
+
+
+def _table(study: Study[..., Any, Any], result: Any, options: Any, show: Enum | None) -> Table:
+    """The selected table, or the main one with a note that lists the others."""
+    if study.parts is None:
+        main: Table = result.table()
+        return main
+    selected = show or study.parts.chosen(options, result)
+    if selected is not None:
+        part: Table = result.part(selected)
+        return part
+    main = result.table()
+    further_parts = ", ".join(part.value for part in list(result.parts)[1:])
+    return replace(main, notes=(*main.notes, f"further tables with --show: {further_parts}")) if further_parts else main
+
+
+def _parameters(study: Study[..., Any, Any]) -> dict[str, tuple[Any, Any]]:
+    """The annotation and the default of each option."""
+    from regrade.studies.study import hints_of
+
+    hints, flags = hints_of(study.option_class), study.option_class.flags()
+    defaults = {field.name: field.default for field in fields(study.option_class)}
+    return {name: _parameter(name, flag, hints[name], defaults[name]) for name, flag in flags.items()}
+
+
+def _parameter(name: str, flag: Flag, hint: Any, default: Any) -> tuple[Any, Any]:
+    kind = flag.kind or _kind(hint)
+    is_list = get_origin(kind) is list
+    if flag.parse:
+        default = [] if is_list else None if default is not MISSING else MISSING
+    elif is_list and default is not MISSING:
+        default = list(default or ())
+    names = flag.names or (f"--{name.replace('_', '-')}",)
+    settings: dict[str, Any] = {"help": flag.help, "metavar": flag.metavar}
+    if flag.minimum is not None:
+        settings["min"] = flag.minimum
+    written = typer.Argument(**settings) if flag.is_argument else typer.Option(*names, **settings)
+    return Annotated[kind, written], default
+
+
+def _kind(hint: Any) -> Any:
+    """The type by which the command line reads an option."""
+    from regrade.studies.study import alternatives, enum_of, items_of
+
+    items = items_of(hint)
+    if items is not None:
+        return list[_kind(items)]  # type: ignore[misc]
+    kinds = alternatives(hint)
+    kind = enum_of(hint) or next((kind for kind in _READABLE if kind in kinds), kinds[0])
+    return kind if type(None) not in getattr(hint, "__args__", ()) else kind | None
+
+
+def _annotated(output: Output[Any]) -> Any:
+    return Annotated[str | None, typer.Option(f"--{output.flag}", metavar=output.metavar, help=output.help)]
+
+
+def _set_signature(command: Callable[..., Any], parameters: Mapping[str, tuple[Any, Any]]) -> None:
+    """Give a function these parameters, with annotation and default; those without a default come first."""
+    required = [name for name, (_, default) in parameters.items() if default is MISSING]
+    ordered = {name: parameters[name] for name in (*required, *parameters)}
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if default is MISSING else default,
+                annotation=annotation,
+            )
+            for name, (annotation, default) in ordered.items()
+        ]
+    )
+    command.__annotations__ = {name: annotation for name, (annotation, _) in ordered.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,22 +10,15 @@ import typer
 from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import say
+from regrade.core.panel import Role
 
 if TYPE_CHECKING:
     from regrade.ledger import Member, Person
 
-app = typer.Typer(help="Manage the people of a workspace and their accounts.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the person.")]
 Address = Annotated[str, typer.Option(help="URL of the app, for the printed link.")]
 _HERE = "http://127.0.0.1:8765"
-
-
-class RoleName(StrEnum):
-    """The roles of people."""
-
-    owner = "owner"
-    reviewer = "reviewer"
-    labeler = "labeler"
 
 
 @app.command("list")
@@ -52,14 +44,12 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
 @app.command()
 def add(
     name: Name,
-    role: Annotated[RoleName, typer.Option(help="Role of the person.")] = RoleName.reviewer,
+    role: Annotated[Role, typer.Option(help="Role of the person.")] = Role.REVIEWER,
     address: Address = _HERE,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Add a person and print an invitation link to choose a password; it works once, within a week."""
-    from regrade.ledger import Role
-
-    invited = opened(workspace).ledger.accounts.invite_new(name, Role(role.value))
+    invited = opened(workspace).ledger.accounts.invite_new(name, role)
     _print_invitation(invited.person, invited.token, address)
 
 

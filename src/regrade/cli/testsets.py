@@ -5,47 +5,29 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import Counter
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.listing import ListErrors
-from regrade.cli.options import (
-    ClassNumbers,
-    GroupColumns,
-    IdColumn,
-    JsonOption,
-    LabelColumn,
-    NumbersOption,
-    WorkspaceOption,
-    columns,
-    opened,
-)
+from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, columns
+from regrade.cli.command_result import CommandResult, ListErrors, shown
+from regrade.cli.options import JsonOption, WorkspaceOption, opened
 from regrade.cli.output import download_bar, report_import, say, watching_images
+from regrade.tables import Reading
+from regrade.testsets import Layout, download, entry, images_are_missing, names
 
 if TYPE_CHECKING:
     from regrade.core import ClassMap
     from regrade.store import Store
 
 
-class FolderLayout(StrEnum):
-    """How the names of class folders are read."""
-
-    PROVEN = "proven"
-    ID = "id"
-    INDEX = "index"
-    NAME = "name"
-    FLAT = "flat"
-
-
 _MANY_VALUES = 200  # group columns with more values are not listed
 
 _KEYS = {"command": "recipe"}  # keys of the output that differ from the field of `CatalogEntry`
 
-app = typer.Typer(help="List, add, check and download test sets.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
@@ -72,8 +54,6 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
 
 def _row_of(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None]:
     """The row of a test set in the list, and the registered path of its images if they are missing."""
-    from regrade.testsets import images_are_missing
-
     test_set = store.test_set(name)
     source = store.images(test_set) if store.has_images(name) else None
     is_missing = source is not None and images_are_missing(source)
@@ -136,13 +116,13 @@ def add(
         str | None, typer.Option(help="Class space: imagenet-1k, ..., or your own CSV, JSON or folder.")
     ] = None,
     layout: Annotated[
-        FolderLayout,
+        Layout,
         typer.Option(help="How class folders are named; proven: detect the only naming that fits all of them."),
-    ] = FolderLayout.PROVEN,
+    ] = Layout.PROVEN,
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
     group: GroupColumns = [],
-    class_numbers: NumbersOption = ClassNumbers.auto,
+    class_numbers: NumbersOption = Reading.AUTO,
     class_map: Annotated[
         Path | None,
         typer.Option(
@@ -163,7 +143,7 @@ def add(
         name,
         path,
         classes=classes,
-        layout=layout.value,
+        layout=layout,
         columns=columns(id_column, label_column, group, class_numbers),
         class_map=class_map,
         map_source=map_source,
@@ -250,7 +230,6 @@ def catalog(
 ) -> CommandResult:
     """Show published test sets, label sets and slices: content, scoring rule, source and terms of use."""
     from regrade.core import Column, Table
-    from regrade.testsets import entry, names
 
     keys: tuple[str, ...]
     if name is None:
@@ -272,7 +251,6 @@ def download_(
 ) -> None:
     """Download the official files of a test set if its terms allow it; verified, and resumed if interrupted."""
     from regrade.core import InputError
-    from regrade.testsets import download, entry
 
     listed = entry(name)
     if not listed.downloads:

@@ -50,7 +50,7 @@ from regrade.core.mistake_annotations import (
 )
 from regrade.core.model_spec import IMAGENET, CropMode, Interpolation, ModelSpec, Preprocessing
 from regrade.core.near_duplicates import Distance, NearPairs, Signatures, joined_signatures
-from regrade.core.novel_sample import NovelSample, ReviewDecisions
+from regrade.core.novel_sample import NovelSample, ReviewDecisions, StratifyBy
 from regrade.core.packed_texts import PackedTexts
 from regrade.core.predictions import (
     NO_ANSWER,
@@ -129,6 +129,7 @@ __all__ = [
     "Steps",
     "StoreError",
     "StoredImage",
+    "StratifyBy",
     "Table",
     "Tabular",
     "TestSet",

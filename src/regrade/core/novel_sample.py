@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,16 @@ import numpy as np
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import MismatchError
 from regrade.core.label_set import LabelState
+
+
+class StratifyBy(Enum):
+    """How a review sample is stratified."""
+
+    NOTHING = "nothing"
+    VOTES = "votes"
+    """By the number of models that predict this class for this image: 1, 2-3, 4-7, 8 or more."""
+    SCORE = "score"
+    """By the highest score that any model gives it, in quartiles."""
 
 
 @dataclass(frozen=True, eq=False)

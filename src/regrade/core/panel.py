@@ -1,4 +1,4 @@
-"""The majority of a panel's votes, from which its decision follows (Vasudevan et al. 2022)."""
+"""A panel: the roles of people, how they are asked, and the majority of their votes (Vasudevan et al. 2022)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,26 @@ from dataclasses import dataclass
 from enum import Enum
 
 from regrade.core.errors import UndefinedError
+
+
+class Role(Enum):
+    """What a person may do."""
+
+    OWNER = "owner"
+    """Everything, including managing people and queues."""
+    REVIEWER = "reviewer"
+    """Judge, discuss, decide, edit the guide, see all results."""
+    LABELER = "labeler"
+    """Label images, without seeing predictions of models or votes of others."""
+
+
+class Mode(Enum):
+    """What people are shown after they answer."""
+
+    EXAMINATION = "examination"
+    """Nothing."""
+    TRAINING = "training"
+    """The correct classes: for practice; these answers are never counted."""
 
 
 class Answer(Enum):

@@ -1,5 +1,6 @@
 """The ledger: an append-only database of people's votes on images, with discussions and decisions."""
 
+from regrade.core.panel import Mode, Role
 from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, OpenAccount
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
@@ -15,12 +16,10 @@ from regrade.ledger.records import (
     CountedVote,
     Decision,
     Item,
-    Mode,
     NewItem,
     Person,
     Purpose,
     Queue,
-    Role,
     Vote,
     VoteContent,
     may_answer,

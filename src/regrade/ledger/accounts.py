@@ -30,9 +30,10 @@ from sqlalchemy import (
 
 from regrade.core import InputError, UnknownName
 from regrade.core.amounts import ago, duration
+from regrade.core.panel import Role
 from regrade.ledger.database import put, put_once, snapshot, writing
 from regrade.ledger.people import add_person
-from regrade.ledger.records import Person, Role, record_of
+from regrade.ledger.records import Person, record_of
 from regrade.ledger.schema import account, browser_session, invitation, now_in_utc, person, secret
 
 INVITED_FOR = timedelta(days=7)

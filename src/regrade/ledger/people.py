@@ -10,8 +10,9 @@ from sqlalchemy import Connection, Engine, insert, select, update
 
 from regrade.core import AlreadyStored, InputError
 from regrade.core.names import comparable_name
+from regrade.core.panel import Role
 from regrade.ledger.database import added_row, writing
-from regrade.ledger.records import Person, Role, record_named, record_of
+from regrade.ledger.records import Person, record_named, record_of
 from regrade.ledger.schema import now_in_utc, person
 
 _LONGEST = 80  # characters, as in the database columns

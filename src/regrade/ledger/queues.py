@@ -26,12 +26,13 @@ from sqlalchemy import (
 from regrade.core import InputError, UnknownName
 from regrade.core.amounts import amount
 from regrade.core.names import check_distinct_names
+from regrade.core.panel import Mode
 from regrade.ledger.database import added_row, filling, snapshot, writing
 from regrade.ledger.decisions import decide_complete, is_decided
 from regrade.ledger.people import check_name
 from regrade.ledger.questions import Question, question_named
 from regrade.ledger.queue_order import ANSWERED, REPORTED, lock_queue
-from regrade.ledger.records import Mode, Person, Purpose, Queue, may_answer, record_named, record_of
+from regrade.ledger.records import Person, Purpose, Queue, may_answer, record_named, record_of
 from regrade.ledger.schema import (
     IS_CURRENT,
     assignment,

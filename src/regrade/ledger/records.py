@@ -11,18 +11,8 @@ from typing import Any, TypeVar
 from sqlalchemy import RowMapping
 
 from regrade.core import UnknownName
+from regrade.core.panel import Mode, Role
 from regrade.ledger.questions import Question, question_named
-
-
-class Role(Enum):
-    """What a person may do."""
-
-    OWNER = "owner"
-    """Everything, including managing people and queues."""
-    REVIEWER = "reviewer"
-    """Judge, discuss, decide, edit the guide, see all results."""
-    LABELER = "labeler"
-    """Label images, without seeing predictions of models or votes of others."""
 
 
 class Purpose(Enum):
@@ -32,15 +22,6 @@ class Purpose(Enum):
     """Themselves: they become labels, annotations of mistakes or people's predictions."""
     RANDOM_SAMPLE = "random sample"
     """All novel predictions, of which the items were drawn at random: they estimate the rest."""
-
-
-class Mode(Enum):
-    """What people are shown after they answer."""
-
-    EXAMINATION = "examination"
-    """Nothing."""
-    TRAINING = "training"
-    """The correct classes: for practice; these answers are never counted."""
 
 
 @dataclass(frozen=True)

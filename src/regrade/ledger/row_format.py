@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Column, Connection, FromClause, Select, Table, select
 
 from regrade.core import FormatError, UnknownName
-from regrade.core.panel import Reached
+from regrade.core.panel import Mode, Reached, Role
 from regrade.ledger.decisions import REOPENED
 from regrade.ledger.questions import QUESTIONS, question_named
-from regrade.ledger.records import Mode, Purpose, Role
+from regrade.ledger.records import Purpose
 from regrade.ledger.schema import (
     EnumColumn,
     FloatColumn,

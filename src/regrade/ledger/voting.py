@@ -10,10 +10,11 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
+from regrade.core.panel import Mode
 from regrade.ledger.chain import SUBJECT, extend_chain_by
 from regrade.ledger.questions import question_named
 from regrade.ledger.queue_order import release
-from regrade.ledger.records import Mode, Person, VoteContent, shows_votes
+from regrade.ledger.records import Person, VoteContent, shows_votes
 from regrade.ledger.schema import IS_CURRENT, item, person, queue, vote
 
 _WITH_KEY = select(vote).where(vote.c.key == bindparam("vote_key"))

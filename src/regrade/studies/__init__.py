@@ -85,7 +85,7 @@ from regrade.studies.registry import (
     verdicts,
 )
 from regrade.studies.report_data import ReportData
-from regrade.studies.review import Novel, StratifyBy, apply_review, draw_review, model_review, novel_predictions
+from regrade.studies.review import Novel, apply_review, draw_review, model_review, novel_predictions
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
 from regrade.studies.seeded_predictions import Seeds, draw_seeds
@@ -203,7 +203,6 @@ __all__ = [
     "Similarity",
     "SkippedImage",
     "SpeedBand",
-    "StratifyBy",
     "Studies",
     "Study",
     "StudyOptions",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from regrade.core import (
     LabelState,
     NovelSample,
     Predictions,
+    StratifyBy,
     Table,
     Tabular,
     TestSet,
@@ -24,16 +24,6 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.stats.partial_review import PartialReview, partial_review
 from regrade.studies.scoring import MultilabelScoring
-
-
-class StratifyBy(Enum):
-    """How a review sample is stratified."""
-
-    NOTHING = "nothing"
-    VOTES = "votes"
-    """By the number of models that predict this class for this image: 1, 2-3, 4-7, 8 or more."""
-    SCORE = "score"
-    """By the highest score that any model gives it, in quartiles."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

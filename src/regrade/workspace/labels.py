@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import (
+    StratifyBy,
     Unlisted,
 )
 from regrade.core.arguments import member
 from regrade.formats import LabelFormat
 from regrade.store import AddedDecisions, Store
-from regrade.studies import Novel, StratifyBy
+from regrade.studies import Novel
 from regrade.studies.study import ProgressCallback
 from regrade.tables import Columns
 from regrade.workspace.imports import (

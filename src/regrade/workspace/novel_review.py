@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import InputError, NovelSample, TestSet
+from regrade.core import InputError, NovelSample, StratifyBy, TestSet
 from regrade.core.arrays import IntArray
 from regrade.store import Store
-from regrade.studies import Novel, StratifyBy, draw_review, novel_predictions
+from regrade.studies import Novel, draw_review, novel_predictions
 from regrade.studies.loading import chosen_rows, multilabel_scoring
 from regrade.studies.study import ProgressCallback
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from regrade.core import NO_ANSWER, InputError, MismatchError, TestSet
+from regrade.core import NO_ANSWER, InputError, MismatchError, StratifyBy, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.core.label_set import without_version
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Item, Ledger, NewItem, Purpose, Question, Queue
 from regrade.store import FIRST_MODEL, Store
-from regrade.studies import MultilabelScoring, Seeds, StratifyBy, apply_review, draw_seeds, remaining_mistakes
+from regrade.studies import MultilabelScoring, Seeds, apply_review, draw_seeds, remaining_mistakes
 from regrade.studies.loading import chosen_models, chosen_people, multilabel_scoring, reviewed_labels
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, review_of_labels

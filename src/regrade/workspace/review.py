@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regrade.core import InputError, MissingExtra
+from regrade.core import InputError, MissingExtra, StratifyBy
 from regrade.core.arguments import member
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import Store
-from regrade.studies import PanelAgreement, StratifyBy
+from regrade.studies import PanelAgreement
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.ledger_files import ImportedLedger, RestoredLedger, export_ledger, import_ledger, restore_ledger

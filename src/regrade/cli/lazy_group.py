@@ -1,0 +1,73 @@
+"""Groups of commands whose modules are imported when a command is used, so that the command line starts quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from regrade.cli import exiting_at_once
+
+
+class LazyGroup(TyperGroup):
+    """A group with commands made by `lazy_command`; its help shows their summaries and imports none of them."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, with its options."""
+        command = super().get_command(ctx, cmd_name)
+        load = getattr(getattr(command, "callback", None), "load", None)
+        return command if load is None else load(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the group."""
+        listed = TyperGroup(name=self.name, commands=dict(self.commands), params=self.params, help=self.help)
+        listed.format_help(ctx, formatter)
+
+
+def lazy_command(place: str, summary: str) -> Callable[[], None]:
+    """The command or group at a place, ``module:name`` in this package; ``summary`` is the first line of its help."""
+    module, _, attribute = place.partition(":")
+
+    @cache
+    def load(name: str) -> Any:
+        loaded = getattr(_imported(module), attribute)
+        if not isinstance(loaded, typer.Typer):
+            return built(name, loaded)
+        group = typer.main.get_group(loaded)
+        group.name, group.help = name, summary
+        return group
+
+    return _placeholder(load, summary)
+
+
+def lazy_study(study: str, summary: str) -> Callable[[], None]:
+    """The command of a study; ``summary`` is the first line of its help."""
+    return _placeholder(lambda name: built(name, _imported("study").command_named(study)), summary)
+
+
+def _placeholder(load: Callable[[str], Any], summary: str) -> Callable[[], None]:
+    """A command without options, which `LazyGroup` replaces by the one that ``load`` gives for its name."""
+
+    def command() -> None:
+        pass
+
+    command.__doc__ = summary
+    command.load = load  # type: ignore[attr-defined]
+    return command
+
+
+def _imported(module: str) -> ModuleType:
+    with exiting_at_once():
+        return import_module(f"regrade.cli.{module}")
+
+
+def built(name: str, function: Callable[..., Any]) -> Any:
+    """The command that runs a function."""
+    single = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    single.command(name)(function)
+    return typer.main.get_command(single)
