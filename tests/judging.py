@@ -40,7 +40,7 @@ def vote(ledger: Ledger, queue: Queue, person, pair, answer, **more):
 
 def disputed_items(ledger: Ledger, queue: Queue):
     """The items of a queue that have all votes and no decision."""
-    return [topic.item for topic in ledger.discussions.topics(queue, TopicFilter(), count=1000)]
+    return [topic.item for topic in ledger.discussions.topics(ledger.discussions.items(queue, TopicFilter()))]
 
 
 def comments_on(ledger: Ledger, item_id: int):

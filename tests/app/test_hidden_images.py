@@ -423,6 +423,33 @@ class TestOtherQuestions:
         assert rita.get(f"/panel/{judged.id}/{items[1]}").status_code == 200
         assert parse_page(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{items[1]}")
 
+    def test_panel_counts_only_what_the_person_sees(self, workspace, visitor, elsewhere):
+        judged, items, second = elsewhere
+        workspace.ledger.decisions.lock(items[2], workspace.ledger.people.named("Rob"), why="enough")
+        rita = visitor("Rita")
+
+        def counts():
+            page = rita.get(f"/panel/{judged.id}").text
+            tabs = re.findall(r'(To discuss|Decided) <span class="number">(\d+)', page)
+            classes = re.findall(r'<option value="(\w+)"[^>]*>[^<]* \((\d+)\)', page)
+            (matching,) = re.findall(r'role="status">(\d+) item', page)
+            home = re.findall(rf'href="/panel/{judged.id}(?:\?show=decided)?">(\d+)', rita.get("/").text)
+            return dict(tabs), sum(int(count) for _, count in classes), matching, home
+
+        assert counts() == ({"To discuss": "1", "Decided": "1"}, 1, "1", ["1", "1"])
+        assert self.answer_second(rita, second).status_code == 200
+        assert counts() == ({"To discuss": "2", "Decided": "1"}, 2, "2", ["1", "2"])
+
+    def test_panel_pages_are_filled_with_what_the_person_sees(self, monkeypatch, visitor, elsewhere):
+        monkeypatch.setattr("regrade.app.routes.panel.PAGE_SIZE", 2)
+        judged, items, second = elsewhere
+        rita = visitor("Rita")
+        page = parse_page(rita.get(f"/panel/{judged.id}"))
+        assert [bool(page.to(f"/panel/{judged.id}/{item}")) for item in items] == [True, False, True]
+        assert "Page 1 of" not in rita.get(f"/panel/{judged.id}").text
+        assert self.answer_second(rita, second).status_code == 200
+        assert "Page 1 of 2" in rita.get(f"/panel/{judged.id}").text
+
     def test_panel_shows_no_votes_on_an_image_with_another_class_to_judge(self, workspace, visitor):
         example = workspace.store.test_set("digits").ids[0]
         queue = queue_of(workspace.ledger, "judged", [(example, "3"), (example, "4")], test_set="digits", overlap=2)

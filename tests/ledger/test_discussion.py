@@ -35,35 +35,37 @@ def items(ledger, queue, panel):
     return item_ids
 
 
-def names(topics):
-    return "".join(topic.item.example[0] for topic in topics)
+def names(items):
+    return "".join(item.example[0] for item in items)
+
+
+def topics_of(discussions, queue, topic_filter):
+    return discussions.topics(discussions.items(queue, topic_filter))
 
 
 @pytest.mark.usefixtures("items")
-def test_topics_filters_by_stage_class_and_answer(discussions, queue):
-    assert names(discussions.topics(queue, TopicFilter())) == "ad"
-    assert names(discussions.topics(queue, TopicFilter(Stage.DECIDED))) == "be"
-    assert names(discussions.topics(queue, TopicFilter(), start=1, count=1)) == "d"
-    assert names(discussions.topics(queue, TopicFilter(class_id="n02"))) == "d"
-    assert names(discussions.topics(queue, TopicFilter(answer="unclear"))) == "d"
-    assert names(discussions.topics(queue, TopicFilter(Stage.DECIDED, answer="correct"))) == ""
-    assert discussions.count(queue, TopicFilter()) == 2
-    assert discussions.classes(queue, Stage.DISPUTED) == {"n01": 1, "n02": 1}
+def test_items_are_filtered_by_stage_class_and_answer(discussions, queue):
+    assert names(discussions.items(queue, TopicFilter())) == "ad"
+    assert names(discussions.items(queue, TopicFilter(Stage.DECIDED))) == "be"
+    assert names(discussions.items(queue, TopicFilter(class_id="n02"))) == "d"
+    assert names(discussions.items(queue, TopicFilter(answer="unclear"))) == "d"
+    assert names(discussions.items(queue, TopicFilter(Stage.DECIDED, answer="correct"))) == ""
+    assert [item.class_id for item in discussions.items(queue, TopicFilter())] == ["n01", "n02"]
 
 
 @pytest.mark.usefixtures("items")
 def test_topics_include_votes_comments_and_decisions(discussions, queue, panel):
-    first, second = discussions.topics(queue, TopicFilter())
+    first, second = topics_of(discussions, queue, TopicFilter())
     assert [vote.answer for vote in first.votes] == ["wrong", "wrong", "correct"]
     assert (first.comments, second.comments, first.decision) == (0, 1, None)
-    unanimous, locked = discussions.topics(queue, TopicFilter(Stage.DECIDED))
+    unanimous, locked = topics_of(discussions, queue, TopicFilter(Stage.DECIDED))
     assert (unanimous.decision.person_id, locked.decision.person_id) == (None, panel[2].id)
 
 
 def test_topics_show_current_votes_only(ledger, discussions, queue, panel, items):
     ledger.votes.cast(items["a"], panel[2], VoteContent("again", "unclear", why="hm"))
     ledger.decisions.reopen(items["e"], panel[0], why="more to say")
-    a, _, e = discussions.topics(queue, TopicFilter())
+    a, _, e = topics_of(discussions, queue, TopicFilter())
     assert sorted(vote.answer for vote in a.votes) == ["unclear", "wrong", "wrong"]
     assert e.decision is None
     seen = discussions.seen_by(items["a"], panel[0])
@@ -91,7 +93,7 @@ def test_seen_by_hides_others_after_a_vote_is_taken_back(ledger, discussions, qu
     seen = discussions.seen_by(items["b"], panel[1])
     assert [vote.person_id for vote in seen.votes] == [panel[1].id]
     assert (seen.decisions, seen.decision) == ((), None)
-    assert names(discussions.topics(queue, TopicFilter(Stage.DECIDED))) == "e"
+    assert names(discussions.items(queue, TopicFilter(Stage.DECIDED))) == "e"
 
 
 def test_lock_rejects_votes_that_were_not_seen(ledger, discussions, panel, items):

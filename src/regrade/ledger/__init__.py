@@ -4,7 +4,7 @@ from regrade.core.panel import Mode, Role
 from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, OpenAccount
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
-from regrade.ledger.discussion import Discussion, Discussions, Stage, Topic, TopicFilter
+from regrade.ledger.discussion import Discussion, Discussions, OpenItem, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
 from regrade.ledger.items import ItemImage, Items, QueuedImage
 from regrade.ledger.ledger import Ledger
@@ -58,6 +58,7 @@ __all__ = [
     "NewItem",
     "OneTimeLinks",
     "OpenAccount",
+    "OpenItem",
     "OverlapChange",
     "Pace",
     "Person",

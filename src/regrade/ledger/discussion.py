@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, RowMapping, Select, exists, func, insert, select
 
@@ -37,6 +37,14 @@ class TopicFilter:
     stage: Stage = Stage.DISPUTED
     class_id: str = ""
     answer: str = ""
+
+
+class OpenItem(NamedTuple):
+    """An item that all have voted on: its id, its image and its class."""
+
+    id: int
+    example: str
+    class_id: str
 
 
 @dataclass(frozen=True)
@@ -96,25 +104,18 @@ class Discussions:
             extend_chain(connection, comment, [added])
             return record_of(Comment, added)
 
-    def count(self, of: Queue, topic_filter: TopicFilter) -> int:
-        """The number of items that pass the filter."""
-        items = _items(of.id, topic_filter).subquery()
+    def items(self, of: Queue, topic_filter: TopicFilter) -> tuple[OpenItem, ...]:
+        """The items that pass the filter, in the order of the queue."""
+        columns = item.c.id, item.c.example, item.c["class"]
+        listed = _items(of.id, topic_filter).with_only_columns(*columns).order_by(item.c.place)
         with self.engine.connect() as connection:
-            return connection.execute(select(func.count()).select_from(items)).scalar_one()
+            return tuple(OpenItem(*row) for row in connection.execute(listed))
 
-    def topics(self, of: Queue, topic_filter: TopicFilter, *, start: int = 0, count: int = 100) -> tuple[Topic, ...]:
-        """Up to ``count`` items that pass the filter, in the order of the queue, from position ``start`` on."""
-        page = _items(of.id, topic_filter).order_by(item.c.place).offset(start).limit(count)
+    def topics(self, items: Iterable[OpenItem]) -> tuple[Topic, ...]:
+        """The votes, comments and decisions of items, in the order of the queue."""
+        chosen = select(item).where(item.c.id.in_([listed.id for listed in items])).order_by(item.c.place)
         with snapshot(self.engine) as connection:
-            items = [record_of(Item, row) for row in connection.execute(page).mappings()]
-            return _topics(connection, items)
-
-    def classes(self, of: Queue, stage: Stage) -> Mapping[str, int]:
-        """The number of items at a stage by class."""
-        items = _items(of.id, TopicFilter(stage)).subquery()
-        column = items.c["class"]
-        with self.engine.connect() as connection:
-            return dict(connection.execute(select(column, func.count()).group_by(column).order_by(column)).all())
+            return _topics(connection, [record_of(Item, row) for row in connection.execute(chosen).mappings()])
 
     def after(self, item_id: int, topic_filter: TopicFilter) -> int | None:
         """The id of the next item of the queue that passes the filter."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Labeler, SiteDep
+from regrade.app.hidden_images import HiddenImages
 from regrade.app.pages import page
+from regrade.app.routes.panel import visible_items
 from regrade.app.site import Site
-from regrade.ledger import Pace, Person, Queue, QueueProgress, Role
+from regrade.core import RegradeError
+from regrade.ledger import Pace, Person, Question, Queue, QueueProgress, Role, Stage, TopicFilter
 from regrade.studies import PanelAgreement
 
 router = APIRouter(include_in_schema=False)
@@ -17,12 +20,14 @@ router = APIRouter(include_in_schema=False)
 
 @dataclass(frozen=True)
 class MyQueue:
-    """A queue with its progress for one person."""
+    """A queue with its progress for one person; ``decided`` and ``disputed`` count the items that they may see."""
 
     queue: Queue
     progress: QueueProgress
     pace: Pace
     mine: int
+    decided: int
+    disputed: int
     agreement: PanelAgreement | None
 
 
@@ -30,13 +35,41 @@ class MyQueue:
 def home(request: Request, site: SiteDep, session: Labeler) -> Response:
     """The queues of the signed-in person; queues with work left come first."""
     queues = [_mine(site, queue, session.person) for queue in site.ledger.queues.open_to(session.person)]
+    if session.person.role is not Role.LABELER:
+        queues = _without_hidden(site, queues, session.person)
     return page(request, "home.html", queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
 
 
 def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
     progress = site.ledger.queues.progress(queue)
     votes = sum(progress.by_person.values()), progress.newest_vote
-    agreement = None if person.role is Role.LABELER else site.agreement(queue, votes)
     return MyQueue(
-        queue, progress, site.ledger.queues.pace(queue, person), progress.by_person.get(person.name, 0), agreement
+        queue,
+        progress,
+        site.ledger.queues.pace(queue, person),
+        progress.by_person.get(person.name, 0),
+        progress.decided,
+        progress.disputed,
+        None if person.role is Role.LABELER else site.agreement(queue, votes),
     )
+
+
+def _without_hidden(site: Site, queues: list[MyQueue], person: Person) -> list[MyQueue]:
+    """The queues with counts of decided and disputed items whose images are not hidden from a person."""
+    if not any(mine.queue.question is not Question.LABEL and mine.decided + mine.disputed for mine in queues):
+        return queues
+    try:
+        hidden = site.hidden_from(person)
+        return [_with_visible(site, mine, hidden) for mine in queues] if hidden.queues else queues
+    except RegradeError:  # files of a test set are damaged: the pages of its queues say so
+        return queues
+
+
+def _with_visible(site: Site, mine: MyQueue, hidden: HiddenImages) -> MyQueue:
+    if mine.queue.question is Question.LABEL or not mine.decided + mine.disputed:
+        return mine
+    decided, disputed = (
+        len(visible_items(site, mine.queue, hidden, site.ledger.discussions.items(mine.queue, TopicFilter(stage))))
+        for stage in (Stage.DECIDED, Stage.DISPUTED)
+    )
+    return replace(mine, decided=decided, disputed=disputed)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import numpy as np
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -20,7 +22,7 @@ from regrade.app.site import Site
 from regrade.app.views import item_view, score_text
 from regrade.core import InputError, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Discussions, Item, Person, Question, Queue, Role, Stage, Topic, TopicFilter
+from regrade.ledger import Discussions, Item, OpenItem, Person, Question, Queue, Role, Stage, Topic, TopicFilter
 from regrade.workspace import RunningReview
 
 
@@ -133,30 +135,63 @@ def panel_list(
 ) -> Response:
     """The list of open or decided items."""
     queue, discussions = panel.queue, panel.discussions
-    counts = {stage: discussions.count(queue, TopicFilter(stage)) for stage in Stage}
+    items = {stage: discussions.items(queue, TopicFilter(stage)) for stage in Stage}
     filtered = topic_filter != TopicFilter(topic_filter.stage)
-    matching = discussions.count(queue, topic_filter) if filtered else counts[topic_filter.stage]
-    pages = max(1, -(-matching // PAGE_SIZE))
+    matching, shown = _visible_page(
+        panel, discussions.items(queue, topic_filter) if filtered else items[topic_filter.stage], number
+    )
+    visible = {stage: visible_items(panel.site, queue, panel.hidden, items[stage]) for stage in Stage}
+    pages = _pages(matching)
     page_number = min(number, pages)
-    topics = discussions.topics(queue, topic_filter, start=(page_number - 1) * PAGE_SIZE, count=PAGE_SIZE)
     return page(
         request,
         "panel.html",
         queue=queue,
         topic_filter=topic_filter,
         filtered=filtered,
-        stages={stage: (counts[stage], address(queue, TopicFilter(stage))) for stage in Stage},
-        classes=_class_names(panel, discussions.classes(queue, topic_filter.stage)),
+        stages={stage: (len(visible[stage]), address(queue, TopicFilter(stage))) for stage in Stage},
+        classes=_class_names(panel, Counter(item.class_id for item in visible[topic_filter.stage])),
         answers=queue.question.answers,
         people={person.id: person.name for person in panel.site.ledger.people.all()},
-        tiles=[_tile(panel, topic_filter, topic) for topic in _discussable(panel, topics)],
-        matching=matching,
+        tiles=[_tile(panel, topic_filter, topic) for topic in discussions.topics(shown)],
+        matching=len(matching),
         page_number=page_number,
         pages=pages,
         before=address(queue, topic_filter, page=page_number - 1) if page_number > 1 else "",
         after=address(queue, topic_filter, page=page_number + 1) if page_number < pages else "",
         running=_running_review(panel),
     )
+
+
+def visible_items(site: Site, queue: Queue, hidden: HiddenImages, items: Sequence[OpenItem]) -> Sequence[OpenItem]:
+    """The items of a queue without those about images that are known to be hidden."""
+    test_set = site.test_set(queue.test_set)
+    examples = {test_set.ids[position] for position in np.flatnonzero(hidden.mask(test_set)).tolist()}
+    return [item for item in items if item.example not in examples] if examples else items
+
+
+def _visible_page(
+    panel: PanelQueue, items: Sequence[OpenItem], number: int
+) -> tuple[Sequence[OpenItem], list[OpenItem]]:
+    """The items that the person sees, and those on a page of them; the last page for larger numbers."""
+    test_set = panel.site.test_set(panel.queue.test_set)
+
+    def on_page(visible: Sequence[OpenItem]) -> Sequence[OpenItem]:
+        start = (min(number, _pages(visible)) - 1) * PAGE_SIZE
+        return visible[start : start + PAGE_SIZE]
+
+    matching = panel.hidden.choose_visible(
+        test_set,
+        lambda _: visible_items(panel.site, panel.queue, panel.hidden, items),
+        lambda visible: [test_set.position(item.example) for item in on_page(visible)],
+    )
+    seen = visible_items(panel.site, panel.queue, panel.hidden, on_page(matching))
+    return matching, list(seen)
+
+
+def _pages(items: Sequence[OpenItem]) -> int:
+    """Number of pages, at least one."""
+    return max(1, -(-len(items) // PAGE_SIZE))
 
 
 def _running_review(panel: PanelQueue) -> RunningReview | None:
@@ -233,14 +268,6 @@ def address(queue: Queue, topic_filter: TopicFilter, *parts: int | str, **more: 
     parameters = {"show": show, "class": topic_filter.class_id, "answer": topic_filter.answer, **more}
     query = urlencode({name: value for name, value in parameters.items() if value})
     return f"{path}?{query}" if query else path
-
-
-def _discussable(panel: PanelQueue, topics: Sequence[Topic]) -> list[Topic]:
-    """The topics without those about images that the person still has to answer about."""
-    test_set = panel.site.test_set(panel.queue.test_set)
-    positions = [test_set.position(topic.item.example) for topic in topics]
-    visible = set(panel.hidden.visible(test_set, positions))
-    return [topic for topic, position in zip(topics, positions, strict=True) if position in visible]
 
 
 def _tile(panel: PanelQueue, topic_filter: TopicFilter, topic: Topic) -> dict[str, Any]:
