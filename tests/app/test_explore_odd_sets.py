@@ -7,7 +7,7 @@ import pytest
 from page_reader import parse_page
 
 from regrade.app.cache import answers_stamp
-from regrade.app.explore.answer_table import TOP_K, read_answers
+from regrade.app.explore.answers import TOP_K, read_answers
 from regrade.app.explore.explorer import Explorer
 from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, MapRule, Predictions, TestSet
 from regrade.store import PredictionSource, manifest_of

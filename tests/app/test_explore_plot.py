@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regrade.app.explore.plot import Axis, AxisRange, PlotValue, scatter
+from regrade.app.explore.models_page import Axis, AxisRange, PlotValue, scatter
 from regrade.core import Estimate, InputError
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from page_reader import parse_page
 
-from regrade.app.explore.choice import Choice
+from regrade.app.explore.selection import Choice
 
 SLICE = "third:third=yes"
 

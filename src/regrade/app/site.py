@@ -7,13 +7,10 @@ from fastapi import Request
 from regrade.app.cache import RecentCache, test_set_stamp
 from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.explore import Explorer
-from regrade.app.hidden_images import HiddenImages
-from regrade.app.hiding_rules import HidingRules
+from regrade.app.hidden_images import HiddenImages, HidingRules
+from regrade.app.image_lookup import LabelIndex, ScoreCache, Suggestions
 from regrade.app.images import ImageCache, UnseenImages
-from regrade.app.label_index import LabelIndex
-from regrade.app.scores import ScoreCache
 from regrade.app.sessions import Session, Sessions
-from regrade.app.suggestions import Suggestions
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
 from regrade.ledger import Ledger, Person, Queue
 from regrade.studies import PanelAgreement

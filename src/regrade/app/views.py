@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from regrade.app.hidden_images import HiddenImages
-from regrade.app.scores import format_scores
+from regrade.app.image_lookup import format_scores
 from regrade.app.site import Site
 from regrade.classes import definition
 from regrade.core import UNLABELED, ClassSpace

@@ -1,4 +1,4 @@
-"""Cached test sets, answers and grades of a workspace, reloaded when its files change."""
+"""Cached test sets, answers, grades and near duplicates of a workspace, reloaded when its files change."""
 
 from __future__ import annotations
 
@@ -7,20 +7,95 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from regrade.app.cache import RecentCache, Stamp, answers_stamp, review_stamp, test_set_stamp
-from regrade.app.explore.answer_table import AnswerTable, read_answers
-from regrade.app.explore.near_duplicates import NearDuplicateFinder
-from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, Codes, codes_of, has_kind
-from regrade.core import InputError, LabelState, RegradeError, TestSet, UnknownName
+from regrade.app.cache import RecentCache, Stamp, answers_stamp, review_stamp, signatures_stamp, test_set_stamp
+from regrade.app.explore.answers import AnswerKind, AnswerOutcome, AnswerTable, Codes, codes_of, has_kind, read_answers
+from regrade.core import InputError, LabelState, RegradeError, Signatures, TestSet, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.store import Store
+from regrade.neighbors import Metric, nearest
+from regrade.store import SignatureKey, Store
 from regrade.studies import EVERYTHING, Grade, GradeMetric, GradeRow, ReviewedLabels, chosen_metrics
 from regrade.studies.grade.analysis import grade
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.same_images import judge_predictions
 from regrade.workspace import Workspace
+
+MAX_NEIGHBORS = 8
+"""Neighbors shown on a page."""
+
+_BIT_COUNTS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(
+    axis=1, dtype=np.uint8
+)  # per byte value
+_EXCLUDED = 255
+_MAX_BITS = 20  # of 64; images that differ in more bits are unrelated
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """A near image, and its distance as text."""
+
+    position: int
+    words: str
+
+
+class NearDuplicateFinder:
+    """Finds near duplicates within one test set."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._hashes: RecentCache[Signatures | None] = RecentCache(8)
+
+    def by_hash(self, test_set: TestSet, position: int, *, hidden: BoolArray) -> list[Neighbor] | None:
+        """The images with the nearest perceptual hash, also when mirrored; None if no hashes are stored.
+
+        ``hidden`` images (n,) are left out.
+        """
+        stamp = signatures_stamp(self._store, test_set.name)
+        stored = self._hashes.get(test_set.name, lambda: _stored(self._store, test_set), stamp=stamp)
+        if stored is None or not stored.readable[position]:
+            return None
+        hashes = stored.phashes
+        straight = _hamming_distances(hashes[:, 0], hashes[position, 0])
+        mirrored = _hamming_distances(hashes[:, 1], hashes[position, 0])
+        bits = np.where(stored.readable & ~hidden, np.minimum(straight, mirrored), _EXCLUDED)
+        bits[position] = _EXCLUDED
+        candidates = np.flatnonzero(bits <= _MAX_BITS)
+        order = candidates[np.argsort(bits[candidates], kind="stable")][:MAX_NEIGHBORS]
+        return [
+            Neighbor(int(near), f"{bits[near]} bits" + (", mirrored" if mirrored[near] < straight[near] else ""))
+            for near in order
+        ]
+
+    def by_features(self, answers: AnswerTable, model: str, position: int) -> list[Neighbor]:
+        """The images with the smallest cosine distance between a model's embeddings."""
+        row = answers.rows[answers.place(model)]
+        features = self._store.predictions(answers.test_set, model).features if row.has_features else None
+        if features is None:
+            raise InputError(f"no features of {model} on {answers.test_set.name} are stored: predict --keep features")
+        k = min(MAX_NEIGHBORS + 1, len(features))
+        neighbors = nearest(np.asarray(features[position : position + 1]), features, k=k, metric=Metric.COSINE)
+        pairs = zip(neighbors.indices[0].tolist(), neighbors.distances[0].tolist(), strict=True)
+        return [Neighbor(near, f"{distance:.3f}") for near, distance in pairs if near not in (position, -1)][
+            :MAX_NEIGHBORS
+        ]
+
+
+def _hamming_distances(hashes: NDArray[np.uint64], reference: np.uint64) -> IntArray:
+    differing = np.ascontiguousarray(hashes ^ reference).view(np.uint8).reshape(-1, 8)
+    return np.asarray(_BIT_COUNTS[differing].sum(axis=1, dtype=np.uint8))
+
+
+def _stored(store: Store, test_set: TestSet) -> Signatures | None:
+    if not store.has_images(test_set.name):
+        return None
+    source = store.images(test_set)
+    sizes = sorted(store.signature_sizes(test_set.name))
+    return next(
+        (stored for size in sizes if (stored := store.signatures(test_set.name, SignatureKey(source, size)))), None
+    )
+
 
 _CACHED_ANSWERS = 4  # test sets
 _CACHED_VIEWS = 8  # pairs of test set and label set

@@ -1,7 +1,6 @@
 """The routes of the pages and of their API."""
 
 from regrade.app.routes import (
-    class_api,
     discussion,
     explore,
     guide,
@@ -10,12 +9,11 @@ from regrade.app.routes import (
     panel,
     sign_in,
     team,
-    votes,
     work,
 )
 
 ROUTERS = (
-    votes.router,  # first, since it gets the most requests: routes are tried in this order
+    work.api,  # first, since it gets the most requests: routes are tried in this order
     images.router,
     sign_in.router,
     home.router,
@@ -23,7 +21,7 @@ ROUTERS = (
     panel.router,
     discussion.router,
     guide.router,
-    class_api.router,
+    guide.api,
     team.router,
     explore.router,
 )

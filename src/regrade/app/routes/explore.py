@@ -7,23 +7,26 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Reviewer, SiteDep
-from regrade.app.explore.choice import (
+from regrade.app.explore.answers import KIND_WORDS, AnswerKind
+from regrade.app.explore.explorer import Neighbor, View
+from regrade.app.explore.models_page import AxisRange, accuracy_plot, available_axes, chosen_axes, models_table
+from regrade.app.explore.reports import answers_on, class_report, position_of, slices_with, taken_for, versions_of
+from regrade.app.explore.selection import (
     IMAGES,
+    ORDERS,
+    PAGE_SIZE,
     Choice,
     ChoiceQuery,
+    class_named,
     form_options,
+    kind_named,
+    label_of,
     label_sets,
     redirect_submitted_form,
     resolve_choice,
+    select_images,
+    tiles,
 )
-from regrade.app.explore.class_report import class_report
-from regrade.app.explore.explorer import View
-from regrade.app.explore.image_report import answers_on, position_of, slices_with, taken_for, versions_of
-from regrade.app.explore.near_duplicates import Neighbor
-from regrade.app.explore.outcomes import KIND_WORDS, AnswerKind
-from regrade.app.explore.plot import AxisRange, accuracy_plot, available_axes, chosen_axes
-from regrade.app.explore.selection import ORDERS, PAGE_SIZE, class_named, kind_named, label_of, select_images, tiles
-from regrade.app.explore.table import models_table
 from regrade.app.hidden_images import MIN_SLICE_SIZE, HiddenImages
 from regrade.app.pages import page
 from regrade.app.site import Site

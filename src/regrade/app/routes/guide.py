@@ -1,4 +1,4 @@
-"""Guide: one page per class, written by reviewers, with the full edit history."""
+"""Guide: one page per class, written by reviewers, with the full edit history; and the API about classes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi import APIRouter, Depends, Form, Header, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
-from regrade.app.forms import FormId, is_visible
-from regrade.app.guide_text import render_markdown
+from regrade.app.forms import MAX_ROW_ID, FormId, StrictForm, StrictRoute, is_visible
 from regrade.app.guide_views import (
     VARIANT,
     breadcrumbs,
@@ -26,6 +25,7 @@ from regrade.app.guide_views import (
     neighbors,
     other_images,
     parse_examples,
+    render_markdown,
     with_examples,
     without_examples,
 )
@@ -253,3 +253,80 @@ def _spaces(site: Site) -> dict[str, int]:
     counts = Counter(entry.class_space for entry in site.guide.entries())
     names = dict.fromkeys(site.space_of(name) for name in site.readable_test_sets())
     return dict(sorted(((name, counts[name]) for name in names), key=lambda pair: -pair[1]))
+
+
+api = APIRouter(prefix="/api", route_class=StrictRoute)
+
+
+@api.get("/classes/{class_space}", tags=["classes"])
+def classes(
+    class_space: str, site: SiteDep, _: Labeler, if_none_match: Annotated[str | None, Header()] = None
+) -> Response:
+    """Every class with its synonyms and definition, and the class tree; status 304 if the ETag matches."""
+    index = site.class_index(class_space)
+    headers = {"ETag": index.tag, "Cache-Control": "private, no-cache"}
+    if if_none_match is not None and index.tag in (tag.strip().removeprefix("W/") for tag in if_none_match.split(",")):
+        return Response(status_code=304, headers=headers)
+    return Response(index.content, media_type="application/json", headers=headers)
+
+
+class ConfusableClassView(BaseModel):
+    """A class that another is confused with, and their hierarchy distance."""
+
+    id: str
+    name: str
+    distance: int | None
+
+
+class EntryView(BaseModel):
+    """The entry of a class with its text as safe HTML; ``written`` says whether the entry exists."""
+
+    written: bool
+    html: str
+    traits: list[str]
+    examples: list[str]
+    alike: list[ConfusableClassView]
+
+
+class Draft(StrictForm):
+    """The text to preview."""
+
+    text: Annotated[str, Field(max_length=MAX_TEXT_LENGTH)]
+
+
+class Preview(BaseModel):
+    """The text as safe HTML."""
+
+    html: str
+
+
+@api.post("/guide/preview", tags=["guide"])
+def preview(form: Draft, _: Reviewer) -> Preview:
+    """Render a text as HTML."""
+    return Preview(html=render_markdown(form.text))
+
+
+@api.get("/guide/{class_space}/{class_id:path}", tags=["guide"])
+def entry(
+    class_space: str,
+    class_id: str,
+    site: SiteDep,
+    session: Labeler,
+    queue: Annotated[int | None, Query(ge=1, le=MAX_ROW_ID)] = None,
+) -> EntryView:
+    """The guide entry of a class, without images of test sets used by the queue or by an examination."""
+    space = site.class_space(class_space)
+    index = space.index(class_id)
+    queue_sets = frozenset() if queue is None else frozenset([site.queue(queue, session.person).test_set])
+    stored = site.guide.entry(class_space, class_id)
+    text = GuideText() if stored is None else stored.content
+    return EntryView(
+        written=stored is not None,
+        html=render_markdown(text.text),
+        traits=list(text.traits),
+        examples=example_images(site, text.examples, session.person, excluded=site.examined() | queue_sets),
+        alike=[
+            ConfusableClassView(id=confusable.id, name=confusable.name, distance=confusable.distance)
+            for confusable in confusable_classes(space, index, text.alike)
+        ],
+    )

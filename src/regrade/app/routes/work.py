@@ -1,15 +1,21 @@
-"""The work pages, one per question: label images, judge predictions, and categorize mistakes."""
+"""The work pages, one per question, and their API: next item, votes, undo, skips, reports, reference images."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
-from regrade.app.forms import PathId
+from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm, StrictRoute
 from regrade.app.pages import page
-from regrade.core import MistakeCategory, Severity, UnknownName
-from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Question
+from regrade.app.sessions import Session
+from regrade.app.site import Site
+from regrade.app.views import image_address, item_view, reference_addresses
+from regrade.core import InputError, MistakeCategory, Severity, UnknownName
+from regrade.core.panel import NO_MISTAKE, Answer
+from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent
 
 router = APIRouter(include_in_schema=False)
 
@@ -63,3 +69,230 @@ def mistake(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer
         severities=[severity.value for severity in Severity], done=progress.by_person.get(session.person.name, 0),
         items=progress.items,
     )  # fmt: skip
+
+
+api = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"], route_class=StrictRoute)
+
+MAX_REFERENCES = 100
+
+
+Key = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
+
+
+class VoteForm(StrictForm):
+    """A vote; ``key`` is a random key that the page creates for each vote, so that it is counted once."""
+
+    item: JsonId
+    key: Key
+    answer: Annotated[PlainText, Field(min_length=1, max_length=200)]
+    severity: Annotated[str | None, Field(max_length=10)] = None
+    reason: Annotated[PlainText, Field(max_length=1000)] = ""
+    why: Annotated[PlainText, Field(max_length=1000)] = ""
+    seconds: Annotated[float | None, Field(ge=0, lt=1e6, strict=True)] = None
+
+
+class UndoForm(StrictForm):
+    """The item whose vote is taken back; ``vote`` is the key of that vote, if the page knows it.
+
+    ``why`` is required once the person could see the other votes.
+    """
+
+    key: Key
+    item: JsonId
+    vote: Key | None = None
+    why: Annotated[PlainText, Field(max_length=1000)] = ""
+
+
+class SkipForm(StrictForm):
+    """The item to skip."""
+
+    item: JsonId
+
+
+class ReportForm(StrictForm):
+    """The item whose image cannot be read, and an optional comment."""
+
+    item: JsonId
+    comment: Annotated[PlainText, Field(max_length=1000)] = ""
+
+
+class NextItem(BaseModel):
+    """The next item, or None if everything is done or only ``skipped`` items are left."""
+
+    item: dict[str, Any] | None
+    skipped: int = 0
+
+
+class LastVote(BaseModel):
+    """The item of the person's newest vote, or None, and whether taking the vote back needs a reason."""
+
+    item: dict[str, Any] | None
+    revealed: bool = False
+
+
+class CastVote(BaseModel):
+    """The id of the stored vote, and in training the ``feedback`` to it.
+
+    For a mistake, ``suggests`` is the suggestion of the automatic triage. ``revealed`` means that the other votes can
+    be seen from now on, so that taking the vote back needs a reason.
+    """
+
+    vote: int
+    feedback: TrainingFeedback | None = None
+    suggests: str | None = None
+    revealed: Literal[True] | None = None
+
+
+@api.get("/next")
+def next_item(
+    queue_id: PathId, site: SiteDep, session: Labeler, after: Annotated[int | None, Query(ge=1, le=MAX_ROW_ID)] = None
+) -> NextItem:
+    """The person's next item, or the one after the item ``after``."""
+    queue = site.queue(queue_id, session.person)
+    item = site.ledger.items.next(queue, session.person, after=after)
+    if item is None:
+        return NextItem(item=None, skipped=site.ledger.items.count_skipped(queue, session.person))
+    return NextItem(item=item_view(site, queue, item, session.person))
+
+
+@api.get("/items/{item_id}")
+def item_again(queue_id: PathId, item_id: PathId, site: SiteDep, session: Labeler) -> NextItem:
+    """The current state of an item, for a page that already shows it or has an unsent answer to it."""
+    queue, item = _item(site, session, queue_id, item_id)
+    return NextItem(item=item_view(site, queue, item, session.person))
+
+
+@api.post("/votes")
+def vote(queue_id: PathId, form: VoteForm, site: SiteDep, session: Labeler) -> CastVote:
+    """Add a vote; idempotent for the same key."""
+    queue, item = _item(site, session, queue_id, form.item)
+    content = VoteContent(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
+    check_class(site, queue, content)
+    check_reason(queue, content)
+    check_seen(site, queue, item, session.person, key=form.key)
+    counted = site.ledger.votes.cast(item.id, session.person, content)
+    suggests = _suggestion(site, queue, item, session.person)
+    feedback = training_feedback(site, queue, item, form.answer, session.person)
+    return CastVote(vote=counted.vote.id, feedback=feedback, suggests=suggests, revealed=counted.revealed or None)
+
+
+@api.get("/last")
+def last_vote(queue_id: PathId, site: SiteDep, session: Labeler) -> LastVote:
+    """The item of the person's newest vote, which undo refers to."""
+    queue = site.queue(queue_id, session.person)
+    vote = site.ledger.votes.last(session.person, queue)
+    if vote is None:
+        return LastVote(item=None)
+    shown = item_view(site, queue, site.ledger.items.with_id(vote.item_id), session.person)
+    return LastVote(item=shown, revealed=site.ledger.votes.is_revealed(vote.item_id, session.person))
+
+
+@api.post("/undo")
+def undo(queue_id: PathId, form: UndoForm, site: SiteDep, session: Labeler) -> NextItem:
+    """Take back the person's vote on an item, and return the item."""
+    queue, item = _item(site, session, queue_id, form.item)
+    site.ledger.votes.retract(item.id, session.person, key=form.key, why=form.why, undone=form.vote)
+    return NextItem(item=item_view(site, queue, item, session.person))
+
+
+@api.post("/skip")
+def skip(queue_id: PathId, form: SkipForm, site: SiteDep, session: Labeler) -> NextItem:
+    """Defer an item until nothing else is left, and return the next one."""
+    _, skipped = _item(site, session, queue_id, form.item)
+    site.ledger.items.skip(skipped.id, session.person)
+    return next_item(queue_id, site, session)
+
+
+@api.post("/return-skipped")
+def return_skipped(queue_id: PathId, site: SiteDep, session: Labeler) -> NextItem:
+    """Put skipped items back into the queue, and return the first."""
+    site.ledger.items.return_skipped(site.queue(queue_id, session.person), session.person)
+    return next_item(queue_id, site, session)
+
+
+@api.post("/reports")
+def report(queue_id: PathId, form: ReportForm, site: SiteDep, session: Labeler) -> NextItem:
+    """Report that the image of an item cannot be read, and return the next item."""
+    _, reported = _item(site, session, queue_id, form.item)
+    site.reports.add(reported.id, session.person, form.comment)
+    return next_item(queue_id, site, session)
+
+
+@api.get("/references")
+def more_references(
+    queue_id: PathId, site: SiteDep, session: Labeler, class_id: Annotated[str, Query(max_length=200)]
+) -> list[str]:
+    """Up to 100 reference images of a class, none from the queue's test set."""
+    queue = site.queue(queue_id, session.person)
+    space, hidden = site.test_set(queue.test_set).class_space, site.hidden_from(session.person)
+    excluded = frozenset([queue.test_set])
+    return reference_addresses(site, hidden, space, space.index(class_id), excluded=excluded, count=MAX_REFERENCES)
+
+
+def check_class(site: Site, queue: Queue, content: VoteContent) -> None:
+    """Raise if a label is not a class of the test set."""
+    if queue.question is Question.LABEL and content.answer is not None:
+        site.test_set(queue.test_set).class_space.index(content.answer)
+
+
+def check_reason(queue: Queue, content: VoteContent) -> None:
+    """Raise if an image is called problematic without a reason."""
+    if queue.question is Question.JUDGE and content.answer == Answer.PROBLEMATIC.value and not content.reason.strip():
+        raise InputError("this vote needs a reason: say why the image is problematic")
+
+
+def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:
+    """Raise if the image could not be shown to the person; a vote that is stored already stays valid."""
+    address = image_address(site, queue, item)
+    if (address is None or site.unseen.has(person, address)) and not site.ledger.votes.has_key(key):
+        raise InputError("the image could not be shown to you, so you cannot vote on it: report it as unreadable")
+
+
+def _suggestion(site: Site, queue: Queue, item: Item, person: Person) -> str | None:
+    """The suggestion of the triage for a mistake, unless the person still has to answer about the image elsewhere."""
+    if queue.question is not Question.MISTAKE:
+        return None
+    test_set = site.test_set(queue.test_set)
+    pending = site.hidden_from(person).asking(test_set, test_set.position(item.example))
+    return None if pending else site.suggestions.of(queue, item)
+
+
+def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
+    return site.ledger.items.for_person(session.person, queue_id, item_id)
+
+
+class TrainingFeedback(BaseModel):
+    """The outcome of an answer, and the ids of the right classes."""
+
+    outcome: Literal["right", "unclear", "wrong", "unknown", "withheld"]
+    right: list[str]
+
+
+def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> TrainingFeedback | None:
+    """Compare an answer with the queue's label set if it has one, else with the original labels.
+
+    Classes that people cannot tell from a right one count as right; without a label, the outcome is unknown. Labels of
+    an image that the person still has to answer about in another queue are withheld.
+    """
+    if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
+        return None
+    test_set = site.test_set(queue.test_set)
+    space, position = test_set.class_space, test_set.position(item.example)
+    if site.hidden_from(person).asking(test_set, position):
+        return TrainingFeedback(outcome="withheld", right=[])
+    right, unclear = _right_and_unclear(site, queue, position)
+    answered = space.index(answer)
+    ids = [space.ids[index] for index in right]
+    if not right:
+        return TrainingFeedback(outcome="unknown", right=ids)
+    if answered in right or any(answered in space.collapsed.get(index, ()) for index in right):
+        return TrainingFeedback(outcome="right", right=ids)
+    return TrainingFeedback(outcome="unclear" if answered in unclear else "wrong", right=ids)
+
+
+def _right_and_unclear(site: Site, queue: Queue, position: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if queue.labels:
+        labels = site.label_index(queue.test_set, queue.labels).of(position)
+        return (() if labels.problematic else labels.correct), labels.unclear
+    label = int(site.test_set(queue.test_set).labels[position])
+    return ((label,) if label >= 0 else ()), ()

@@ -7,7 +7,7 @@ from hostile_markdown import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regrade.app.guide_text import render_markdown, word_diff
+from regrade.app.guide_views import render_markdown, word_diff
 
 ALLOWED = {
     "p", "ul", "ol", "li", "strong", "em", "s", "code", "pre", "blockquote", "h3", "h4", "h5", "h6", "hr", "br", "a",

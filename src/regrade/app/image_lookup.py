@@ -1,15 +1,61 @@
-"""Softmax scores of the models that predict a class for an image."""
+"""Lookups about one image: its judged labels, the scores of models, and the suggested kind of a mistake."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from regrade.app.cache import RecentCache, predictions_stamp
-from regrade.core import RegradeError, ScoreKind, TestSet
+from regrade.app.cache import RecentCache, predictions_stamp, triage_stamp
+from regrade.core import LabelSet, LabelState, RegradeError, ScoreKind, TestSet
 from regrade.core.arrays import FloatArray, IntArray
+from regrade.ledger import Item, Queue
 from regrade.store import Store
+from regrade.studies.mistakes.triage import Triage
+from regrade.workspace.triage import kind_of, triage_under
+
+
+@dataclass(frozen=True)
+class JudgedLabels:
+    """The judged classes of one image, by index, and the reason if the image is problematic and not scored."""
+
+    correct: tuple[int, ...]
+    unclear: tuple[int, ...]
+    wrong: tuple[int, ...]
+    problematic: str
+
+
+class LabelIndex:
+    """A label set with fast lookup of the labels of one image."""
+
+    def __init__(self, labels: LabelSet) -> None:
+        self.labels = labels
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return np.lexsort((self.labels.classes, self.labels.examples))
+
+    @cached_property
+    def _examples(self) -> IntArray:
+        return self.labels.examples[self._order]
+
+    def of(self, position: int) -> JudgedLabels:
+        """The labels of the image at a position."""
+        begin, end = np.searchsorted(self._examples, [position, position + 1])
+        rows = self._order[begin:end]
+        states, classes = self.labels.states[rows], self.labels.classes[rows]
+
+        def judged(state: LabelState) -> tuple[int, ...]:
+            return tuple(classes[states == state].tolist())
+
+        return JudgedLabels(
+            judged(LabelState.CORRECT),
+            judged(LabelState.UNCLEAR),
+            judged(LabelState.WRONG),
+            self.labels.reasons[position],
+        )
+
 
 _CACHED_MODELS = 256
 
@@ -93,3 +139,29 @@ def format_scores(scores: tuple[ModelScore, ...], *, model: str = "") -> str:
     top = scores[0]
     text = f"not stored for {top.model}" if top.confidence is None else f"{100 * top.confidence:.1f}% by {top.model}"
     return f"{text}, the most confident of {len(scores)} models that predict it" if len(scores) > 1 else text
+
+
+class Suggestions:
+    """The triage of mistakes of any test set, cached until its labels or reviews change."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._triage: RecentCache[Triage] = RecentCache(4)
+
+    def of(self, queue: Queue, item: Item) -> str | None:
+        """The suggested kind of mistake of an item, or None without a suggestion."""
+        try:
+            triage = self._triage_of(queue)
+        except RegradeError:
+            return None
+        test_set = triage.ground.test_set
+        kind = kind_of(triage, test_set.position(item.example), test_set.class_space.index(item.class_id))
+        return None if kind is None else kind.value
+
+    def _triage_of(self, queue: Queue) -> Triage:
+        name, labels = queue.test_set, queue.labels
+        return self._triage.get(
+            (name, labels),
+            lambda: triage_under(self._store, self._store.test_set(name), labels),
+            stamp=triage_stamp(self._store, name),
+        )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from regrade.app.scores import ModelScore, ScoreCache, format_scores
+from regrade.app.image_lookup import ModelScore, ScoreCache, format_scores
 from regrade.core import ScoreKind
 
 
