@@ -59,11 +59,11 @@ class Site:
 
     def damaged_test_sets(self) -> frozenset[str]:
         """The test sets whose files cannot be read; pages skip them and show a note."""
-        return frozenset(name for name in self.workspace.store.test_set_names() if not self._is_readable(name))
+        return frozenset(name for name in self.workspace.testsets.names() if not self._is_readable(name))
 
     def readable_test_sets(self) -> list[str]:
         """The test sets whose files can be read."""
-        return [name for name in self.workspace.store.test_set_names() if self._is_readable(name)]
+        return [name for name in self.workspace.testsets.names() if self._is_readable(name)]
 
     def _is_readable(self, name: str) -> bool:
         """Whether a test set can be read; success is cached until its files change, failure is not."""
@@ -91,11 +91,10 @@ class Site:
 
     def label_index(self, test_set: str, labels: str) -> LabelIndex:
         """A label set of a test set, in the named version (default: the newest)."""
-        store = self.workspace.store
-        name, _, version = labels.partition("@")
-        full_name = f"{name}@{version or store.labels.newest_version(test_set, name)}"
+        full_name = self.explorer.labels_named(test_set, labels)
         return self._label_indexes.get(
-            (test_set, full_name), lambda: LabelIndex(store.label_set(self.test_set(test_set), full_name))
+            (test_set, full_name),
+            lambda: LabelIndex(self.workspace.store.label_set(self.test_set(test_set), full_name)),
         )
 
     def examined(self) -> frozenset[str]:

@@ -101,13 +101,13 @@ def redirect_submitted_form(request: Request, requested: Choice) -> Response | N
 
 def resolve_choice(site: Site, requested: Choice) -> tuple[Choice, View]:
     """Resolve a requested choice to an existing test set and one label version, and load its view."""
-    store, explorer = site.workspace.store, site.explorer
-    name = requested.set or next((name for name in store.test_set_names() if store.model_names(name)), "")
-    name = name or next(iter(store.test_set_names()), "")
+    explorer, names = site.explorer, site.workspace.testsets.names()
+    with_models = (name for name in names if site.workspace.store.model_names(name))
+    name = requested.set or next(with_models, "") or next(iter(names), "")
     if not name:
         raise UnknownName("test set", "", [], hint=": add one with regrade testsets add")
-    if not store.has_test_set(name):
-        raise UnknownName("test set", name, store.test_set_names())
+    if name not in names:
+        raise UnknownName("test set", name, names)
     labels = explorer.labels_named(name, requested.labels)
     return requested.model_copy(update={"set": name, "labels": labels}), explorer.view(name, labels)
 
@@ -116,7 +116,7 @@ def form_options(site: Site, choice: Choice, view: View) -> dict[str, Any]:
     """The choice, and the options of a page's forms."""
     return {
         "choice": choice,
-        "test_sets": site.workspace.store.test_set_names(),
+        "test_sets": site.workspace.testsets.names(),
         "label_sets": label_sets(site, choice),
         "slices": site.explorer.available_slices(view),
         "rows": view.answers.rows,
