@@ -7,7 +7,7 @@ import pytest
 
 from regrade.app.forms import StrictForm
 from regrade.app.images import decode_opaque_id, encode_opaque_id
-from regrade.app.middleware import MAX_BODY_BYTES
+from regrade.app.responses import MAX_BODY_BYTES
 from regrade.ledger import Role
 
 KEY = bytes(range(32))

@@ -15,9 +15,8 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from regrade.app.error_pages import add_error_pages
-from regrade.app.middleware import BodySizeLimit, SecurityHeaders
 from regrade.app.pages import HERE
+from regrade.app.responses import BodySizeLimit, SecurityHeaders, add_error_pages
 from regrade.app.routes import ROUTERS
 from regrade.app.site import Site
 from regrade.core import InputError

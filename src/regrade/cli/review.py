@@ -1,9 +1,10 @@
-"""regrade review: create queues of items for people to review, follow their progress, and publish their results."""
+"""regrade review: fill queues for people to review, follow and publish their results; the ledger as a file."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +13,8 @@ import typer
 
 from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.labels import LabelSet
-from regrade.cli.options import TestSetOption, WorkspaceOption, opened
-from regrade.cli.output import say, watching, watching_images
-from regrade.cli.review_files import backup, export, import_, restore, verify
+from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
+from regrade.cli.output import report_import, say, watching, watching_images
 from regrade.core import StratifyBy
 from regrade.core.amounts import amount
 from regrade.core.panel import Mode
@@ -32,6 +32,15 @@ Overlap = Annotated[
     typer.Option(help="Number of votes per item (default: one per reviewer, at most 3)."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+
+_NOUNS = {
+    "person": ("person", "people"), "queue": ("queue", ""), "assignment": ("assignment", ""), "item": ("item", ""),
+    "vote": ("vote", ""), "comment": ("comment", ""), "decision": ("decision", ""),
+    "report": ("report of an unreadable image", "reports of unreadable images"),
+    "guide": ("edit of the guide", "edits of the guide"),
+}  # fmt: skip
+
+_ENTRIES = "votes, comments, decisions and edits"
 
 
 @app.command()
@@ -318,8 +327,76 @@ def publish(
         say(("would be " if dry_run and result.changes else "") + result.in_words())
 
 
-app.command("export")(export)
-app.command("import")(import_)
-app.command("backup")(backup)
-app.command("restore")(restore)
-app.command("verify")(verify)
+@app.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="The file to write: .csv, .json or .parquet.")],
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Export the ledger to a file: people, queues, votes, comments, decisions and the guide, with authors and times.
+
+    Passwords, invitations and other secrets are not exported.
+    """
+    say(f"{file}: {_rows_in_words(opened(workspace).review.export(file))}")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="The file that `regrade review export` wrote.")],
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import an exported ledger into this one, completely or not at all; rows that exist already are skipped."""
+    result = opened(workspace).review.import_file(file)
+    line = f"{file}: {_rows_in_words(result.rows)}; {amount(result.new_votes, 'new vote')}"
+    report_import([line], (), {"rows": dict(result.rows), "new_votes": result.new_votes}, as_json=as_json)
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Back up a ledger in SQLite, including accounts, in a consistent state, while people go on voting.
+
+    `regrade review restore` restores the backup. Use pg_dump for a ledger in PostgreSQL.
+    """
+    opened(workspace).review.back_up(file)
+    say(f"{file}: backup of the ledger, readable by you only")
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="The file that `regrade review backup` wrote.")],
+    older: Annotated[
+        bool, typer.Option("--older", help="Accept a backup without some of the votes that were already published.")
+    ] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Restore a ledger in SQLite from a backup; the existing ledger is kept under a new name.
+
+    Stop `regrade serve` first. The backup is checked before anything is moved. Use pg_restore for a ledger in
+    PostgreSQL.
+    """
+    result = opened(workspace).review.restore(file, older=older)
+    entries = amount(result.links, "vote, comment, decision or edit", _ENTRIES)
+    say(f"{result.path}: restored from {file}, with {entries}")
+    if result.kept is not None:
+        say(f"the previous ledger is kept as {result.kept}, with its -wal and -shm files if it had any")
+    if result.is_older:
+        say("the published files contain votes that this ledger does not have: publish its queues again")
+    say("next steps: run `regrade verify`, and `regrade review list` to see which votes must be cast again")
+
+
+@app.command()
+def verify(workspace: WorkspaceOption = Path()) -> None:
+    """Check the ledger: its database, the triggers that protect it, and the hash chain over votes and decisions."""
+    from regrade.core import StoreError
+
+    problems = opened(workspace).review.problems()
+    if problems:
+        raise StoreError(f"{amount(len(problems), 'problem')} in the ledger: {'; '.join(problems)}")
+    say("the ledger is valid: no vote, comment, decision or guide entry was changed, removed or added outside of it")
+
+
+def _rows_in_words(counts: Mapping[str, int]) -> str:
+    return ", ".join(amount(count, *_NOUNS[kind]) for kind, count in counts.items()) or "an empty ledger"

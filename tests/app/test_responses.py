@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from regrade.app import create_app
-from regrade.app.error_pages import ErrorLog
+from regrade.app.responses import ErrorLog
 from regrade.ledger import Ledger, database
 
 VOTE = {"item": 1, "key": "12345678", "answer": "correct"}

@@ -1,9 +1,10 @@
-"""Error responses, as a page or as JSON; the details go to a rate-limited log."""
+"""Responses of the app: security headers, a limit on the size of requests, and errors as a page or as JSON."""
 
 from __future__ import annotations
 
 import logging
 import traceback
+from abc import ABC, abstractmethod
 from asyncio import CancelledError
 from collections.abc import Callable
 from pathlib import Path
@@ -11,14 +12,14 @@ from threading import Lock, Timer
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
-from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import Message, Receive, Scope, Send
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regrade.app.access import SignInRequired, redirect_to_sign_in
-from regrade.app.middleware import HttpMiddleware
 from regrade.app.pages import page
 from regrade.core import (
     AlreadyStored,
@@ -31,6 +32,81 @@ from regrade.core import (
     WriteError,
 )
 from regrade.core.amounts import amount
+
+POLICY = (
+    "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+
+
+class HttpMiddleware(ABC):
+    """Middleware of HTTP requests; other connections pass through."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a connection."""
+        await (self.handle if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    @abstractmethod
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle an HTTP request."""
+
+
+class SecurityHeaders(HttpMiddleware):
+    """Adds the security headers that a response does not set itself."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, and add headers to the response."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+MAX_BODY_BYTES = 256 * 1024
+"""Largest request body, in bytes."""
+
+_MESSAGE = f"the request body is larger than {MAX_BODY_BYTES // 1024} kB"
+
+
+class BodySizeLimit(HttpMiddleware):
+    """Rejects requests whose body is too large, with or without a Content-Length header."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, counting the bytes of its body."""
+        sizes = [value for name, value in scope["headers"] if name == b"content-length"]
+        if sizes and (not sizes[0].isdigit() or int(sizes[0]) > MAX_BODY_BYTES):
+            await JSONResponse({"error": _MESSAGE}, 413)(scope, receive, send)
+            return
+        received = 0
+
+        async def count_and_receive() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > MAX_BODY_BYTES:
+                raise HTTPException(413, _MESSAGE)
+            return message
+
+        await self.app(scope, count_and_receive, send)
+
 
 RETRY_AFTER = 5
 """Seconds after which a client may retry when the database is not available."""
@@ -56,7 +132,7 @@ def add_error_pages(app: FastAPI) -> None:
     app.add_exception_handler(NoFreeConnection, _unavailable)
     app.add_exception_handler(LedgerRefused, _refused)
     app.add_exception_handler(LedgerDamaged, _damaged)
-    app.add_exception_handler(AnyHTTPException, _http_error)
+    app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _bad_request)
 
 
@@ -146,7 +222,7 @@ async def _damaged(request: Request, error: Exception) -> Response:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    status, detail = (error.status_code, error.detail) if isinstance(error, AnyHTTPException) else (500, "")
+    status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
     return _respond(request, status, str(detail))
 
 
