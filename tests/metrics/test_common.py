@@ -119,6 +119,7 @@ PER_IMAGE = {
 }
 # one value a model: shape (m, ...), with its bounds
 PER_MODEL = {
+    "balanced_accuracy": (lambda g: metrics.balanced_accuracy(g.correct, g.labels), 0, 1),
     "reliability_bins": (calibration(metrics.reliability_bins, "expected_calibration_error"), 0, 1),
     "reliability_bins maximum": (calibration(metrics.reliability_bins, "maximum_calibration_error"), 0, 1),
     "equal_size_bins": (calibration(metrics.equal_size_bins, "expected_calibration_error"), 0, 1),
