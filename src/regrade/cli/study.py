@@ -31,7 +31,7 @@ class StudyGroup(TyperGroup):
     """The studies of the registry, one command each."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """The names of the studies, with hyphens."""
+        """The names of the studies."""
         return sorted(_below_study())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
@@ -72,7 +72,7 @@ def built(study: Study[..., Any, Any], name: str) -> Any:
 def _below_study() -> dict[str, Study[..., Any, Any]]:
     from regrade.studies import all_studies
 
-    return {study.name.replace("_", "-"): study for study in all_studies() if study.name not in TOP_LEVEL}
+    return {study.command: study for study in all_studies() if study.name not in TOP_LEVEL}
 
 
 def _named(name: str) -> Study[..., Any, Any]:

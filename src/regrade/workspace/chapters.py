@@ -93,7 +93,7 @@ class ReportMaterial:
 
     def _chapter(self, study: Study[..., Any, Any], chapter: Chapter) -> ReportChapter:
         return ReportChapter(
-            chapter.kind or study.name.replace("_", "-"),
+            chapter.kind or study.command,
             chapter.question or study.question,
             chapter.about,
             partial(self._result, study, chapter.options),
