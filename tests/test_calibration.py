@@ -25,7 +25,9 @@ ALARM = 1e-4
 def test_every_claim_has_a_null_check():
     claims = {kind.name for kind in finding_kinds().values() if kind.claims}
     checked = {kind for check in NULL_CHECKS for kind in check.kinds}
-    assert checked == claims
+    missing, outdated = sorted(claims - checked), sorted(checked - claims)
+    assert not missing, f"add a @null_check for {missing} in a file benchmarks/calibration/null_*.py"
+    assert not outdated, f"null checks of {outdated}: no finding of this kind is registered by claim(...)"
 
 
 NO_VERDICTS = {
@@ -44,7 +46,9 @@ def test_every_verdict_of_a_study_has_a_kind():
         if isinstance(value, type) and issubclass(value, Enum) and value.__module__ == module.__name__
     }
     members = {verdict for enum in defined if enum.__name__ not in NO_VERDICTS for verdict in enum}
-    assert set(verdict_kinds()) == members
+    missing, outdated = members - set(verdict_kinds()), set(verdict_kinds()) - members
+    assert not missing, f"register the kind of {missing} by register_verdicts; an enum without conclusions: NO_VERDICTS"
+    assert not outdated, f"{outdated} are registered as verdicts, but not members of an enum of a study"
     assert {enum.__name__ for enum in defined} >= NO_VERDICTS
 
 
@@ -70,7 +74,10 @@ def _names_a_method(function: ast.FunctionDef) -> bool:
 
 
 def test_every_interval_has_a_coverage_check():
-    assert {check.maker for check in COVERAGE_CHECKS} == interval_makers()
+    checked, makers = {check.maker for check in COVERAGE_CHECKS}, interval_makers()
+    missing, outdated = sorted(makers - checked), sorted(checked - makers)
+    assert not missing, f"add a coverage_check(maker=...) for {missing} in a file benchmarks/calibration/coverage_*.py"
+    assert not outdated, f"coverage checks of {outdated}: no such function calls method_name"
 
 
 def called_functions(check: CoverageCheck) -> set[str]:

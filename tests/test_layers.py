@@ -93,7 +93,8 @@ def test_a_package_imports_only_from_rows_below(path):
 def test_pure_packages_know_no_files_clock_or_network(path):
     place = path.relative_to(SOURCE).as_posix()
     roots = {name.split(".")[0] for name in imported(path)}
-    assert {root for root in roots - PURE_IMPORTS if (place, root) not in EXCEPTIONS} == set()
+    impure = sorted(root for root in roots - PURE_IMPORTS if (place, root) not in EXCEPTIONS)
+    assert not impure, f"{place} imports {impure}: it is pure; load data in study.py and draw in figure.py of the study"
 
 
 @pytest.mark.parametrize(

@@ -7,41 +7,20 @@ data in which it is false; every interval, on data with known truth.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 
-from benchmarks.calibration import (  # noqa: F401 - each registers its checks
-    coverage_agreement,
-    coverage_calibration_error,
-    coverage_confusion,
-    coverage_correlations,
-    coverage_groups,
-    coverage_leakage,
-    coverage_lines,
-    coverage_losses,
-    coverage_same_images,
-    coverage_selection,
-    coverage_sequences,
-    coverage_shares,
-    null_agreement,
-    null_comparison,
-    null_confusion,
-    null_corruption,
-    null_expected_error,
-    null_generalization,
-    null_geography,
-    null_grade,
-    null_label_change,
-    null_labels,
-    null_leakage,
-    null_people,
-    null_similarity,
-    splits,
-)
+from benchmarks.calibration import splits
 from benchmarks.calibration.checks import COVERAGE_CHECKS, NOMINAL, NULL_CHECKS, CoverageCheck, Drawn, NullCheck
 from benchmarks.result import Result
 
 __all__ = ["COVERAGE_CHECKS", "DRAWS", "NULL_CHECKS", "RUNS", "CoverageCheck", "Drawn", "NullCheck", "run"]
+
+for _module in iter_modules(__path__):
+    if _module.name.startswith(("coverage_", "null_")):  # each registers its checks when it is imported
+        import_module(f"{__name__}.{_module.name}")
 
 RUNS, DRAWS = 400, 2_000
 _DEVIATIONS = 3  # standard errors of the Monte Carlo estimate

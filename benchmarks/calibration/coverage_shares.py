@@ -11,6 +11,7 @@ from benchmarks.calibration.checks import Drawn, coverage_check, repeated
 from benchmarks.calibration.worlds import model_names
 from regrade.core import Estimate
 from regrade.stats import (
+    balanced_proportion,
     clustered_mean,
     clustered_proportion,
     partial_review,
@@ -100,6 +101,15 @@ def stratified_accuracy(rng: np.random.Generator, *, n: int) -> Estimate:
     return stratified_proportion(rng.random(n) < STRATA[strata], strata)[0]
 
 
+RARE = np.array([0.97, 0.8, 0.95])
+
+
+def balanced_accuracy(rng: np.random.Generator, *, n: int) -> Estimate:
+    """Three classes with 90%, 8% and 2% of the images."""
+    classes = np.repeat(np.arange(3), [90 * n // 100, 8 * n // 100, 2 * n // 100])
+    return balanced_proportion(rng.random(n) < RARE[classes], classes)[0]
+
+
 def stratified_average(rng: np.random.Generator, *, n: int) -> Estimate:
     strata = np.arange(n) % len(STRATA)
     return stratified_mean(rng.normal(STRATA[strata], 0.3), strata)[0]
@@ -176,6 +186,14 @@ for size in (40, 400):
     for maker, measure in (("korn_graubard", stratified_accuracy), ("_t_intervals", stratified_average)):
         draw_all = repeated(partial(measure, n=size), truth)
         coverage_check("mean over strata", maker=f"stats.means.{maker}", case=case, n=size, draw=draw_all)
+for size in (100, 1_000):
+    coverage_check(
+        "balanced accuracy",
+        maker="stats.balanced_proportion._widened",
+        case="classes with 90%, 8% and 2% of the images",
+        n=size,
+        draw=repeated(partial(balanced_accuracy, n=size), float(RARE.mean())),
+    )
 for size in (10, 100):
     case = "clusters of 4 images"
     for maker, measure in (("korn_graubard", clustered_accuracy), ("_t_intervals", clustered_average)):

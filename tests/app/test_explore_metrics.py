@@ -21,6 +21,7 @@ def sure_accuracy(images, *, confidence):
 
 METRIC = GradeMetric("top1", sure_accuracy, heading="accuracy where sure")  # has the name of another column
 """
+METRICS = ["sure", "ece", "brier", "balanced-accuracy"]
 ENTRY_POINTS = "[regrade.metrics]\nsure = users_metrics:METRIC\nabsent = no_such_package:METRIC\n"
 
 
@@ -41,7 +42,7 @@ def _installed_package(tmp_path, monkeypatch):
 def workspace(workspace):
     """The workspace with metrics in its settings, and a model without scores."""
     settings = workspace.store.root / "regrade.toml"
-    settings.write_text(settings.read_text().replace("metrics = []", 'metrics = ["sure", "ece", "brier", "absent"]'))
+    settings.write_text(settings.read_text().replace("metrics = []", f"metrics = {[*METRICS, 'absent']}"))
     target = workspace.store.test_set("digits")
     plain = workspace.store.root / "plain.csv"
     pairs = zip(target.ids, target.labels, strict=True)
@@ -51,7 +52,7 @@ def workspace(workspace):
 
 
 def graded(workspace, **options):
-    rows = workspace.grade("digits", metrics=["sure", "ece", "brier"], **options).rows
+    rows = workspace.grade("digits", metrics=METRICS, **options).rows
     return {row.model: row.values for row in rows if row.slice == next(iter(options.get("slices", ["all"])))}
 
 
@@ -62,20 +63,21 @@ def shown(estimate, *, percent=True, digits=1):
 
 def test_users_metric_and_calibration_are_columns_with_intervals(workspace, visitor):
     page = parse_page(visitor("Rita").get("/explore", params={"set": "digits", "labels": "multi"}))
-    assert page.rows[0][5:10] == [
+    assert page.rows[0][5:11] == [
         "multi-label, %",
         "calibration error, %",
         "accuracy where sure, %",
         "ECE, %",
         "Brier score",
+        "balanced accuracy, %",
     ]
     for name, values in graded(workspace).items():
-        cells = page.row(name)[7:10]
+        cells, balanced = page.row(name)[7:11], shown(values["balanced-accuracy"])
         if name == "plain":
-            assert cells == ["–"] * 3
+            assert cells == [*["–"] * 3, balanced]
         else:
             brier = shown(values["brier"], percent=False, digits=3)
-            assert cells == [shown(values["top1"]), shown(values["ece"]), brier], name
+            assert cells == [shown(values["top1"]), shown(values["ece"]), brier, balanced], name
     assert "ECE: 15 bins of equal width; intervals" in page.text
     assert "accuracy where sure: undefined for plain" in page.text
 

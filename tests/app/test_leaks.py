@@ -170,7 +170,8 @@ def answer_all(workspace, case, name):
 def test_get_routes_reveal_nothing_before_the_answer(app, workspace, visitor, make, name):
     case, client = make(workspace), visitor(name)
     pages = walked(client, addresses(case.queue, workspace))
-    assert routes_not_walked(pages) == []
+    missing = routes_not_walked(pages)
+    assert not missing, f"no address of {missing} is tested for leaks: add one to addresses() above"
     names = [NAMES[test_set].format(number) for test_set in case.hidden_in for number in PENDING]
     shown = [explore_address(app, workspace, test_set, number) for test_set in case.hidden_in for number in PENDING]
     assert leaks(pages, [*names, *shown]) == []

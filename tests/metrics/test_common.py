@@ -119,6 +119,7 @@ PER_IMAGE = {
 }
 # one value a model: shape (m, ...), with its bounds
 PER_MODEL = {
+    "balanced_accuracy": (lambda g: metrics.balanced_accuracy(g.correct, g.labels), 0, 1),
     "reliability_bins": (calibration(metrics.reliability_bins, "expected_calibration_error"), 0, 1),
     "reliability_bins maximum": (calibration(metrics.reliability_bins, "maximum_calibration_error"), 0, 1),
     "equal_size_bins": (calibration(metrics.equal_size_bins, "expected_calibration_error"), 0, 1),
@@ -174,7 +175,10 @@ def same(got, expected):
 
 def test_every_metric_is_listed():
     functions = {name for name in metrics.__all__ if name.islower()}
-    assert {name.split()[0] for name in ALL} == functions
+    listed = {name.split()[0] for name in ALL}
+    missing = sorted(functions - listed)
+    assert not missing, f"add {missing} to PER_IMAGE, PER_MODEL, PER_PAIR or COUNTS above, so that they are tested"
+    assert listed == functions
 
 
 @pytest.mark.parametrize("name", OVER_IMAGES)

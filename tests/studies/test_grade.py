@@ -19,11 +19,13 @@ from regrade.core import (
     SliceSet,
     TestSet,
     Unlisted,
+    subset_map,
 )
 from regrade.metrics import MultilabelRule
 from regrade.stats import calibration_error, clopper_pearson
 from regrade.studies import EVERYTHING, Grade, GradeRow, MultilabelScoring, ReviewedLabels, Scoring, slice_masks
 from regrade.studies.grade.analysis import grade
+from regrade.studies.grade.metrics import BUILT_IN
 
 CLASSES = 6
 SPACE = ClassSpace("six", tuple("abcdef"), groups={"vowels": (0, 4), "none": ()}, collapsed={0: (1,), 2: (3,)})
@@ -352,3 +354,26 @@ class TestTables:
         (row,) = content["rows"]
         assert row["top1"].keys() == {"value", "low", "high", "n", "method"}
         assert (row["top5"], row["multilabel"], row["novel"]) == (None, None, 0)
+
+
+def test_balanced_accuracy_counts_the_same_images_as_top1():
+    test_set = a_test_set([0, 0, 0, 1, -1])
+    predictions = answers([[0], [0], [NO_ANSWER], [1], [2]])
+    metrics = [BUILT_IN["balanced-accuracy"], BUILT_IN["ece"]]
+    row = row_of(graded(test_set, predictions, metrics=metrics))
+    assert row.top1.value == 3 / 4
+    assert row.values["balanced-accuracy"].value == pytest.approx((2 / 3 + 1) / 2)
+    assert row.values["balanced-accuracy"].n == row.top1.n == 4
+
+
+def test_balanced_accuracy_is_defined_through_a_class_map():
+    test_set = a_test_set([0, 0, 0, 1, 4])
+    class_map = subset_map(SPACE, ClassSpace("three", ("a", "b", "c")))
+    metrics = [BUILT_IN["balanced-accuracy"], BUILT_IN["ece"]]
+    result = grade(test_set, [(answers([[0], [1], [5], [1], [4]]), Scoring(test_set, class_map))], metrics=metrics)
+    row = row_of(result)
+    assert {name: estimate.value for name, estimate in row.values.items()} == {
+        "balanced-accuracy": pytest.approx((1 / 3 + 1) / 2)
+    }
+    assert row.values["balanced-accuracy"].n == row.top1.n == 4
+    assert "ECE: undefined for m; it may require stored scores of all classes" in result.notes

@@ -80,9 +80,19 @@ def test_metrics_use_the_images_of_the_slice_only(name):
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_metrics_have_no_value_without_scores_or_images(name):
-    assert estimate(name, Predictions("net", "pets", "animals", PREDICTED[:, None])) is None
+def test_metrics_have_no_value_without_images(name):
     assert estimate(name, predictions(), np.zeros(IMAGES, dtype=bool)) is None
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_metrics_that_use_scores_have_no_value_without_them(name):
+    without = estimate(name, Predictions("net", "pets", "animals", PREDICTED[:, None]))
+    assert (without is None) == BUILT_IN[name].uses_scores
+
+
+def test_balanced_accuracy_is_the_mean_over_classes():
+    expected = np.mean([CORRECT[label == LABELS].mean() for label in range(CLASSES)])
+    assert estimate("balanced-accuracy", predictions()).value == pytest.approx(expected)
 
 
 def test_confidences_of_the_best_classes_are_enough_for_ece():
@@ -97,6 +107,12 @@ def test_images_without_a_prediction_are_left_out():
     classes[:10] = -1
     stored = Predictions("net", "pets", "animals", classes[:, None], full_scores=LOGITS, score_kind=ScoreKind.LOGITS)
     assert estimate("nll", stored).n == IMAGES - 10
+
+
+def test_balanced_accuracy_counts_images_without_a_prediction():
+    classes = PREDICTED.copy()
+    classes[:10] = -1
+    assert estimate("balanced-accuracy", Predictions("net", "pets", "animals", classes[:, None])).n == IMAGES
 
 
 def test_a_function_is_a_metric_named_after_itself():

@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 from running import run_well
 
 import regrade
-from regrade.cli.study import study_command
+from regrade.cli.study import StudyGroup, study_command
 from regrade.core import InputError
 from regrade.studies import NEIGHBORS_COMMAND, STUDIES, StudyOptions, registry
 from regrade.studies.study import hints_of
@@ -35,8 +35,9 @@ def pets(tmp_path):
 class TestRecord:
     def test_folder_of_a_study_has_its_parts(self, study):
         folder = Path(sys.modules[study.run.__module__].__file__).parent
-        assert {"__init__.py", "study.py", "analysis.py", "findings.py"} <= {path.name for path in folder.iterdir()}
-        assert (folder / "figure.py").exists() == (study.figure is not None)
+        missing = {"__init__.py", "study.py", "analysis.py", "findings.py"} - {path.name for path in folder.iterdir()}
+        assert not missing, f"the folder of {study.name} has no {missing}: see docs/add-a-study.md"
+        assert (folder / "figure.py").exists() == (study.figure is not None), "figure.py and figure= belong together"
 
     def test_every_option_has_a_help_text(self, study):
         assert all(flag.help.endswith(".") for flag in study.option_class.flags().values())
@@ -64,9 +65,18 @@ def test_study_of_a_result_is_its_own():
 
 
 def test_workspace_has_a_method_per_study(pets):
-    assert [study.name for study in STUDIES] == [name for name in vars(registry.Studies) if hasattr(pets.study, name)
+    methods = [name for name in vars(registry.Studies) if hasattr(pets.study, name)
         and hasattr(getattr(pets.study, name), "study")]  # fmt: skip
+    assert [study.name for study in STUDIES] == methods, "the name of a study is that of its method in registry.py"
     assert pets.study.grade("pets").as_dict() == pets.grade("pets").as_dict()
+
+
+def test_command_of_a_study_has_hyphens(monkeypatch):
+    named = replace(STUDIES[-2], name="two_words")
+    monkeypatch.setattr("regrade.studies.all_studies", lambda: (named,))
+    group = StudyGroup()
+    assert group.list_commands(None) == ["two-words"]
+    assert group.get_command(None, "two-words").name == "two-words"
 
 
 def test_lists_become_tuples_and_texts_are_rejected(pets):

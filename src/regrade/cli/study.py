@@ -61,7 +61,7 @@ def command_named(name: str) -> Callable[..., None]:
 def _below_study() -> dict[str, Study[..., Any, Any]]:
     from regrade.studies import all_studies
 
-    return {study.name: study for study in all_studies() if study.name not in TOP_LEVEL}
+    return {study.command: study for study in all_studies() if study.name not in TOP_LEVEL}
 
 
 def _named(name: str) -> Study[..., Any, Any]:

@@ -1,5 +1,6 @@
 """Metrics for image classifiers: pure functions of predictions and labels."""
 
+from regrade.metrics.balanced_accuracy import balanced_accuracy
 from regrade.metrics.calibration import (
     SMALLEST_PROBABILITY,
     ReliabilityBins,
@@ -47,6 +48,7 @@ __all__ = [
     "MultilabelRule",
     "ReliabilityBins",
     "agreement",
+    "balanced_accuracy",
     "best_within",
     "brier_score",
     "brier_scores",

@@ -7,6 +7,7 @@ from regrade.stats.agreement import (
     krippendorff_alpha,
     pairwise_agreement,
 )
+from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
@@ -122,6 +123,7 @@ __all__ = [
     "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",
+    "balanced_proportion",
     "below_others_p_values",
     "benjamini_hochberg",
     "best_share",

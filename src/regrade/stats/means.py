@@ -53,7 +53,8 @@ def stratified_proportion(
     """Return weighted proportions over strata, as `stratified_mean`, with Korn-Graubard intervals for 0/1 values.
 
     These are Clopper-Pearson intervals at the effective sample size, so they stay within [0, 1] and have a positive
-    width even if every image is right.
+    width even if every image is right. They are too short if few strata of unequal size determine the variance: of two
+    strata with 950 and 50 images and proportions of 0.97, 79% of 95% intervals cover. See `balanced_proportion`.
     """
     return korn_graubard(stratified(_zero_or_one(correct), strata, weights), "stratified korn-graubard", confidence)
 

@@ -199,6 +199,11 @@ class Study(Generic[P, O, R]):
     as_dict: Callable[[R, Callable[[Iterable[Any]], list[Any]]], dict[str, Any]] = _as_dict
 
     @property
+    def command(self) -> str:
+        """The name of its command: that of the study, with hyphens."""
+        return self.name.replace("_", "-")
+
+    @property
     def option_class(self) -> type[O]:
         """The class of the options."""
         assert isinstance(self.options, type)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -18,10 +18,9 @@ from regrade.studies.leakage.study import searched_pairs
 from regrade.workspace.hardest_images import hardest_images
 
 _HARDEST = "hardest"
-_ORDER = (
-    "overview", "grade", "comparison", "generalization", "geography", "slices", "corruptions", "mistakes", _HARDEST,
-    "confusion", "people", "similarity", "leakage",
-)  # fmt: skip
+_OVERVIEW = "overview"
+_AFTER = {"slices": "geography", _HARDEST: "mistakes"}
+"""Chapters that do not follow in the order of the registry, and the study that they come after."""
 _HARDEST_QUESTION = "What do the hardest images look like?"
 _HARDEST_REQUIRES = "Requires the images of a test set: regrade testsets add."
 
@@ -78,12 +77,12 @@ class ReportMaterial:
 
     @cached_property
     def chapters(self) -> tuple[ReportChapter, ...]:
-        """Every chapter that the stored data allows, in the order of the report; studies it does not know are last."""
+        """Every chapter that the stored data allows: the overview, then the studies in the order of the registry."""
         chapters = [*self._overview(), *self._hardest()]
         for study in all_studies():
             chapters += [self._chapter(study, chapter) for chapter in study.chapters(self.data)]
-        order = {kind: place for place, kind in enumerate(_ORDER)}
-        return tuple(sorted(chapters, key=lambda chapter: order.get(chapter.kind, len(order))))
+        places = {study.name: place for place, study in enumerate(all_studies())}
+        return tuple(sorted(chapters, key=lambda chapter: _place(chapter, places)))
 
     def open_questions(self) -> tuple[tuple[str, str], ...]:
         """Questions that need more data, each with what it requires."""
@@ -94,7 +93,7 @@ class ReportMaterial:
 
     def _chapter(self, study: Study[..., Any, Any], chapter: Chapter) -> ReportChapter:
         return ReportChapter(
-            chapter.kind or study.name,
+            chapter.kind or study.command,
             chapter.question or study.question,
             chapter.about,
             partial(self._result, study, chapter.options),
@@ -111,7 +110,7 @@ class ReportMaterial:
 
     def _overview(self) -> Iterator[ReportChapter]:
         if len(self.data.sets) > 1:
-            yield ReportChapter("overview", "How do all models do everywhere?", "", self._overview_table)
+            yield ReportChapter(_OVERVIEW, "How do all models do everywhere?", "", self._overview_table)
 
     def _overview_table(self) -> Table:
         """Top-1 accuracy of every model on every test set."""
@@ -141,3 +140,10 @@ class ReportMaterial:
                 labels = next(iter(self.data.labels(test_set)), None)
                 compute = partial(hardest_images, self.data.store, test_set, labels=labels)
                 yield ReportChapter(_HARDEST, _HARDEST_QUESTION, test_set.name, compute)
+
+
+def _place(chapter: ReportChapter, places: Mapping[str, int]) -> float:
+    """The place of a chapter in the report, from those of the studies."""
+    if chapter.kind in _AFTER:
+        return places[_AFTER[chapter.kind]] + 0.5
+    return -1 if chapter.study is None else places[chapter.study.name]

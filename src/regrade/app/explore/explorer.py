@@ -227,7 +227,7 @@ class Explorer:
         mapped = [place for place, row in enumerate(answers.rows) if not row.own_classes]
         groups = [(plain, judged), (mapped, None)] if judged else [([*plain, *mapped], None)]
         metrics, problems = self._metrics
-        read = answers.with_scores if metrics else answers.scored
+        read = answers.with_scores if any(metric.uses_scores for metric in metrics) else answers.scored
         grades = [
             grade(
                 view.test_set,

@@ -240,7 +240,8 @@ def _model_rows(
     top1 = scoring.top_k(predictions, 1)
     top5 = top5_right(predictions, scoring)
     confidences = stored_confidences(predictions) if scoring.class_map is None else None
-    usable_metrics = metrics if scoring.class_map is None else ()  # scores are those of the classes it is graded on
+    # scores of other classes than those of the labels cannot be compared with the labels
+    usable_metrics = [metric for metric in metrics if scoring.class_map is None or not metric.uses_scores]
     slices = len(masks) - 1
     levels = {name: confidence if name == EVERYTHING else bonferroni_confidence(slices, confidence) for name in masks}
     judged = grade_multilabel(predictions, scoring, labels, masks, confidence=levels) if labels else {}
@@ -283,7 +284,8 @@ def _metric_notes(metrics: Sequence[GradeMetric], rows: Sequence[GradeRow]) -> I
         if methods:
             yield f"{metric.heading}: {metric.explained}intervals {', '.join(methods)}"
         if missing := [row.model for row in rows if row.slice == EVERYTHING and metric.name not in row.values]:
-            yield f"{metric.heading}: undefined for {_few(missing)}; it may require stored scores of all classes"
+            reason = "; it may require stored scores of all classes" if metric.uses_scores else ""
+            yield f"{metric.heading}: undefined for {_few(missing)}{reason}"
 
 
 def _calibration(

@@ -1,9 +1,9 @@
-"""Metrics that `grade` adds to its table: calibration and losses from stored scores, and users' own."""
+"""Metrics that `grade` adds to its table: balanced accuracy, calibration and losses, and users' own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -18,7 +18,7 @@ from regrade.metrics import (
     log_losses,
     reliability_bins,
 )
-from regrade.stats import absolute_mean, bounded_mean
+from regrade.stats import absolute_mean, balanced_proportion, bounded_mean
 
 _ROWS = 4096  # images whose probabilities are in memory at a time
 
@@ -28,7 +28,8 @@ class GradedImages:
     """One model on the n images of a slice: what a metric is computed from.
 
     ``positions`` (n,) are those of the images in the test set, ``labels`` (n,) and ``predicted`` (n,) class indices,
-    ``correct`` (n,) whether the prediction is right. Images without a prediction are left out.
+    ``correct`` (n,) whether the prediction is right. Images without a prediction are left out, unless the metric uses
+    no scores: then their predicted class is -1, and they count as wrong.
     """
 
     predictions: Predictions
@@ -40,6 +41,11 @@ class GradedImages:
     def predicted(self) -> IntArray:
         """Shape (n,): the predicted classes."""
         return self.predictions.top1[self.positions]
+
+    def answered(self) -> GradedImages:
+        """The images that have a prediction."""
+        kept = self.predicted != NO_ANSWER
+        return replace(self, positions=self.positions[kept], labels=self.labels[kept], correct=self.correct[kept])
 
     def confidences(self) -> FloatArray:
         """Shape (n,): the probability of the predicted class; raises where no probabilities are stored."""
@@ -75,7 +81,9 @@ MetricFunction = Callable[..., Estimate]
 class GradeMetric:
     """A metric of `grade`: a function, its key in JSON, its heading in tables, and how values are printed.
 
-    ``definition`` says in a few words what it is, for the notes below a table.
+    ``definition`` says in a few words what it is, for the notes below a table. A metric that ``uses_scores`` is
+    computed on images with a prediction, and only if predictions and labels have the same classes. One that needs
+    nothing but labels and ``correct`` is computed on the same images as top-1 accuracy, also through a class map.
     """
 
     name: str
@@ -84,6 +92,7 @@ class GradeMetric:
     percent: bool = True
     digits: int = 1
     definition: str = ""
+    uses_scores: bool = True
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -103,10 +112,16 @@ class GradeMetric:
 
     def estimate(self, images: GradedImages, *, confidence: float) -> Estimate | None:
         """The metric's estimate; none where it has no value."""
+        usable = images.answered() if self.uses_scores else images
         try:
-            return self.function(images, confidence=confidence) if len(images.positions) else None
+            return self.function(usable, confidence=confidence) if len(usable.positions) else None
         except UndefinedError:
             return None
+
+
+def balanced_accuracy(images: GradedImages, *, confidence: float) -> Estimate:
+    """The mean over classes of the accuracy on each class."""
+    return balanced_proportion(images.correct, images.labels, confidence=confidence)[0]
 
 
 def expected_calibration_error(images: GradedImages, *, confidence: float) -> Estimate:
@@ -138,6 +153,13 @@ def _calibration(bins: ReliabilityBins, confidence: float) -> Estimate:
 BUILT_IN: Mapping[str, GradeMetric] = {
     metric.name: metric
     for metric in (
+        GradeMetric(
+            "balanced-accuracy",
+            balanced_accuracy,
+            "balanced accuracy",
+            definition="mean over classes of the accuracy on each",
+            uses_scores=False,
+        ),
         GradeMetric("ece", expected_calibration_error, "ECE", definition="15 bins of equal width"),
         GradeMetric("adaptive-ece", adaptive_calibration_error, "adaptive ECE", definition="15 bins of equal size"),
         GradeMetric("brier", brier, "Brier score", percent=False, digits=3, definition="from 0 to 2"),
@@ -170,6 +192,6 @@ def _record(metric: str | GradeMetric | MetricFunction, installed: Mapping[str, 
 
 
 def graded_images(predictions: Predictions, labels: IntArray, correct: BoolArray, inside: BoolArray) -> GradedImages:
-    """The images of a slice, ``inside`` (n,), that a model has a prediction for."""
-    positions = np.flatnonzero(inside & (predictions.top1 != NO_ANSWER))
+    """One model on the images of a slice, ``inside`` (n,)."""
+    positions = np.flatnonzero(inside)
     return GradedImages(predictions, positions, labels[positions], correct[positions])

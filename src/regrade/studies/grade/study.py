@@ -15,7 +15,7 @@ from regrade.studies.geography.study import PLACE_COLUMNS
 from regrade.studies.grade.analysis import Grade, grade
 from regrade.studies.grade.findings import grade_findings
 from regrade.studies.grade.metric_registry import installed_metrics
-from regrade.studies.grade.metrics import GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.grade.metrics import BUILT_IN, GradeMetric, MetricFunction, chosen_metrics
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
 from regrade.studies.study import (
@@ -59,7 +59,7 @@ class GradeOptions(StudyOptions):
         "With --labels: show how many more judgments are needed for this half-width, e.g. 0.005.", None
     )
     metrics: Sequence[str | GradeMetric | MetricFunction] | None = option(
-        "Add this metric: ece, adaptive-ece, brier, nll, or one that an installed package offers. May be repeated. "
+        f"Add this metric: {', '.join(BUILT_IN)}, or one that an installed package offers. May be repeated. "
         "Default: those listed in regrade.toml.",
         None,
         names=("--metric",),
@@ -75,8 +75,8 @@ def run(store: Store, options: GradeOptions) -> Grade:
     classes), optionally accepting ``collapsed`` classes. ``within`` scores among the classes of another class space
     only. ``clean`` names another test set, which is graded among the same classes for comparison. ``class_map`` is a
     file for predictions in other classes than the labels (default: the map stored with the test set). ``metrics`` adds
-    further columns: metrics by name (ece, adaptive-ece, brier, nll, or offered by an installed package), `GradeMetric`
-    records or functions (default: those listed in regrade.toml).
+    further columns: metrics by name (those of `BUILT_IN`, or offered by an installed package), `GradeMetric` records or
+    functions (default: those listed in regrade.toml).
     """
     test_set, labels = store.test_set(options.test_set), options.labels
     _check_options(store, options)
