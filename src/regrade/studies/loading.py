@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regrade.classes import class_map_from_file, class_space_from_file
 from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
-from regrade.core.arguments import member, refuse_text
+from regrade.core.names import member, refuse_text
 from regrade.metrics import MultilabelRule
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.multilabel_grade import ReviewedLabels

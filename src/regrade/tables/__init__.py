@@ -1,8 +1,19 @@
 """Reading users' tables and arrays, and checking them against a class space and a test set."""
 
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
-from regrade.tables.arrow_columns import number_array, packed_column, shared_column, text_array
-from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_per_row
+from regrade.tables.columns import (
+    Reading,
+    class_index,
+    class_indices,
+    ignored_columns,
+    ignored_names,
+    number_array,
+    one_class_per_row,
+    packed_column,
+    shared_column,
+    skipped_files,
+    text_array,
+)
 from regrade.tables.examples import (
     LABEL_COLUMNS,
     Columns,
@@ -31,7 +42,6 @@ from regrade.tables.files import (
     read_text,
     why_unreadable,
 )
-from regrade.tables.ignored_columns import ignored_columns, ignored_names, skipped_files
 
 __all__ = [
     "ARRAY_SUFFIXES",

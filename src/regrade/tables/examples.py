@@ -13,9 +13,7 @@ import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
 from regrade.core.arrays import IntArray
-from regrade.tables.arrow_columns import number_array, text_array
-from regrade.tables.class_columns import Reading, one_class_per_row
-from regrade.tables.ignored_columns import ignored_columns
+from regrade.tables.columns import Reading, ignored_columns, number_array, one_class_per_row, text_array
 
 ID_COLUMNS = (
     "image",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from regrade.core import (
     Unlisted,
 )
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.formats import LabelFormat
 from regrade.store import AddedDecisions, Store
 from regrade.studies import Novel, StratifyBy

@@ -15,7 +15,7 @@ from regrade.core import (
     ScoreKind,
     checkpoints_of,
 )
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.formats import MistakeFormat, PeopleFormat, predictions_from_scores
 from regrade.models import (
     LITE_PUBLISHED,

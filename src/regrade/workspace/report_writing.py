@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import FormatError, InputError, RegradeError, Table, Tabular
-from regrade.core.arguments import refuse_text
+from regrade.core.names import refuse_text
 from regrade.report import Drawing, Gallery, Report, Section, anchor_of, check_replaceable, section_of, write_report
 from regrade.studies import ReportData
 from regrade.studies.study import ProgressCallback

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import InputError, MissingExtra
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import Store
 from regrade.studies import PanelAgreement, StratifyBy

@@ -12,7 +12,7 @@ from regrade.core import (
     ClassSpace,
     SliceSet,
 )
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.formats import SliceFormat
 from regrade.store import Store, Stored, keep_slices
 from regrade.studies import Confusion

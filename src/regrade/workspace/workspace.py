@@ -11,7 +11,7 @@ from regrade.core import (
     InputError,
     Preprocessing,
 )
-from regrade.core.arguments import member, refuse_text
+from regrade.core.names import member, refuse_text
 from regrade.executors import RayCluster
 from regrade.models import (
     Device,

@@ -23,8 +23,8 @@ from regrade.core import (
     UnknownName,
     UnreadableImage,
 )
-from regrade.core.arguments import member, refuse_text
 from regrade.core.arrays import FloatArray
+from regrade.core.names import member, refuse_text
 from regrade.display.text import to_csv
 from regrade.neighbors import (
     NEIGHBORS,
