@@ -13,7 +13,7 @@ from annotations import MODELS, read_images, write_annotations, write_images
 from running import assert_one_line, run, run_well, snapshot
 
 import regrade
-from regrade.store.parquet import read_parquet, write_parquet
+from regrade.store.checked_files import read_parquet, write_parquet
 
 SET = ("-t", "imagenet-val")
 LABELS = ("-l", "v3")

@@ -8,7 +8,7 @@ import pytest
 from regrade.classes import class_space
 from regrade.core import AlreadyStored, ClassMap, ClassSpace, DamagedFile, FormatError, MapRule, TestSet
 from regrade.store import Store
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_files import checked_json, read_checked_json
 
 CIFAR = class_space("cifar-10")
 THINGS = ClassSpace("things", ("pet", "boat/ship", "Möbel"))

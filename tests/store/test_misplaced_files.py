@@ -10,9 +10,8 @@ import regrade
 from benchmarks.fault_world import CLASSES, make_every_file, read_every_file
 from regrade.core import DamagedFile, RegradeError
 from regrade.store import Store, read_checked_json, stored_files
-from regrade.store.checked_json import checked_json
+from regrade.store.checked_files import checked_json, read_parquet, write_parquet
 from regrade.store.layout import CONTENTS
-from regrade.store.parquet import read_parquet, write_parquet
 from regrade.workspace import Workspace
 
 REVIEW = "reviews/shelf/own@1"

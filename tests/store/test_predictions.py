@@ -10,7 +10,7 @@ import pytest
 from regrade.core import ClassSpace, DamagedFile, FormatError, ModelSpec, Predictions, ScoreKind, TestSet
 from regrade.store import Manifest, PredictionSource, Store
 from regrade.store.array_file import StoredArray
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_files import checked_json, read_checked_json
 
 SPACE = ClassSpace("toys", ("ball", "doll", "car"))
 SET = TestSet("shelf", SPACE, ("a", "b", "c"), np.array([0, 1, 2], dtype=np.int32))

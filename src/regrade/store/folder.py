@@ -31,7 +31,6 @@ from regrade.store.class_spaces import ClassMapCollection, ClassSpaceCollection
 from regrade.store.collection import Stored
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.file_errors import write_errors
-from regrade.store.image_sources import ImageSourceCollection, has_no_root
 from regrade.store.label_sets import LabelSetCollection
 from regrade.store.layout import file_name
 from regrade.store.locks import remove_abandoned_work
@@ -40,8 +39,13 @@ from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.predictions import Manifest, PredictionCollection
 from regrade.store.reviews import ReviewCollection
 from regrade.store.signatures import PartialSignatures, SignatureCollection, SignatureKey
-from regrade.store.slice_sets import SliceSetCollection, check_slice_name
-from regrade.store.testsets import TestSetCollection
+from regrade.store.testsets import (
+    ImageSourceCollection,
+    SliceSetCollection,
+    TestSetCollection,
+    check_slice_name,
+    has_no_root,
+)
 from regrade.store.transaction import Transaction, recover, transaction
 
 

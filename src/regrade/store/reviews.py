@@ -25,12 +25,10 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.core.novel_sample import ReviewDecisions
-from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.checked_files import PLACE, Metadata, read_parquet, read_stored_json, stored_json, write_parquet
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import damaged, is_filled, lost
 from regrade.store.layout import place_of
-from regrade.store.metadata import PLACE, Metadata
-from regrade.store.parquet import read_parquet, write_parquet
 from regrade.store.transaction import Transaction, transaction
 from regrade.tables import Reading, number_array, one_class_per_row, text_array
 

@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import DamagedFile, FormatError, InputError, StoreError
-from regrade.store.checked_json import stored_json
-from regrade.store.checksums import Checksums
+from regrade.store.checked_files import PLACE, Checksums, read_meta, read_parquet, stored_json, write_parquet
 from regrade.store.config import CONFIG, FORMAT, stated_version
 from regrade.store.contents import contents_problems
 from regrade.store.file_errors import damaged, filled_folders, lost
@@ -34,8 +33,6 @@ from regrade.store.layout import (
     TABLES,
     place_of,
 )
-from regrade.store.metadata import PLACE
-from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.predictions import MANIFEST
 from regrade.store.reviews import DRAWN, FRAME, VERDICT_FILES, verdict_file_problems
 from regrade.store.signatures import TABLE, THUMBNAILS

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import ClassSpace, FormatError, InputError
-from regrade.store.checked_json import read_stored_json
+from regrade.store.checked_files import Checksums, read_meta, read_stored_json
 from regrade.store.checkpoints import CHECKPOINT_MANIFEST, read_checkpoint_manifest
-from regrade.store.checksums import Checksums
 from regrade.store.contents import contents_problems
 from regrade.store.file_errors import damaged, filled_folders, lost
 from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES, original_name, place_of
-from regrade.store.parquet import read_meta
 from regrade.store.predictions import MANIFEST, read_manifest
 from regrade.store.reviews import DRAWN, FRAME, VERDICT_FILES, draw_file_problems, verdict_file_problems
 from regrade.store.signatures import TABLE

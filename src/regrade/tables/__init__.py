@@ -17,6 +17,7 @@ from regrade.tables.columns import (
 from regrade.tables.examples import (
     LABEL_COLUMNS,
     Columns,
+    ExamplePositions,
     Examples,
     check_ids,
     check_labels,
@@ -50,6 +51,7 @@ __all__ = [
     "ArrayFile",
     "Columns",
     "DeclaredArray",
+    "ExamplePositions",
     "Examples",
     "Reading",
     "check_file",

@@ -13,9 +13,8 @@ from regrade.core.amounts import amount
 from regrade.core.label_set import without_version
 from regrade.core.panel import Answer
 from regrade.formats import Authors, LabelAuthors, LabelFormat, labels_as_file
-from regrade.store import PRIVATE, Store, write_new_file
+from regrade.store import PRIVATE, Store, check_new_file, write_new_file
 from regrade.studies import label_diff
-from regrade.workspace.new_file import check_new_file
 from regrade.workspace.queue_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:

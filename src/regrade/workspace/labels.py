@@ -21,13 +21,8 @@ from regrade.workspace.imports import (
     import_labels,
     import_verdicts,
 )
-from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
-
-if TYPE_CHECKING:
-    pass
-
-
 from regrade.workspace.label_publishing import ExportedLabels, export_labels
+from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger

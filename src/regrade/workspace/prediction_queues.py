@@ -16,9 +16,9 @@ from regrade.store import FIRST_MODEL, Store
 from regrade.studies import MultilabelScoring, Seeds, StratifyBy, apply_review, draw_seeds, remaining_mistakes
 from regrade.studies.loading import chosen_models, chosen_people, multilabel_scoring, reviewed_labels
 from regrade.studies.study import ProgressCallback
-from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, review_of_labels
 from regrade.workspace.queue_filling import MAX_NAME_LENGTH, QueueFiller
 from regrade.workspace.queue_result import QueueResult
+from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, review_of_labels
 
 
 def queue_all_novel(

@@ -24,7 +24,7 @@ from regrade.core import (
 from regrade.core.panel import NO_MISTAKE
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
 from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of, publish_labels, published_queue
-from regrade.workspace.ledger_note import note_last_link, noted_ledger
+from regrade.workspace.ledger import note_last_link, noted_ledger
 from regrade.workspace.queue_result import PublishResult, items_by_state
 from regrade.workspace.review_sample import publish_sample, purpose_of
 

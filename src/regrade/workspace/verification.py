@@ -14,7 +14,7 @@ from regrade.core.amounts import amount
 from regrade.store import CheckedFile, Store, broken_links, check_stored_file, stored_files
 from regrade.studies.study import ProgressCallback
 from regrade.testsets import images_are_missing
-from regrade.workspace.ledger_note import ledger_problems
+from regrade.workspace.ledger import ledger_problems
 
 
 @dataclass(frozen=True)
