@@ -284,7 +284,7 @@ class TestProblematic:
         content = json.loads(run_well("study", "mistakes", *SET, *LABELS, "-w", workspace, "--json").out)
         labels = regrade.open(workspace).store.test_set("imagenet-val")
         for row in content["flow"]:
-            answers = regrade.open(workspace).store.predictions(labels, row["model"])
+            answers = regrade.open(workspace).store.predictions.read(labels, row["model"])
             best = {i: labels.class_space.ids[c] for i, c in zip(labels.ids, answers.top1, strict=True)}
             correct = sum(r["verdict"] == "correct" and best[r["image"]] == r["class"] for r in judged)
             assert row["to_correct"] == correct > 0

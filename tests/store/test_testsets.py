@@ -118,7 +118,7 @@ class TestStore:
 
     def test_add_images_stores_the_test_set(self, store):
         assert store.add_images(PETS, SOURCE).new == ("pets",)
-        assert store.images(store.test_set("pets")) == SOURCE
+        assert store.images.read(store.test_set("pets")) == SOURCE
 
     def test_many_images_need_little_memory(self, store):
         size = 20_000
@@ -126,10 +126,10 @@ class TestStore:
         regions = tuple(("Africa", "Asia")[number % 2] for number in range(size))
         many = TestSet("many", CIFAR, ids, np.zeros(size), {"region": regions})
         store.add_images(many, ImageSource("folder", "/data", ids))
-        store.images(store.test_set("many"))  # what is imported on the way is no part of it
+        store.images.read(store.test_set("many"))  # what is imported on the way is no part of it
         tracemalloc.start()
         test_set = store.test_set("many")
-        source = store.images(test_set)
+        source = store.images.read(test_set)
         kept, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert (test_set.ids, source.locations, test_set.groups["region"]) == (ids, ids, regions)
@@ -145,22 +145,22 @@ class TestStore:
         store.add_images(PETS, first)
         with pytest.raises(AlreadyStored, match=r"registered at .*first, which exists: remove .*pets\.parquet to read"):
             store.add_images(PETS, ImageSource("folder", "/elsewhere", SOURCE.locations))
-        assert store.images(PETS) == first
+        assert store.images.read(PETS) == first
 
     def test_add_images_takes_another_place_when_the_first_is_gone(self, store):
         store.add_images(PETS, SOURCE)
         moved = ImageSource("folder", "/elsewhere", SOURCE.locations)
         assert store.add_images(PETS, moved).new == ("pets",)
-        assert store.images(PETS) == moved
+        assert store.images.read(PETS) == moved
 
     def test_images_inside_the_workspace_move_with_it(self, store, tmp_path):
         (store.root / "images").mkdir()
         store.add_images(PETS, ImageSource("folder", str(store.root / "images"), SOURCE.locations))
         store.root.rename(tmp_path / "moved")
-        source = Store.open(tmp_path / "moved").images(PETS)
+        source = Store.open(tmp_path / "moved").images.read(PETS)
         assert (source.root, source.path) == ("images", tmp_path / "moved" / "images")
 
     def test_images_of_a_set_without_images_names_the_command(self, store):
         store.add_test_set(PETS)
         with pytest.raises(InputError, match="has no images: regrade testsets add pets PATH"):
-            store.images(PETS)
+            store.images.read(PETS)

@@ -53,7 +53,7 @@ def test_concurrent_label_versions_are_all_stored(root, tmp_path):
     imported = at_once(root, add)
     store = regrade.open(root).store
     test_set = store.test_set("shelf")
-    assert {name: store.label_set(test_set, name).digest for name, _ in imported} == dict(imported)
+    assert {name: store.labels.read(test_set, name).digest for name, _ in imported} == dict(imported)
     assert {name for name, _ in imported} == {f"own@{version}" for version in range(2, 2 + WRITERS)}
 
 

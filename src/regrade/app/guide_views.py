@@ -107,7 +107,7 @@ def other_images(site: Site, space: ClassSpace, index: int, person: Person) -> l
 
 def _position(site: Site, test_set: str, example: str) -> int | None:
     """The position of an example in its test set; None if either is missing or damaged."""
-    if not site.workspace.store.has_test_set(test_set) or test_set in site.damaged_test_sets():
+    if not site.workspace.store.test_sets.has(test_set) or test_set in site.damaged_test_sets():
         return None
     return site.test_set(test_set).position_of.get(example)
 
@@ -142,7 +142,7 @@ def parse_examples(site: Site, lines: Iterable[str]) -> tuple[tuple[str, str], .
 
 
 def _parse_example(site: Site, line: str) -> tuple[str, str]:
-    names = site.workspace.store.test_set_names()
+    names = site.workspace.store.test_sets.names()
     for name in sorted(names, key=len, reverse=True):
         if line.startswith(f"{name}/"):
             example = line.removeprefix(f"{name}/")

@@ -56,7 +56,7 @@ class ScoreCache:
     def of(self, test_set: TestSet, position: int, class_index: int, *, model: str = "") -> tuple[ModelScore, ...]:
         """The models that predict a class for an image, most confident first; only ``model`` if it is given."""
         scores = []
-        for name in [model] if model else self._store.model_names(test_set.name):
+        for name in [model] if model else self._store.predictions.model_names(test_set.name):
             top = self._newest(test_set, name)
             if top is not None and int(top.classes[position]) == class_index:
                 scores.append(ModelScore(name, top.confidence(position)))
@@ -73,7 +73,7 @@ class ScoreCache:
 
     def _read(self, test_set: TestSet, model: str) -> _TopPredictions | None:
         """The top-1 predictions of a model; None if it predicts classes of another class space."""
-        predictions = self._store.predictions(test_set, model)
+        predictions = self._store.predictions.read(test_set, model)
         if predictions.class_space != test_set.class_space.name:
             return None
         scores = None if predictions.scores is None else predictions.scores[:, 0].copy()

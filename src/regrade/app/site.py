@@ -62,11 +62,11 @@ class Site:
 
     def damaged_test_sets(self) -> frozenset[str]:
         """The test sets whose files cannot be read; pages skip them and show a note."""
-        return frozenset(name for name in self.workspace.store.test_set_names() if not self._is_readable(name))
+        return frozenset(name for name in self.workspace.store.test_sets.names() if not self._is_readable(name))
 
     def readable_test_sets(self) -> list[str]:
         """The test sets whose files can be read."""
-        return [name for name in self.workspace.store.test_set_names() if self._is_readable(name)]
+        return [name for name in self.workspace.store.test_sets.names() if self._is_readable(name)]
 
     def _is_readable(self, name: str) -> bool:
         """Whether a test set can be read; success is cached until its files change, failure is not."""
@@ -84,9 +84,9 @@ class Site:
     def class_space(self, name: str) -> ClassSpace:
         """A class space; an unknown name raises."""
         store = self.workspace.store
-        if name not in (names := store.class_space_names()):
+        if name not in (names := store.class_spaces.names()):
             raise UnknownName("class space", name, names)
-        return self._class_spaces.get(name, lambda: store.class_space(name))
+        return self._class_spaces.get(name, lambda: store.class_spaces.read(name))
 
     def class_index(self, name: str) -> ClassIndex:
         """The index of all classes of a class space."""
@@ -98,7 +98,7 @@ class Site:
         name, _, version = labels.partition("@")
         full_name = f"{name}@{version or store.labels.newest_version(test_set, name)}"
         return self._label_indexes.get(
-            (test_set, full_name), lambda: LabelIndex(store.label_set(self.test_set(test_set), full_name))
+            (test_set, full_name), lambda: LabelIndex(store.labels.read(self.test_set(test_set), full_name))
         )
 
     def examined(self) -> frozenset[str]:

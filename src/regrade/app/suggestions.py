@@ -50,7 +50,7 @@ def _triage_under(store: Store, test_set: TestSet, labels: str) -> Triage:
         MistakeLabels(test_set, replace(judged_labels, review=None), judged_labels),
         superclasses=superclasses(test_set.class_space),
         pairs_from=pair_labels(store, test_set, labels),
-        reviews=[store.mistake_review(test_set, name) for name in store.mistake_review_names(test_set.name)],
+        reviews=[store.mistakes.read(test_set, name) for name in store.mistakes.names(test_set.name)],
     )
 
 

@@ -98,10 +98,10 @@ def list_(
     store, errors = opened(workspace).store, ListErrors()
     keys = ("test_set", "labels", "images", "judgments", "problematic", "origin", "digest")
     rows = []
-    for test_set in store.test_set_names():
-        for full_name in store.label_set_names(test_set):
+    for test_set in store.test_sets.names():
+        for full_name in store.labels.names(test_set):
             with errors.skip_unreadable():
-                labels = store.label_set(store.test_set(test_set), full_name)
+                labels = store.labels.read(store.test_set(test_set), full_name)
                 counts = int(labels.covered.sum()), len(labels.classes), int(labels.problematic.sum())
                 rows.append((test_set, full_name, *counts, labels.origin, labels.digest[:12]))
     table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))

@@ -88,7 +88,7 @@ class ReportMaterial:
     def title(self) -> str:
         """Default title of the report."""
         names = self.data.names
-        models = len({model for name in names for model in self.data.store.model_names(name)})
+        models = len({model for name in names for model in self.data.store.predictions.model_names(name)})
         on = names[0] if len(names) == 1 else amount(len(names), "test set")
         return f"A second grading of {amount(models, 'model')} on {on}"
 
@@ -158,7 +158,7 @@ class ReportMaterial:
 
     def _hardest(self) -> Iterator[ReportChapter]:
         for test_set in self.data.sets:
-            if self.data.store.has_images(test_set.name) and self.data.model_count(test_set):
+            if self.data.store.images.has(test_set.name) and self.data.model_count(test_set):
                 labels = next(iter(self.data.labels(test_set)), None)
                 compute = partial(hardest_images, self.data.store, test_set, labels=labels)
                 yield ReportChapter(_HARDEST, _HARDEST_QUESTION, test_set.name, compute)
@@ -181,7 +181,7 @@ def hardest_images(
     hard = [int(position) for position in candidates if missed[position]]
     predicted = {position: _prediction_counts(predicted_classes[wrong[:, position], position]) for position in hard}
     order = sorted(predicted, key=lambda position: (-missed[position], -predicted[position][0][1], position))
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     images, tiles, unread = open_images(source), list[GalleryTile](), 0
     for position in order:
         if len(tiles) == _TILES:

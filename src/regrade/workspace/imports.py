@@ -75,7 +75,7 @@ def import_predictions(
     If the test set is not stored yet, it is created from the ids and labels of the file, which requires ``classes``.
     ``prefix`` is put before model names that come from columns.
     """
-    stored_set = store.test_set(test_set) if store.has_test_set(test_set) else None
+    stored_set = store.test_set(test_set) if store.test_sets.has(test_set) else None
     spaces = _spaces(stored_set, classes, test_set)
     content = read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
     target = stored_set or _new_test_set(content, test_set, spaces.labels, path)
@@ -214,7 +214,7 @@ def import_checkpoints(
         for checkpoint in read_checkpoint_files(path, target):
             writer.add(checkpoint.scores, seed=checkpoint.seed, epoch=checkpoint.epoch)
         new = writer.finish()
-    return ImportedCheckpoints(store.checkpoints(target, ensemble), new, checkpoint_notes(path))
+    return ImportedCheckpoints(store.ensembles.read(target, ensemble), new, checkpoint_notes(path))
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def _check_label_set_name(name: str) -> None:
 def _numbered(store: Store, test_set: TestSet, labels: LabelSet, *, new_version: bool) -> LabelSet:
     """The labels as the newest version, or as the next one if both are to be kept and they differ."""
     newest = store.labels.newest_version(test_set.name, labels.name)
-    if newest and new_version and store.label_set(test_set, labels.name).digest != labels.digest:
+    if newest and new_version and store.labels.read(test_set, labels.name).digest != labels.digest:
         return replace(labels, version=newest + 1)
     return replace(labels, version=max(newest, 1))
 
@@ -339,7 +339,7 @@ def import_verdicts(
 ) -> AddedDecisions:
     """Read verdicts on drawn predictions and add them; with ``correction``, the reason, they may replace others."""
     target = store.test_set(test_set)
-    label_set = store.label_set(target, labels)
+    label_set = store.labels.read(target, labels)
     with store.transaction():  # no other process can add verdicts in between
         frame = store.reviews.read(target, label_set)
         if frame is None:

@@ -76,9 +76,9 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     those published since. A withdrawn decision restores the imported judgment.
     """
     name = label_set_name(queue)
-    newest = store.label_set(test_set, name)
+    newest = store.labels.read(test_set, name)
     queues = tuple(dict.fromkeys([*newest.queues, queue.name]))
-    base = store.label_set(test_set, store.labels.newest_without_decisions(test_set.name, name))
+    base = store.labels.read(test_set, store.labels.newest_without_decisions(test_set.name, name))
     decisions = decisions_of(ledger, queues, test_set)
     decided = decided_pairs(decisions, test_set)
     labels = replace(
@@ -157,7 +157,7 @@ def export_labels(
     The ledger is read only if the labels contain decisions of queues.
     """
     check_new_file(path)
-    labels = store.label_set(test_set, name)
+    labels = store.labels.read(test_set, name)
     authors = _authors(ledger(), labels, test_set) if labels.queues else LabelAuthors()
     write_new_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors), mode=PRIVATE)
     with_authors = form is LabelFormat.PLAIN

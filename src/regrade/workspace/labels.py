@@ -37,7 +37,7 @@ class Labels:
 
     def names(self, test_set: str) -> tuple[str, ...]:
         """The label sets of a test set, as ``name@version``."""
-        return self.store.label_set_names(self.store.test_set(test_set).name)
+        return self.store.labels.names(self.store.test_set(test_set).name)
 
     def import_file(
         self,

@@ -58,11 +58,11 @@ class Models:
 
     def names(self, test_set: str) -> tuple[str, ...]:
         """The models with predictions on a test set."""
-        return self.store.model_names(self.store.test_set(test_set).name)
+        return self.store.predictions.model_names(self.store.test_set(test_set).name)
 
     def ensembles(self, test_set: str) -> tuple[str, ...]:
         """The ensembles with checkpoints on a test set."""
-        return self.store.ensemble_names(self.store.test_set(test_set).name)
+        return self.store.ensembles.names(self.store.test_set(test_set).name)
 
     def import_predictions(
         self,

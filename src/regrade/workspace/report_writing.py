@@ -124,12 +124,12 @@ def _unused(anchor: str, taken: set[str]) -> str:
 def report_provenance(store: Store, test_sets: Sequence[str], references: Sequence[str], *, created: str) -> Provenance:
     """Versions, settings and digests for a report on these test sets and the ``references`` they were compared with."""
     sets = [store.test_set(name) for name in test_sets]
-    labels = [store.label_set(test_set, name) for test_set in sets for name in store.label_set_names(test_set.name)]
-    people = {test_set.name: store.people_names(test_set.name) for test_set in sets}
+    labels = [store.labels.read(test_set, name) for test_set in sets for name in store.labels.names(test_set.name)]
+    people = {test_set.name: store.predictions.people_names(test_set.name) for test_set in sets}
     manifests = [
-        store.manifest(test_set, name)
+        store.predictions.manifest(test_set.name, name)
         for test_set in sets
-        for name in (*store.model_names(test_set.name), *people[test_set.name])
+        for name in (*store.predictions.model_names(test_set.name), *people[test_set.name])
     ]  # fmt: skip
     libraries = {name: installed for name in _LIBRARIES if (installed := _version(name))}
     settings = {
@@ -157,7 +157,7 @@ def report_provenance(store: Store, test_sets: Sequence[str], references: Sequen
     ensembles = [
         store.ensembles.manifest(test_set.name, name)
         for test_set in sets
-        for name in store.ensemble_names(test_set.name)
+        for name in store.ensembles.names(test_set.name)
     ]
     tables += (
         [_table("Ensembles over epochs", [_ensemble_row(ensemble) for ensemble in ensembles])] if ensembles else []

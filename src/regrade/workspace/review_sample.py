@@ -59,7 +59,7 @@ def _sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> No
 
 def _sample_of_items(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
     label_set_name(queue)
-    frame = store.reviews.read(test_set, store.label_set(test_set, queue.labels))
+    frame = store.reviews.read(test_set, store.labels.read(test_set, queue.labels))
     pairs = ledger.items.pairs(queue)
     if frame is None or not pairs or not all(example in test_set.position_of for example, _ in pairs):
         return None
@@ -111,7 +111,7 @@ def running_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     frame = decided_sample(store, ledger, queue, test_set)
     if frame is None:
         return None
-    names = store.model_names(test_set.name)
+    names = store.predictions.model_names(test_set.name)
     labels = replace(reviewed_labels(store, test_set, queue.labels), review=frame)
     scored = scored_predictions(store, test_set, names[:MOST_MODELS])
     result = grade(test_set, scored, labels=labels, confidence=store.config.confidence)
@@ -132,12 +132,12 @@ def all_novel(
     """Every prediction that a label set does not judge, including those judged in its review."""
     names = chosen_rows(store, test_set, models)
     scoring = multilabel_scoring(store, test_set, labels, rule=None, collapsed=False)
-    return novel_predictions(test_set, (store.predictions(test_set, model) for model in progress(names)), scoring)
+    return novel_predictions(test_set, (store.predictions.read(test_set, model) for model in progress(names)), scoring)
 
 
 def review_of_labels(store: Store, test_set: TestSet, labels: str) -> NovelSample | None:
     """The review of the novel predictions of a label set; None if there is none."""
-    return store.reviews.read(test_set, store.label_set(test_set, labels))
+    return store.reviews.read(test_set, store.labels.read(test_set, labels))
 
 
 def draw_next(

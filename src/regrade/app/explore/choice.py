@@ -96,12 +96,12 @@ def redirect_submitted_form(request: Request, requested: Choice) -> Response | N
 def resolve_choice(site: Site, requested: Choice) -> tuple[Choice, View]:
     """Resolve a requested choice to an existing test set and one label version, and load its view."""
     store, explorer = site.workspace.store, site.explorer
-    name = requested.set or next((name for name in store.test_set_names() if store.model_names(name)), "")
-    name = name or next(iter(store.test_set_names()), "")
+    name = requested.set or next((name for name in store.test_sets.names() if store.predictions.model_names(name)), "")
+    name = name or next(iter(store.test_sets.names()), "")
     if not name:
         raise UnknownName("test set", "", [], hint=": add one with regrade testsets add")
-    if not store.has_test_set(name):
-        raise UnknownName("test set", name, store.test_set_names())
+    if not store.test_sets.has(name):
+        raise UnknownName("test set", name, store.test_sets.names())
     labels = explorer.labels_named(name, requested.labels)
     return requested.model_copy(update={"set": name, "labels": labels}), explorer.view(name, labels)
 
@@ -110,7 +110,7 @@ def form_options(site: Site, choice: Choice, view: View) -> dict[str, Any]:
     """The choice, and the options of a page's forms."""
     return {
         "choice": choice,
-        "test_sets": site.workspace.store.test_set_names(),
+        "test_sets": site.workspace.store.test_sets.names(),
         "label_sets": label_sets(site, choice),
         "slices": site.explorer.available_slices(view),
         "rows": view.answers.rows,
@@ -119,4 +119,4 @@ def form_options(site: Site, choice: Choice, view: View) -> dict[str, Any]:
 
 def label_sets(site: Site, choice: Choice) -> tuple[str, ...]:
     """The label sets of the test set, in reverse order, newest version first."""
-    return tuple(reversed(site.workspace.store.label_set_names(choice.set)))
+    return tuple(reversed(site.workspace.store.labels.names(choice.set)))

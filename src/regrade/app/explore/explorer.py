@@ -87,7 +87,7 @@ class Explorer:
 
     def labels_named(self, test_set: str, labels: str) -> str:
         """The full name of a label set (default version: the newest); empty for the original labels."""
-        names = self.store.label_set_names(test_set) if labels else ()
+        names = self.store.labels.names(test_set) if labels else ()
         matching = [full for full in names if labels in (full, full.rpartition("@")[0])]
         if labels and not matching:
             raise UnknownName(f"label set of {test_set}", labels, names)
