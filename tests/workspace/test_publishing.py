@@ -113,7 +113,7 @@ class TestPublishReview:
         novel = queue_of(workspace.ledger, "novel", [("p0", "ship")], test_set="pets", labels="own@1")
         assert workspace.review.publish("novel").notes == ()
         vote(workspace.ledger, novel, ada, ("p0", "ship"), "wrong")
-        assert workspace.review.publish("novel").notes == ("left behind with own@1: 1 verdict of its review",)
+        assert workspace.review.publish("novel").notes == ("left behind with own@1: 1 decision of its review",)
 
     def test_publish_of_a_census_makes_a_version(self, workspace, drawn):
         """This holds even if all of its items were drawn at random for another queue."""

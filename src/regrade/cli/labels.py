@@ -145,7 +145,7 @@ def sample(
     """Draw a random sample of novel predictions for people to judge.
 
     Fill in the column verdict from the top, stop anywhere, and import the file with `regrade import verdicts`;
-    `regrade grade` then estimates the accuracy that judging all novel predictions would give. A verdict is correct,
+    `regrade grade` then estimates the accuracy that judging all novel predictions would give. A decision is correct,
     unclear, wrong, or problematic if the image should not be scored (wrong original label, drawing, edited,
     inappropriate): then mark all rows of the image, with the reason. Later calls continue the same random order.
     """
@@ -154,7 +154,7 @@ def sample(
     from regrade.store import write_file
 
     if out.exists():
-        raise AlreadyStored(f"{out} exists and may contain verdicts: choose another --out, or remove it first")
+        raise AlreadyStored(f"{out} exists and may contain decisions: choose another --out, or remove it first")
     if not out.parent.is_dir():
         raise InputError(f"the folder {out.parent} of {out.name} does not exist: create it first")
     ws = opened(workspace)

@@ -35,12 +35,12 @@ from regrade.formats import (
     SliceFormat,
     checkpoint_notes,
     read_checkpoint_files,
+    read_decision_file,
     read_label_file,
     read_mistake_file,
     read_people_file,
     read_prediction_file,
     read_slice_file,
-    read_verdict_file,
 )
 from regrade.store import AddedDecisions, PredictionSource, Store, Stored, check_slice_name, manifest_of
 from regrade.tables import Columns, check_labels
@@ -334,15 +334,15 @@ def import_mistakes(
     return ImportedMistakes(content.review, bool(store.mistakes.add(content.review, target).new), content.notes)
 
 
-def import_verdicts(
+def import_decisions(
     store: Store, path: Path, *, test_set: str, labels: str, correction: str = "", columns: Columns | None = None
 ) -> AddedDecisions:
-    """Read verdicts on drawn predictions and add them; with ``correction``, the reason, they may replace others."""
+    """Read decisions on drawn predictions and add them; with ``correction``, the reason, they may replace others."""
     target = store.test_set(test_set)
     label_set = store.labels.read(target, labels)
-    with store.transaction():  # no other process can add verdicts in between
+    with store.transaction():  # no other process can add decisions in between
         frame = store.reviews.read(target, label_set)
         if frame is None:
             raise InputError(f"no sample was drawn for {label_set.name}: draw one with regrade labels sample")
-        verdicts = read_verdict_file(path, target, columns or Columns())
-        return store.reviews.add_verdicts(frame, target, verdicts, correction=correction)
+        decisions = read_decision_file(path, target, columns or Columns())
+        return store.reviews.add_decisions(frame, target, decisions, correction=correction)

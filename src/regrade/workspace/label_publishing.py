@@ -105,7 +105,9 @@ def _left_behind(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str
     frame = store.reviews.read(test_set, newest)
     left_behind = 0 if frame is None else int(frame.judged.sum())
     return (
-        (f"left behind with {newest.full_name}: {amount(left_behind, 'verdict')} of its review",) if left_behind else ()
+        (f"left behind with {newest.full_name}: {amount(left_behind, 'decision')} of its review",)
+        if left_behind
+        else ()
     )
 
 

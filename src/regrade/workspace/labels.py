@@ -18,8 +18,8 @@ from regrade.tables import Columns
 from regrade.workspace.imports import (
     ImportedLabels,
     create_labels,
+    import_decisions,
     import_labels,
-    import_verdicts,
 )
 from regrade.workspace.label_publishing import ExportedLabels, export_labels
 from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
@@ -95,7 +95,7 @@ class Labels:
 
         A decision that differs from a stored one raises, unless ``correct`` gives the reason for the correction.
         """
-        return import_verdicts(
+        return import_decisions(
             self.store, Path(path), test_set=test_set, labels=labels, correction=correct, columns=columns
         )
 

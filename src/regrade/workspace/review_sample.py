@@ -80,7 +80,7 @@ def publish_sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     if frame.reasons != after.reasons and not changes:
         changes["reasons changed"] = len(set(frame.reasons.items()) ^ set(after.reasons.items()))
     if changes and not dry_run:
-        store.reviews.add_decisions(frame, after, test_set, queue=queue.name)
+        store.reviews.add_changes(frame, after, test_set, queue=queue.name)
     target = f"the review of {frame.labels}"
     parts = items_by_state(ledger.queues.progress(queue))
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
