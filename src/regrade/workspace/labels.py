@@ -102,7 +102,7 @@ class Labels:
     def export(
         self, name: str, path: str | Path, *, test_set: str, form: LabelFormat | str = LabelFormat.PLAIN
     ) -> ExportedLabels:
-        """Write a label set to a file from which `import_labels` reads the same labels.
+        """Write a label set to a file from which `import_file` reads the same labels.
 
         Plain files (CSV, JSON, Parquet) also contain author and time of each decision in the ledger.
         """
