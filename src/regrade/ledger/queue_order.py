@@ -11,9 +11,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Integer, RowMapping, bindparam, delete, exists, func, insert, select
 from sqlalchemy.dialects import postgresql
 
+from regrade.ledger.column_types import TimestampColumn
 from regrade.ledger.database import put, put_once
 from regrade.ledger.records import NewItem
-from regrade.ledger.schema import IS_CURRENT, TimestampColumn, block, item, lease, queue, report, skip, turn, vote
+from regrade.ledger.schema import IS_CURRENT, block, item, lease, queue, report, skip, turn, vote
 
 LEASE = timedelta(minutes=15)
 """How long an item is reserved for the person it was given to."""
