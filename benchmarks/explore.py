@@ -97,7 +97,7 @@ def _sign(workspace: Workspace, test_set: TestSet, rng: np.random.Generator) -> 
         np.zeros((_IMAGES, 1, 1, 3), dtype=np.uint8),
         np.ones(_IMAGES, dtype=np.int64),
     )
-    workspace.store.add_signatures(_SET, SignatureKey(source, 64), [times])
+    workspace.store.signatures.add([times], (_SET, SignatureKey(source, 64)))
 
 
 def _cookie(workspace: Workspace) -> str:

@@ -103,9 +103,9 @@ def several_writers(template: Path, work: Path, seconds: float) -> Iterator[str]
 def _versions_at_once(template: Path, root: Path) -> str:
     options = ("-t", "shelf", "--name", "own", "--new-version")
     commands = [("import", "labels", template / f"labels-{number}.csv", *options) for number in range(3)]
-    before = len(Store.open(root).label_set_names("shelf"))
+    before = len(Store.open(root).labels.names("shelf"))
     done = _at_once(commands, root)
-    kept = len(Store.open(root).label_set_names("shelf")) - before
+    kept = len(Store.open(root).labels.names("shelf")) - before
     return _outcome(done, kept == sum(command.returncode == 0 for command in done), _KEPT, "versions lost or doubled")
 
 

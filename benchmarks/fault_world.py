@@ -120,42 +120,43 @@ def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None
 def read_every_file(store: Store) -> dict[str, object]:
     """Read all stored content of a workspace completely, as a digest per item."""
     content: dict[str, object] = {
-        f"classes {name}": store.class_space(name).digest for name in store.class_space_names()
+        f"classes {name}": store.class_spaces.read(name).digest for name in store.class_spaces.names()
     }
-    for name in store.test_set_names():
+    for name in store.test_sets.names():
         test_set = store.test_set(name)
         content[f"test set {name}"] = (test_set.digest, [slices.digest for slices in test_set.slice_sets])
-        class_map = store.class_map(test_set)
+        class_map = store.class_maps.read(test_set)
         content[f"map {name}"] = None if class_map is None else class_map.digest
-        for model in (*store.model_names(name), *store.people_names(name)):
-            manifest = replace(store.manifest(test_set, model), created="")
-            predictions = store.predictions(test_set, model)
+        for model in (*store.predictions.model_names(name), *store.predictions.people_names(name)):
+            manifest = replace(store.predictions.manifest(test_set.name, model), created="")
+            predictions = store.predictions.read(test_set, model)
             images = None if predictions.fingerprints is None else predictions.fingerprints.tobytes()
             content[f"predictions {name} {model}"] = (predictions.digest, images, manifest)
-        for labels in store.label_set_names(name):
-            label_set = store.label_set(test_set, labels)
+        for labels in store.labels.names(name):
+            label_set = store.labels.read(test_set, labels)
             frame = store.reviews.read(test_set, label_set)
             states = None if frame is None else (frame.digest, frame.drawn, frame.states.tolist())
             content[f"labels {name} {labels}"] = (label_set.digest, label_set.origin, states)
-        for model in store.mistake_review_names(name):
-            content[f"mistakes {name} {model}"] = store.mistake_review(test_set, model).digest
-        for ensemble in store.ensemble_names(name):
+        for model in store.mistakes.names(name):
+            content[f"mistakes {name} {model}"] = store.mistakes.read(test_set, model).digest
+        for ensemble in store.ensembles.names(name):
             content[f"checkpoints {name} {ensemble}"] = _read_checkpoints(store, test_set, ensemble)
-        if store.has_images(name):
+        if store.images.has(name):
             content |= _read_images(store, test_set)
     return content
 
 
 def _read_checkpoints(store: Store, test_set: TestSet, ensemble: str) -> list[bytes]:
-    stored = store.checkpoints(test_set, ensemble)
+    stored = store.ensembles.read(test_set, ensemble)
     pairs = [(member, epoch) for member in range(len(stored.members)) for epoch in range(len(stored.epochs))]
     return [np.asarray(stored.scores(member, epoch)).tobytes() for member, epoch in pairs]
 
 
 def _read_images(store: Store, test_set: TestSet) -> dict[str, object]:
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     signatures = [
-        store.signatures(test_set.name, SignatureKey(source, size)) for size in store.signature_sizes(test_set.name)
+        store.signatures.read(test_set.name, SignatureKey(source, size))
+        for size in store.signatures.sizes(test_set.name)
     ]
     digests = [None if signature_set is None else signature_set.digest for signature_set in signatures]
     return {f"images {test_set.name}": source, f"signatures {test_set.name}": digests}

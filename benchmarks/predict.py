@@ -49,7 +49,7 @@ def run() -> Iterator[Result]:
         pair = workspace.predict([MODEL], test_sets=["made-up"], batch=BATCH).pairs[0]
         ours = pair.seconds / IMAGES
         test_set = workspace.store.test_set("made-up")
-        top1 = workspace.store.predictions(test_set, MODEL).top1[:PLAIN]
+        top1 = workspace.store.predictions.read(test_set, MODEL).top1[:PLAIN]
         verify(float((top1 == plain_top1).mean()) >= 0.999, f"top-1 agrees with the plain loop on {PLAIN} images")
         case = f"{IMAGES:,} JPEGs of 500 x 375, {MODEL}, {pair.runtime}"
         plain_name = f"torch eager, DataLoader, Pillow, {PLAIN} images"

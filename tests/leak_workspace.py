@@ -37,7 +37,7 @@ def create_workspace(root: Path) -> Workspace:
                 write_image(root / test_set / label / name.format(number), number)
         for more in (0, 1):
             write_image(root / "reference" / label / f"ref{number}-{more}.png", 100 + 2 * number + more)
-    workspace.store.add_class_space(ClassSpace("fauna", CLASSES))
+    workspace.store.class_spaces.add(ClassSpace("fauna", CLASSES), None)
     for test_set in (*NAMES, "reference"):
         workspace.testsets.add(test_set, root / test_set, classes="fauna")
         _add_predictions(workspace, root, test_set)

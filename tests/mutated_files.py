@@ -410,17 +410,17 @@ def state(workspace: Path) -> dict[str, object]:
     opened = regrade.open(workspace)
     store = opened.store
     content: dict[str, object] = {}
-    for name in store.test_set_names():
+    for name in store.test_sets.names():
         test_set = store.test_set(name)
-        class_map = store.class_map(test_set)
+        class_map = store.class_maps.read(test_set)
         space = test_set.class_space
         content[name] = (test_set.digest, space.names, dict(space.groups), class_map and class_map.sources)
         content[f"{name} slices"] = {each.name: each.digest for each in test_set.slice_sets}
-        content[f"{name} images"] = _images(store, test_set) if store.has_images(name) else None
-        for model in (*store.model_names(name), *store.people_names(name)):
-            content[f"{name} {model}"] = store.predictions(test_set, model).digest
-        for labels in store.label_set_names(name):
-            judged = store.label_set(test_set, labels)
+        content[f"{name} images"] = _images(store, test_set) if store.images.has(name) else None
+        for model in (*store.predictions.model_names(name), *store.predictions.people_names(name)):
+            content[f"{name} {model}"] = store.predictions.read(test_set, model).digest
+        for labels in store.labels.names(name):
+            judged = store.labels.read(test_set, labels)
             review = store.reviews.read(test_set, judged)
             content[f"{name} {labels}"] = (judged.digest, review and (review.states.tolist(), dict(review.reasons)))
     for kind in ("checkpoints", "mistakes"):
@@ -438,7 +438,7 @@ def _images(store: Store, test_set: TestSet) -> list[bytes | None]:
     images: list[bytes | None] = []
     for place in range(len(test_set)):
         try:
-            images.append(bytes(open_images(store.images(test_set)).read(place)))
+            images.append(bytes(open_images(store.images.read(test_set)).read(place)))
         except InputError:
             images.append(None)
     return images

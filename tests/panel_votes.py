@@ -13,7 +13,7 @@ def open_mistake_queue(
 ) -> Queue:
     """A queue of the first predictions of gamma that differ from the original labels."""
     ledger, target = workspace.ledger, workspace.store.test_set("digits")
-    top = workspace.store.predictions(target, "gamma").top1
+    top = workspace.store.predictions.read(target, "gamma").top1
     wrong = [n for n in range(len(target)) if top[n] != target.labels[n]][:count]
     queue = ledger.queues.create(name, question, test_set="digits", labels="multi@1", overlap=overlap, model=model)
     ledger.items.add(queue, [NewItem(target.ids[n], target.class_space.ids[top[n]]) for n in wrong])

@@ -214,7 +214,7 @@ class TestHardestImages:
         return workspace
 
     def images(self, workspace, labels=None):
-        from regrade.workspace.hardest_images import hardest_images
+        from regrade.workspace.chapters import hardest_images
 
         return hardest_images(workspace.store, workspace.store.test_set("cats"), labels=labels)
 

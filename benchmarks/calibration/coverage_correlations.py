@@ -9,8 +9,7 @@ import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check, repeated
 from regrade.core import Estimate
-from regrade.core.arrays import BoolArray, IntArray
-from regrade.core.joint_counts import joint_counts
+from regrade.core.arrays import BoolArray, IntArray, joint_counts
 from regrade.stats import (
     binned_correlation,
     kendall,

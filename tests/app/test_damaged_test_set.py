@@ -13,7 +13,7 @@ NOTE = "The test set spare is not shown"
 def spare(workspace):
     """A test set with the same images as the reference set, named by a guide entry; no queue asks about it."""
     target = workspace.store.test_set("reference")
-    workspace.testsets.add("spare", workspace.store.images(target).root, classes="digits")
+    workspace.testsets.add("spare", workspace.store.images.read(target).root, classes="digits")
     text = GuideText("x", (), (("spare", target.ids[0]), ("reference", target.ids[1])))
     workspace.ledger.guide.write("digits", "3", text, workspace.ledger.people.named("Rob"), replaces=None)
     return workspace.store.root / "testsets" / "spare.parquet"

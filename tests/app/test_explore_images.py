@@ -14,7 +14,7 @@ from regrade.studies import EVERYTHING
 
 def top1(workspace, model):
     target = workspace.store.test_set("digits")
-    return workspace.store.predictions(target, model).top1, target.labels
+    return workspace.store.predictions.read(target, model).top1, target.labels
 
 
 def count(page):
@@ -79,7 +79,7 @@ def test_images_are_sorted_by_difficulty_and_confidence(workspace, visitor):
     page = parse_page(rita.get("/explore/images?set=digits&order=hardest"))
     shown = [int(re.search(r"image=(\d+)", address).group(1)) for address in page.to("/explore/image")]
     assert [int(wrong[position]) for position in shown] == sorted(wrong.tolist(), reverse=True)
-    scores = workspace.store.predictions(workspace.store.test_set("digits"), "alpha").scores[:, 0]
+    scores = workspace.store.predictions.read(workspace.store.test_set("digits"), "alpha").scores[:, 0]
     page = parse_page(rita.get("/explore/images?set=digits&model=alpha&order=confident"))
     shown = [int(re.search(r"image=(\d+)", address).group(1)) for address in page.to("/explore/image")]
     assert (np.diff(scores[shown]) <= 0).all()
@@ -91,7 +91,7 @@ def test_image_page_shows_all_predictions(workspace, visitor):
     target = workspace.store.test_set("digits")
     page = parse_page(rita.get("/explore/image?set=digits&image=5&labels=multi"))
     for model in ("alpha", "beta", "gamma"):
-        predictions = workspace.store.predictions(target, model)
+        predictions = workspace.store.predictions.read(target, model)
         row = page.row(model)
         right = predictions.top1[5] == target.labels[5]
         assert row[1:4] == ["right" if right else "novel", str(predictions.top1[5]), f"{predictions.scores[5, 0]:.3f}"]

@@ -127,7 +127,7 @@ def test_people_are_shown_only_on_images_they_were_asked_about(workspace, visito
 
 
 def test_damaged_predictions_hide_only_their_model(workspace, visitor):
-    folder = workspace.store.prediction_folder("digits", "beta")
+    folder = workspace.store.predictions.path("digits", "beta")
     (folder / "topk.parquet").write_bytes(b"nothing")
     page = parse_page(visitor("Rita").get("/explore?set=digits"))
     assert [row[0] for row in page.rows[1:]] == ["alpha", "gamma"]
@@ -140,10 +140,8 @@ def test_explorer_reads_only_changed_predictions(workspace, monkeypatch):
     target = workspace.store.test_set("digits")
     workspace.models.add_predictions("delta", np.eye(10)[target.labels], test_set="digits")
     read = []
-    original = type(workspace.store).predictions
-    monkeypatch.setattr(
-        type(workspace.store), "predictions", lambda self, of, name: read.append(name) or original(self, of, name)
-    )
+    original = workspace.store.predictions.read
+    monkeypatch.setattr(workspace.store.predictions, "read", lambda of, name: read.append(name) or original(of, name))
     after = explorer.view("digits", "").answers
     assert read == ["delta"]
     assert explorer.view("digits", "").answers is after

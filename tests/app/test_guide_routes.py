@@ -140,7 +140,7 @@ def test_similar_classes_are_listed_with_their_distance(visitor):
 
 def test_entries_accept_special_characters_in_class_names(workspace, guide, visitor):
     names = ("a b", "c&d", "é", "x/y", "50%?#")
-    workspace.store.add_class_space(ClassSpace("odd space", names))
+    workspace.store.class_spaces.add(ClassSpace("odd space", names), None)
     rita = visitor("Rita")
     for name in names:
         sent = rita.submit(f"/guide/odd%20space/{quote(name)}/edit", text=f"about {name}")

@@ -19,7 +19,7 @@ _keys = itertools.count()
 def add_copy(workspace, folder, name, numbers, *, rename="copy{}.bmp", shrink=False):
     """A test set of images of the reference set, in another lossless format or smaller ones, with their labels."""
     target = workspace.store.test_set("reference")
-    source = workspace.store.images(target)
+    source = workspace.store.images.read(target)
     for number in numbers:
         image = Image.open(f"{source.root}/{source.locations[number]}").convert("RGB")
         path = folder / name / str(target.labels[number]) / rename.format(target.ids[number])
@@ -206,7 +206,7 @@ class TestExplore:
     @pytest.mark.usefixtures("judge_queue")
     def test_class_pages_do_not_count_pending_images(self, workspace, visitor):
         target = workspace.store.test_set("digits")
-        top = {name: workspace.store.predictions(target, name).top1 for name in ("alpha", "beta", "gamma")}
+        top = {name: workspace.store.predictions.read(target, name).top1 for name in ("alpha", "beta", "gamma")}
         label = int(target.labels[11])
         visible = [number for number in range(12, 60) if target.labels[number] == label]
         page = parse_page(visitor("Rita").get(f"/explore/class?set=digits&class={label}"))
@@ -464,7 +464,7 @@ class TestOtherQuestions:
     def test_panel_shows_no_votes_on_a_copy_of_a_pending_image(self, workspace, visitor, tmp_path, elsewhere):
         _, _, second = elsewhere
         target = workspace.store.test_set("digits")
-        source, pending = workspace.store.images(target), 1
+        source, pending = workspace.store.images.read(target), 1
         place = tmp_path / "renamed" / str(target.labels[pending]) / "other-name.bmp"
         place.parent.mkdir(parents=True)
         Image.open(f"{source.root}/{source.locations[pending]}").convert("RGB").save(place)

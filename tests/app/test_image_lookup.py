@@ -13,7 +13,7 @@ from regrade.core import ScoreKind
 def place(workspace):
     """An image of the digits, and the class that alpha predicts for it."""
     target = workspace.store.test_set("digits")
-    top = workspace.store.predictions(target, "alpha").top1
+    top = workspace.store.predictions.read(target, "alpha").top1
     return target, 7, int(top[7])
 
 
@@ -21,7 +21,7 @@ def test_scores_are_sorted_by_confidence_and_filtered_by_model(workspace, place)
     target, position, own = place
     cache = ScoreCache(workspace.store)
     scores = cache.of(*place)
-    stored = {name: workspace.store.predictions(target, name) for name in ("alpha", "beta", "gamma")}
+    stored = {name: workspace.store.predictions.read(target, name) for name in ("alpha", "beta", "gamma")}
     expected = {name: model.scores[position, 0] for name, model in stored.items() if model.top1[position] == own}
     assert {score.model: score.confidence for score in scores} == pytest.approx(expected)
     assert [score.confidence for score in scores] == sorted((score.confidence for score in scores), reverse=True)
@@ -45,10 +45,10 @@ def test_confidence_for_every_score_kind(workspace, place, monkeypatch, case):
     logits = np.zeros((len(target), 10))
     logits[:, own] = 2.0
     workspace.models.add_predictions("logits", logits, test_set="digits")
-    stored = workspace.store.predictions(target, "logits")
+    stored = workspace.store.predictions.read(target, "logits")
     full = stored.full_scores if all_kept else None
     changed = replace(stored, score_kind=kind, full_scores=full, scores=None if kind is None else stored.scores)
-    monkeypatch.setattr(workspace.store, "predictions", lambda *_: changed)
+    monkeypatch.setattr(workspace.store.predictions, "read", lambda *_: changed)
     (score,) = ScoreCache(workspace.store).of(target, position, own, model="logits")
     assert score.confidence == (None if expected is None else pytest.approx(expected, abs=1e-3))
 

@@ -110,7 +110,7 @@ def addresses(queue, workspace):
         yield from (f"/{place}/fauna/{label}" for place in ("guide", "api/guide"))
         yield from (f"/guide/fauna/{label}/{part}" for part in ("edit", "history"))
         yield f"/api/guide/fauna/{label}?queue={queue.id}"
-    for name in workspace.store.test_set_names():
+    for name in workspace.store.test_sets.names():
         yield from (f"/explore{page}?set={name}" for page in ("", "/images"))
         yield from (f"/explore/class?set={name}&class={label}" for label in CLASSES)
         yield from (f"/explore/images?set={name}&label={label}&order=hardest" for label in CLASSES)

@@ -103,7 +103,7 @@ class TestBlindness:
         item = item_numbers(workspace, judge_queue)[0]
         rita = visitor("Rita")
         assert "source stays unknown" not in state(rita, judge_queue, item)["score"]
-        folder = workspace.store.prediction_folder("digits", "person:Ada")
+        folder = workspace.store.predictions.path("digits", "person:Ada")
         folder.mkdir()
         (folder / "manifest.json").write_text("{}")
         for text in (state(rita, judge_queue, item)["score"], rita.get(f"/panel/{judge_queue.id}/{item}").text):

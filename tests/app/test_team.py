@@ -139,7 +139,7 @@ def test_publishing_changes_the_grades(visitor, workspace, judge_queue):
     predicted = {}
     target = workspace.store.test_set("digits")
     for model in workspace.models.names("digits"):
-        predicted[model] = workspace.store.predictions(target, model).classes[:, 0]
+        predicted[model] = workspace.store.predictions.read(target, model).classes[:, 0]
     items = {}
     while (item := workspace.ledger.items.next(judge_queue, panel[0])) is not None:
         items[item.id] = item

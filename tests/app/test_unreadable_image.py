@@ -104,7 +104,7 @@ def test_missing_images_accept_no_vote(unsteady, monkeypatch):
     queue = unsteady.queue(Question.LABEL)
     store = unsteady.network.app.state.site.images._store
     with monkeypatch.context() as without:
-        without.setattr(type(store), "has_images", lambda *_: False)
+        without.setattr(store.images, "has", lambda *_: False)
         page = EXAMINATION.open(unsteady, queue)
         is_unreadable(page, "The images of this test set are not in the workspace.")
         EXAMINATION.answer(page, 0)

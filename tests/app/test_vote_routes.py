@@ -151,7 +151,7 @@ class TestUnreadableImage:
 
     def test_accepts_no_vote_if_images_are_missing(self, cast, monkeypatch):
         with monkeypatch.context() as without:
-            without.setattr("regrade.store.Store.has_images", lambda *_: False)
+            without.setattr("regrade.store.testsets.ImageSourceCollection.has", lambda *_: False)
             assert "the image could not be shown to you" in cast("Rita", f"{KEY}1").json()["error"]
         assert cast("Rita", f"{KEY}1").status_code == 200
 

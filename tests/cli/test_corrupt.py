@@ -145,7 +145,7 @@ class TestCorrupt:
         for workspace, how in ((zoo, ("--batch", 1, "--workers", 1)), (tmp_path / "V", ("--workers", 4))):
             run_well("predict", model, "-t", "zoo-c", "-w", workspace, *PREPROCESSING, *how, "--keep", "scores")
         stores = [open_workspace(workspace).store for workspace in (zoo, tmp_path / "V")]
-        first, second = (store.predictions(store.test_set("zoo-c"), model) for store in stores)
+        first, second = (store.predictions.read(store.test_set("zoo-c"), model) for store in stores)
         np.testing.assert_array_equal(first.full_scores, second.full_scores)
 
     def test_an_unreadable_original(self, zoo, tmp_path):

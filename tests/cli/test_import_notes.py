@@ -251,7 +251,7 @@ class TestOtherImports:
             "there are no ids: rows are taken in the order of the test set",
         ]
 
-    def test_verdicts_note_rows_without_a_verdict(self, pets, tmp_path):
+    def test_decisions_note_rows_without_a_decision(self, pets, tmp_path):
         (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\np5,,\n")
         run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
         sample = tmp_path / "sample.csv"
@@ -268,13 +268,13 @@ class TestOtherImports:
             "reasons": 0,
             "notes": [
                 "ignored the column by",
-                "passed over 1 row without a verdict",
-                "1 problematic verdict without a reason",
+                "passed over 1 row without a decision",
+                "1 problematic decision without a reason",
             ],
         }
 
     @pytest.mark.parametrize("column", ["reson", "reason_why"])
-    def test_verdicts_reject_a_misspelled_column(self, pets, tmp_path, column):
+    def test_decisions_reject_a_misspelled_column(self, pets, tmp_path, column):
         (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\n")
         run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
         run_well("labels", "sample", "-t", "pets", "-l", "few", "--size", "1", "--out", tmp_path / "s.csv", "-w", pets)
@@ -290,7 +290,7 @@ class TestOtherImports:
             "image,class,verdict,reson\np2,cat,correct,x\n",
         ],
     )
-    def test_verdicts_error_names_the_file(self, pets, tmp_path, content):
+    def test_decisions_error_names_the_file(self, pets, tmp_path, content):
         (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\n")
         run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
         run_well("labels", "sample", "-t", "pets", "-l", "few", "--size", "1", "--out", tmp_path / "s.csv", "-w", pets)

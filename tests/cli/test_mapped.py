@@ -114,7 +114,7 @@ class TestObjectNet:
 
     def test_border_is_cropped(self, objectnet):
         store = open_workspace(objectnet).store
-        assert store.images(store.test_set("objectnet")).border == 2
+        assert store.images.read(store.test_set("objectnet")).border == 2
         checked = json.loads(run("testsets", "check", "objectnet", "--json", "-w", objectnet).out)
         assert (checked["unreadable"], checked["expected"]) == ([], 50_273)
 
@@ -344,9 +344,9 @@ class TestCatalogCommands:
         run_well(*command, "-w", empty)
         store = open_workspace(empty).store
         test_set = store.test_set(name)
-        assert store.class_map(test_set).source == class_space("imagenet-1k")
+        assert store.class_maps.read(test_set).source == class_space("imagenet-1k")
         assert tuple(test_set.groups) == entry(name).groups
-        assert store.has_images(name)
+        assert store.images.has(name)
 
 
 @pytest.mark.parametrize("name", ["real", "multilabel-v3", "imagenet-m", "imagenet-x"])

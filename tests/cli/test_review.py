@@ -1,4 +1,4 @@
-"""A partial review end to end: list novel predictions, draw a sample, judge it, and grade with the verdicts."""
+"""A partial review end to end: list novel predictions, draw a sample, judge it, and grade with the decisions."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from annotations import MODELS, read_images, write_annotations, write_images
 from running import assert_one_line, run, run_well, snapshot
 
 import regrade
-from regrade.store.parquet import read_parquet, write_parquet
+from regrade.store.checked_files import read_parquet, write_parquet
 
 SET = ("-t", "imagenet-val")
 LABELS = ("-l", "v3")
@@ -109,11 +109,11 @@ class TestSample:
         run_well("labels", "sample", *SET, *LABELS, "--again", "--out", out, "-w", workspace)
         assert list(csv.DictReader(out.read_text().splitlines())) == rows[40:]
 
-    def test_sample_does_not_overwrite_a_file_with_verdicts(self, workspace):
+    def test_sample_does_not_overwrite_a_file_with_decisions(self, workspace):
         path = judge(sample(workspace), workspace.parent / "sample.csv")
         content = path.read_text()
         refused = run("labels", "sample", *SET, *LABELS, "--size", 150, "--out", path, "-w", workspace)
-        assert_one_line(refused, "may contain verdicts", "--out")
+        assert_one_line(refused, "may contain decisions", "--out")
         assert path.read_text() == content
 
     @pytest.mark.parametrize("size", [0, -1, 1_000_000])
@@ -141,7 +141,7 @@ class TestVerdicts:
     def test_estimate_lies_between_the_bounds(self, workspace):
         before = graded(workspace)
         path = judge(sample(workspace), workspace.parent / "judged.csv")
-        assert "150 new verdicts" in run_well(*importing(workspace, path)).err
+        assert "150 new decisions" in run_well(*importing(workspace, path)).err
         for model, row in graded(workspace, "--half-width", 0.02).items():
             assert row["multilabel"]["value"] <= row["reviewed"]["value"] <= row["multilabel_upper"]["value"]
             assert row["reviewed"]["low"] < row["reviewed"]["value"] < row["reviewed"]["high"]
@@ -175,19 +175,19 @@ class TestVerdicts:
         rows = sample(workspace)
         path = judge(rows[:60], workspace.parent / "judged.csv")
         write(path, [*csv.DictReader(path.read_text().splitlines()), *rows[60:]])
-        assert "60 new verdicts" in run_well(*importing(workspace, path)).err
+        assert "60 new decisions" in run_well(*importing(workspace, path)).err
         assert all(row["reviewed"] for row in graded(workspace).values())
 
-    def test_import_adds_new_verdicts_only(self, workspace):
+    def test_import_adds_new_decisions_only(self, workspace):
         rows = sample(workspace)
         first = judge(rows[:50], workspace.parent / "first.csv")
         run_well(*importing(workspace, first))
         stored = snapshot(workspace)
-        assert "0 new verdicts" in run_well(*importing(workspace, first)).err
+        assert "0 new decisions" in run_well(*importing(workspace, first)).err
         assert snapshot(workspace) == stored
         both = judge(rows[:80], workspace.parent / "both.csv")
-        assert "30 new verdicts" in run_well(*importing(workspace, both)).err
-        for changed in ("reviews/imagenet-val/v3@1/drawn.json", "contents.json"):  # they list the files of verdicts
+        assert "30 new decisions" in run_well(*importing(workspace, both)).err
+        for changed in ("reviews/imagenet-val/v3@1/drawn.json", "contents.json"):  # they list the files of decisions
             del stored[changed]
         assert stored.items() < snapshot(workspace).items()
 
@@ -210,15 +210,15 @@ class TestVerdicts:
         path = write(workspace.parent / "turned.csv", turned)
         changed = sum(row["verdict"] != "wrong" for row in csv.DictReader(first.read_text().splitlines()))
         assert_one_line(run(*importing(workspace, path), "--correct", "   "), "the reason of a correction is blank")
-        assert f"{changed} new verdicts" in run_well(*importing(workspace, path), "--correct", "seen at full size").err
-        assert "0 new verdicts" in run_well(*importing(workspace, path)).err
+        assert f"{changed} new decisions" in run_well(*importing(workspace, path), "--correct", "seen at full size").err
+        assert "0 new decisions" in run_well(*importing(workspace, path)).err
         for file in workspace.rglob("verdicts-*.parquet"):
             if file.name in kept:
                 assert file.read_bytes() == kept[file.name]
             else:
                 assert b"seen at full size" in pq.read_schema(file).metadata[b"regrade"]
 
-    def test_import_rejects_verdicts_outside_the_sample(self, workspace):
+    def test_import_rejects_decisions_outside_the_sample(self, workspace):
         rows = sample(workspace)
         drawn = {(row["image"], row["class"]) for row in rows}
         novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
@@ -237,7 +237,7 @@ class TestVerdicts:
             ({"verdict": "correct", "image": "x.jpg"}, ("'x.jpg'", "not in test set")),
             ({"verdict": "correct", "class": "n00000000"}, ("n00000000",)),
             ({"verdict": "correct", "class": ""}, ("empty",)),
-            ({"verdict": " "}, ("no row has a verdict yet",)),
+            ({"verdict": " "}, ("no row has a decision yet",)),
         ],
     )
     def test_import_rejects_invalid_rows(self, workspace, change, words):
@@ -246,7 +246,7 @@ class TestVerdicts:
         assert_one_line(run(*importing(workspace, path)), *words)
         assert snapshot(workspace) == before
 
-    def test_import_rejects_a_file_without_verdicts(self, workspace, tmp_path):
+    def test_import_rejects_a_file_without_decisions(self, workspace, tmp_path):
         sample(workspace)
         (tmp_path / "bad.csv").write_text("image,class\nx,y\n")
         assert_one_line(run(*importing(workspace, tmp_path / "bad.csv")), "image, class and verdict")
@@ -284,7 +284,7 @@ class TestProblematic:
         content = json.loads(run_well("study", "mistakes", *SET, *LABELS, "-w", workspace, "--json").out)
         labels = regrade.open(workspace).store.test_set("imagenet-val")
         for row in content["flow"]:
-            answers = regrade.open(workspace).store.predictions(labels, row["model"])
+            answers = regrade.open(workspace).store.predictions.read(labels, row["model"])
             best = {i: labels.class_space.ids[c] for i, c in zip(labels.ids, answers.top1, strict=True)}
             correct = sum(r["verdict"] == "correct" and best[r["image"]] == r["class"] for r in judged)
             assert row["to_correct"] == correct > 0
@@ -294,7 +294,7 @@ class TestProblematic:
         shown = run_well("study", "mistakes", *SET, *LABELS, "-w", workspace).out
         assert "now correct" in shown and "now problematic" in shown
 
-    def test_problematic_verdict_can_be_corrected(self, workspace):
+    def test_problematic_decision_can_be_corrected(self, workspace):
         rows = sample(workspace)
         path = write(workspace.parent / "bad.csv", [rows[0] | {"verdict": "problematic", "reason": "edited"}])
         run_well(*importing(workspace, path))
@@ -310,11 +310,11 @@ class TestProblematic:
             reason: write(workspace.parent / f"reason {reason}.csv", [row | {"reason": reason}])
             for reason in ("", "edited", "a drawing")
         }
-        assert "1 new verdict\n" in run_well(*importing(workspace, paths[""])).err
-        assert "0 new verdicts, 1 reason added" in run_well(*importing(workspace, paths["edited"])).err
+        assert "1 new decision\n" in run_well(*importing(workspace, paths[""])).err
+        assert "0 new decisions, 1 reason added" in run_well(*importing(workspace, paths["edited"])).err
         assert "(edited 1)" in run_well("grade", *SET, *LABELS, "-w", workspace).out
         for same in (paths["edited"], paths[""]):
-            assert "0 new verdicts\n" in run_well(*importing(workspace, same)).err
+            assert "0 new decisions\n" in run_well(*importing(workspace, same)).err
         message = "the reason 'edited' and now has 'a drawing'"
         assert_one_line(run(*importing(workspace, paths["a drawing"])), message, "--correct")
         run_well(*importing(workspace, paths["a drawing"]), "--correct", "seen again")
@@ -327,7 +327,7 @@ class TestProblematic:
         path = write(workspace.parent / "two.csv", [row | {"reason": "edited"}, row | {"reason": "a drawing"}])
         assert_one_line(run(*importing(workspace, path)), "has two reasons: 'edited' and 'a drawing'")
 
-    def test_verdicts_without_a_reason_column_are_read(self, workspace):
+    def test_decisions_without_a_reason_column_are_read(self, workspace):
         """Earlier versions wrote no reasons."""
         run_well(*importing(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))
         now = graded(workspace)

@@ -169,7 +169,7 @@ class TestImageNetM:
         done = run_well(*entry(name).command.split()[1:], "-w", val)
         assert done.err.splitlines()[1] == "slice imagenet-m of imagenet-val: 4 images"
         store = open_workspace(val).store
-        assert store.label_set_names("imagenet-val") == ("multilabel-v3@1",)
+        assert store.labels.names("imagenet-val") == ("multilabel-v3@1",)
         assert store.test_set("imagenet-val").slice("imagenet-m").tolist() == [False, True, True, False, True, True]
 
     def test_multilabel_accuracy_on_it(self, val, annotations):

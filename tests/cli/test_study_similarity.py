@@ -51,7 +51,7 @@ class TestPublished:
         names = ["alexnet", "resnet50", "vgg16"]
         labels = workspace.store.test_set("imagenet-val").labels
         test_set = workspace.store.test_set("imagenet-val")
-        correct = np.stack([workspace.store.predictions(test_set, name).top1 == labels for name in names])
+        correct = np.stack([workspace.store.predictions.read(test_set, name).top1 == labels for name in names])
         expected = error_consistency(correct)
         places = [[row["model"] for row in studied["models"]].index(name) for name in names]
         assert np.array(studied["matrices"]["kappa"])[np.ix_(places, places)] == pytest.approx(expected)

@@ -237,7 +237,7 @@ class TestAttach:
         run_well("testsets", "add", "pets", images, "-w", pets)
         workspace = open_workspace(pets)
         test_set = workspace.store.test_set("pets")
-        assert workspace.store.images(test_set).locations == PETS
+        assert workspace.store.images.read(test_set).locations == PETS
         run_well("testsets", "check", "pets", "-w", pets)
         run_well("grade", "-t", "pets", "-w", pets)
 

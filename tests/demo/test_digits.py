@@ -75,7 +75,7 @@ def test_write_images_is_read_back_by_a_workspace(tmp_path):
     assert tuple(stored.ids) == digits.ids
     assert np.array_equal(stored.labels, digits.labels)
     assert [list(stored.groups["ink"]).count(name) for name in INK] == [10, 10, 10]
-    image = np.asarray(decode(open_images(workspace.store.images(stored)).read(3)))
+    image = np.asarray(decode(open_images(workspace.store.images.read(stored)).read(3)))
     assert np.array_equal(image, np.repeat(digits.images[3][..., None], 3, axis=2))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import ClassSpace, FormatError, InputError, LabelState, MismatchError, TestSet, UnknownName
-from regrade.formats import LabelFile, LabelFormat, read_label_file, read_verdict_file
+from regrade.formats import LabelFile, LabelFormat, read_decision_file, read_label_file
 from regrade.tables import Columns, Reading
 
 PETS = TestSet("pets", class_space("cifar-10"), ("p0", "p1", "p2"), np.array([3, 5, 2]))
@@ -156,11 +156,11 @@ class TestProblematic:
         rows = "p0,cat,correct,\np0,dog,wrong,blurred\np1,dog,correct,false\np1,cat,wrong,\n"
         assert read("image,class,state,problematic\n" + rows).labels.reasons == ("blurred", "", "")
 
-    def test_read_verdict_file_notes_images_that_are_problematic_in_one_row_only(self, tmp_path):
+    def test_read_decision_file_notes_images_that_are_problematic_in_one_row_only(self, tmp_path):
         path = tmp_path / "v.csv"
         path.write_text("image,class,verdict,reason\np0,dog,problematic,blurred\np0,bird,wrong,\np1,cat,wrong,\n")
-        (note,) = read_verdict_file(path, PETS, Columns()).notes
-        assert note == "1 image problematic in one row and with another verdict in another, such as 'p0'"
+        (note,) = read_decision_file(path, PETS, Columns()).notes
+        assert note == "1 image problematic in one row and with another decision in another, such as 'p0'"
 
     def test_read_label_file_rejects_two_reasons(self, read):
         rows = "p0,cat,correct,blurred\np0,dog,wrong,a drawing\n"

@@ -115,8 +115,8 @@ def imported(store, path, model="vit/3b", form="vasudevan2022"):
 def test_mistake_review_round_trips(store, tmp_path):
     done = imported(store, published(tmp_path))
     assert done.new
-    assert store.mistake_review_names("dozen") == ("vit/3b",)
-    back = store.mistake_review(store.test_set("dozen"), "vit/3b")
+    assert store.mistakes.names("dozen") == ("vit/3b",)
+    back = store.mistakes.read(store.test_set("dozen"), "vit/3b")
     assert back.digest == done.review.digest
     assert (back.model, back.spellings, back.origin) == ("vit/3b", done.review.spellings, done.review.origin)
     assert back.severities == done.review.severities
@@ -137,11 +137,11 @@ def test_mistake_review_rejects_another_version_of_the_test_set(store, tmp_path)
     imported(store, published(tmp_path))
     changed = replace(world.TEST_SET, labels=world.TEST_SET.labels[::-1].copy())
     with pytest.raises(MismatchError, match="another version"):
-        store.mistake_review(changed, "vit/3b")
+        store.mistakes.read(changed, "vit/3b")
 
 
 def test_names(store, tmp_path):
     with pytest.raises(InputError, match="needs the name"):
         imported(store, published(tmp_path), model=" ")
     with pytest.raises(UnknownName, match="review of mistakes on dozen 'vit'; there are none yet"):
-        store.mistake_review(store.test_set("dozen"), "vit")
+        store.mistakes.read(store.test_set("dozen"), "vit")

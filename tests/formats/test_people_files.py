@@ -199,16 +199,16 @@ class TestStored:
         done = import_people(store, path, test_set="zoo", form=PeopleFormat.TABLE)
         assert done.people.new == ("person:Ann", "person:Bo")
         assert done.images == {"person:Ann": 2, "person:Bo": 1}
-        assert store.people_names("zoo") == done.people.new and store.model_names("zoo") == ()
+        assert store.predictions.people_names("zoo") == done.people.new and store.predictions.model_names("zoo") == ()
         for expected in read(path).people:
-            stored = store.predictions(SET, expected.model)
+            stored = store.predictions.read(SET, expected.model)
             assert stored.digest == expected.digest
             assert stored.by is Answerer.PERSON
             assert stored.covered.tolist() == expected.covered.tolist()
             np.testing.assert_array_equal(stored.times.seconds, expected.times.seconds)
-        manifest = store.manifest(SET, "person:Ann")
+        manifest = store.predictions.manifest(SET.name, "person:Ann")
         assert (manifest.by, manifest.asked, manifest.times, manifest.source.file) == ("person", 2, True, "p.csv")
-        plain = pq.read_table(store.prediction_folder("zoo", "person:Ann") / "times.parquet")
+        plain = pq.read_table(store.predictions.path("zoo", "person:Ann") / "times.parquet")
         assert plain.column_names == ["example", "start", "end"]
         assert plain["start"].null_count == 2
 
@@ -224,7 +224,7 @@ class TestStored:
         rows = [{"image": image, "class": "n01"} for image in SET.ids]
         path = csv(tmp_path / "p.csv", rows)
         import_people(store, path, test_set="zoo", form=PeopleFormat.TABLE, name="A")
-        answers = store.predictions(SET, "person:A")
+        answers = store.predictions.read(SET, "person:A")
         assert answers.covered is None and answers.times is None and answers.counted.all()
 
 

@@ -39,7 +39,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def stored(workspace: Workspace, model: str = "m") -> Predictions:
-    return workspace.store.predictions(workspace.store.test_set("set"), model)
+    return workspace.store.predictions.read(workspace.store.test_set("set"), model)
 
 
 def digest(workspace: Workspace, model: str = "m") -> str:

@@ -9,10 +9,9 @@ from releases import FACTORS, val_name, write_imagenet_x
 from regrade.classes import class_space
 from regrade.core import FormatError, InputError, MismatchError, TestSet
 from regrade.formats import SliceFormat, read_slice_file
-from regrade.formats.example_positions import ExamplePositions
 from regrade.formats.slice_files import FACTORS as OURS
 from regrade.store import Store
-from regrade.tables import Columns
+from regrade.tables import Columns, ExamplePositions
 from regrade.testsets import entry
 from regrade.workspace.imports import import_slices
 

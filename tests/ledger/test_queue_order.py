@@ -5,9 +5,8 @@ from itertools import pairwise
 import pytest
 
 from regrade.core import AlreadyStored, InputError, UnknownName
-from regrade.core.own_order import own_place
 from regrade.ledger import NewItem, Pace, Question, Role, VoteContent
-from regrade.ledger.queue_order import LEASE, own_order
+from regrade.ledger.queue_order import LEASE, own_order, own_place
 
 
 def answer_all(ledger, queue, person):

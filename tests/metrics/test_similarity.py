@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
-from regrade.core import UndefinedError, joint_counts
+from regrade.core import UndefinedError
+from regrade.core.arrays import joint_counts
 from regrade.metrics import agreement, dominance_probability, error_consistency, independent_dominance, similarity
 
 # 1 and 2 right together on two images of eight, wrong together on two
@@ -122,6 +123,6 @@ def test_no_images_leave_it_undefined(metric):
 @pytest.mark.parametrize("block", [1, 3, 1000])
 def test_joint_counts_do_not_depend_on_the_block(monkeypatch, block):
     correct = np.random.default_rng(1).random((4, 50)) < 0.6
-    monkeypatch.setattr(joint_counts, "_BLOCK", block)
+    monkeypatch.setattr("regrade.core.arrays._BLOCK", block)
     expected = [[int((a & b).sum()) for b in correct] for a in correct]
-    assert joint_counts.joint_counts(correct).tolist() == expected
+    assert joint_counts(correct).tolist() == expected

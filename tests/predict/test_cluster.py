@@ -120,8 +120,8 @@ def on_cluster(cluster, where, *more) -> Ran:
 
 def stored(workspace):
     test_set = workspace.store.test_set("noise")
-    return workspace.store.predictions(test_set, "python:mine:scores"), workspace.store.manifest(
-        test_set, "python:mine:scores"
+    return workspace.store.predictions.read(test_set, "python:mine:scores"), workspace.store.predictions.manifest(
+        test_set.name, "python:mine:scores"
     )
 
 
@@ -158,7 +158,7 @@ def test_predict_on_a_cluster_fingerprints_the_clean_images_of_corrupted_ones(fo
         done = ran(start(arguments, cluster.environment))
         assert done.code in (0, 3), done.err
     stores = [regrade.open(folder / name).store for name in ("corrupted-here", "corrupted-there")]
-    local, remote = (store.predictions(store.test_set("fog"), "python:mine:scores") for store in stores)
+    local, remote = (store.predictions.read(store.test_set("fog"), "python:mine:scores") for store in stores)
     np.testing.assert_array_equal(local.fingerprints, remote.fingerprints)
 
 
@@ -240,7 +240,7 @@ class TestConsistencyCheck:
 
 def test_worker_reads_images_only_if_they_are_the_same(tmp_path):
     store = noisy(tmp_path, 20)
-    source = store.images(store.test_set("noise"))
+    source = store.images.read(store.test_set("noise"))
     first = first_images(source)
     assert len(first) == 16 and _can_read(source, first)
     changed = {**first, 3: b"other"}
@@ -256,7 +256,7 @@ def test_worker_predicts_shipped_images_like_its_own(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     store = noisy(tmp_path, 20)
     test_set = store.test_set("noise")
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     options = EngineOptions(batch=4, keep_scores=True, resizer=Resizer.PILLOW)
     worker = Worker(NamedModel("python:alone:scores", Settings()), options, source, first_images(source))
     assert worker.hello().can_read_images and worker.find_batch_size() == 4

@@ -30,7 +30,7 @@ def parts(store, model, part_size=16):
 
 def prediction_input(store, images=None):
     test_set = store.test_set("noise")
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     return PredictionInput(test_set.ids, source, images or open_images(source))
 
 
@@ -241,7 +241,7 @@ def test_unreadable_image_has_no_prediction_and_affects_no_other(store, tmp_path
     gone = [1, 16, 17, 39]
     test_set = store.test_set("noise")
     for position in gone:
-        path = tmp_path / "images" / store.images(test_set).locations[position]
+        path = tmp_path / "images" / store.images.read(test_set).locations[position]
         path.unlink()
     part, _ = run(store, Toy(), keep_scores=True, batch=2)
     assert sorted(part.unreadable) == gone

@@ -25,17 +25,17 @@ def store(tmp_path):
 
 
 def stored(store) -> dict[str, bytes]:
-    folder = store.prediction_folder("noise", "toy")
+    folder = store.predictions.path("noise", "toy")
     dated = ("manifest.json", "fingerprints.npy")  # they contain the time of the run and of the image files
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in dated}
 
 
 def features_of(store) -> np.ndarray:
-    return store.predictions(store.test_set("noise"), "toy").features
+    return store.predictions.read(store.test_set("noise"), "toy").features
 
 
 def spoil(store, positions):
-    source = store.images(store.test_set("noise"))
+    source = store.images.read(store.test_set("noise"))
     for position in positions:
         (store.root.parent / "images" / source.locations[position]).write_bytes(b"")
 
@@ -43,7 +43,7 @@ def spoil(store, positions):
 @pytest.fixture
 def whole(store):
     """The features (n, 3) of all images, by a plain loop over the image files."""
-    source = store.images(store.test_set("noise"))
+    source = store.images.read(store.test_set("noise"))
     images = [np.asarray(Image.open(store.root.parent / "images" / place)) for place in source.locations]
     return ((np.stack(images).mean(axis=(1, 2)) / 255 - 0.5) / 0.5).astype(np.float32)
 
@@ -54,9 +54,9 @@ def test_features_are_stored_for_every_image_in_half_precision(store, whole):
     assert pair.examples == SIZE
     assert (features.shape, features.dtype) == ((SIZE, 3), np.float16)
     np.testing.assert_allclose(features, whole, atol=1e-3)
-    manifest = store.manifest(store.test_set("noise"), "toy")
+    manifest = store.predictions.manifest("noise", "toy")
     assert manifest.features and not manifest.full_scores
-    assert manifest.digest == store.predictions(store.test_set("noise"), "toy").digest
+    assert manifest.digest == store.predictions.read(store.test_set("noise"), "toy").digest
     assert set(stored(store)) == {"topk.parquet", "features.npy"}
 
 
@@ -120,7 +120,7 @@ class TestResume:
             predict(store, failing(6, features=colors), test_set, SMALL)
         with pytest.raises(StoreError, match="rows of 3 and of 2 numbers: the model's output changed during the run"):
             predict(store, Toy(features=lambda batch: colors(batch)[:, :2]), test_set, SMALL)
-        assert store.model_names("noise") == ()
+        assert store.predictions.model_names("noise") == ()
 
 
 class TestUnreadable:
@@ -152,7 +152,7 @@ class TestUnreadable:
         spoil(store, range(SIZE))
         pair = predict(store, Toy(features=colors), store.test_set("noise"), ANY_SHARE)
         assert len(pair.unreadable) == SIZE and features_of(store) is None
-        assert store.manifest(store.test_set("noise"), "toy").features is False
+        assert store.predictions.manifest("noise", "toy").features is False
         again = predict(store, Toy(features=colors), store.test_set("noise"), SMALL)
         assert again.already and again.unreadable == pair.unreadable
 
@@ -175,7 +175,7 @@ class TestBadModels:
         assert str(raised.value) == (
             "toy gives no features: leave out --keep features (the 4 examples 'x000.png' to 'x030.png')"
         )
-        assert store.model_names("noise") == ()
+        assert store.predictions.model_names("noise") == ()
 
     @pytest.mark.parametrize(
         ("features", "message"),
@@ -205,7 +205,7 @@ class TestBadModels:
     def test_invalid_features_are_an_error(self, store, features, message):
         with pytest.raises(ModelError, match=message):
             predict(store, Toy(features=features), store.test_set("noise"), SMALL)
-        assert store.model_names("noise") == ()
+        assert store.predictions.model_names("noise") == ()
 
     @pytest.mark.parametrize("largest", [65504, -65504])
     def test_largest_half_precision_number_is_accepted(self, store, largest):
@@ -240,7 +240,7 @@ def test_features_are_not_computed_unless_kept(store):
 
 def test_part_without_readable_images_has_no_features(store):
     test_set = store.test_set("noise")
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     spoil(store, [*range(8), 9])
     inputs = PredictionInput(test_set.ids, source, open_images(source))
     ran = PredictionEngine(Toy(features=colors), SMALL)

@@ -28,7 +28,7 @@ def store(tmp_path):
 
 
 def path_of(store, position):
-    source = store.images(store.test_set("noise"))
+    source = store.images.read(store.test_set("noise"))
     return store.root.parent / "images" / source.locations[position]
 
 
@@ -137,7 +137,7 @@ class TestResume:
         message = str(caught.value)
         assert message.startswith("2 images of noise changed after the interrupted run, for instance ")
         assert test_set.ids[2] in message and f"remove {store.root / '.partial' / 'noise' / 'toy'}" in message
-        assert model.batches == [] and store.model_names("noise") == ()
+        assert model.batches == [] and store.predictions.model_names("noise") == ()
         shutil.rmtree(store.root / ".partial" / "noise" / "toy")
         assert predict(store, Toy(), test_set, SMALL).resumed == 0
 
@@ -220,7 +220,7 @@ def test_fingerprints_are_the_same_from_threads_and_processes(tmp_path, monkeypa
         folder = tmp_path / name
         store = noisy(folder)
         predict(store, Toy(), store.test_set("noise"), replace(SMALL, workers=2))
-        stored.append(store.predictions(store.test_set("noise"), "toy").fingerprints)
+        stored.append(store.predictions.read(store.test_set("noise"), "toy").fingerprints)
     np.testing.assert_array_equal(stored[0]["digest"], stored[1]["digest"])
     assert (stored[0]["size"] == stored[1]["size"]).all() and (stored[0]["digest"] != 0).all()
 
@@ -228,8 +228,8 @@ def test_fingerprints_are_the_same_from_threads_and_processes(tmp_path, monkeypa
 def test_changed_images_reads_only_suspects(store):
     test_set = store.test_set("noise")
     predict(store, Toy(), test_set, SMALL)
-    source = store.images(test_set)
-    fingerprints = store.predictions(test_set, "toy").fingerprints
+    source = store.images.read(test_set)
+    fingerprints = store.predictions.read(test_set, "toy").fingerprints
     images = StampedAndCounted(open_images(source))
     assert list(changed_images(images, fingerprints, np.arange(40), workers=3)) == []
     assert images.count == 0

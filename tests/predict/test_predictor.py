@@ -20,7 +20,7 @@ def store(tmp_path):
 
 def local_predictor(store, model, options=SMALL):
     test_set = store.test_set("noise")
-    return LocalPredictor(model, test_set.ids, store.images(test_set), options)
+    return LocalPredictor(model, test_set.ids, store.images.read(test_set), options)
 
 
 class Shuffled(Predictor):
@@ -41,7 +41,7 @@ class Shuffled(Predictor):
 
 
 def stored(store) -> dict[str, bytes]:
-    folder = store.prediction_folder("noise", "toy")
+    folder = store.predictions.path("noise", "toy")
     return {name: (folder / name).read_bytes() for name in ("topk.parquet", "scores.npy")}
 
 
@@ -75,7 +75,7 @@ class TestPredictWith:
         pair = predict_with(lambda _: shuffled, Toy().metadata, store, store.test_set("noise"), SMALL)
         assert (pair.examples, pair.resumed) == (40, 0)
         assert stored(store) == stored(plain)
-        assert store.manifest(store.test_set("noise"), "toy").runtime_note == "shuffled"
+        assert store.predictions.manifest("noise", "toy").runtime_note == "shuffled"
 
     def test_only_missing_parts_are_requested_with_the_found_batch_size(self, store):
         test_set = store.test_set("noise")
@@ -90,7 +90,7 @@ class TestPredictWith:
         shuffled = Shuffled(local_predictor(store, Toy()), change)
         with pytest.raises(StoreError, match="do not contain every example exactly once"):
             predict_with(lambda _: shuffled, Toy().metadata, store, store.test_set("noise"), SMALL)
-        assert store.model_names("noise") == ()
+        assert store.predictions.model_names("noise") == ()
 
     def test_repeated_part_counts_once(self, store, tmp_path):
         plain = noisy(tmp_path / "other")
@@ -129,7 +129,7 @@ def test_export_that_agrees_is_run_and_recorded(store, compared):
     compared["answer"] = OnnxExport(exported)
     predict(store, model, store.test_set("noise"), EngineOptions(8))
     assert sum(exported.batches) == 40 and model.batches == []
-    manifest = store.manifest(store.test_set("noise"), "toy")
+    manifest = store.predictions.manifest("noise", "toy")
     assert manifest.runtime.startswith("faster, images by pillow ") and manifest.runtime_note == ""
     assert compared["given"] == [(model, (16, 3, 8, 8), False)]
 
@@ -155,7 +155,7 @@ def test_model_itself_is_run_if_the_export_is_rejected(store, compared, answer, 
     model = Toy()
     predict(store, model, store.test_set("noise"), EngineOptions(8))
     assert sum(model.batches) == 40
-    manifest = store.manifest(store.test_set("noise"), "toy")
+    manifest = store.predictions.manifest("noise", "toy")
     assert manifest.runtime.startswith("toy, images by ") and manifest.runtime_note == note
 
 
@@ -163,13 +163,13 @@ def test_choose_runtime_lets_the_model_stack_its_inputs(store, compared):
     """Inputs may be on the GPU already: only the model knows how to stack them."""
     model = Toy()
     model.stacked = lambda inputs: np.stack(inputs)[:5]
-    source = store.images(store.test_set("noise"))
+    source = store.images.read(store.test_set("noise"))
     predictor.choose_runtime(model, source, EngineOptions(8))
     assert compared["given"] == [(model, (5, 3, 8, 8), False)]
 
 
 def test_unreadable_images_are_not_compared(store, compared, tmp_path):
-    source = store.images(store.test_set("noise"))
+    source = store.images.read(store.test_set("noise"))
     (tmp_path / "images" / source.locations[0]).unlink()
     (tmp_path / "images" / source.locations[5]).write_bytes(b"")
     images = predictor.first_images(source)
@@ -188,5 +188,5 @@ def test_nothing_is_exported_without_a_readable_image(store, compared, tmp_path)
 def test_no_image_is_read_for_a_model_that_cannot_be_exported(store, monkeypatch):
     monkeypatch.setattr(predictor, "first_images", lambda _: pytest.fail("images are read"))
     model = Toy()
-    choice = predictor.choose_runtime(model, store.images(store.test_set("noise")), EngineOptions(8))
+    choice = predictor.choose_runtime(model, store.images.read(store.test_set("noise")), EngineOptions(8))
     assert (choice.model, choice.note) == (model, "")

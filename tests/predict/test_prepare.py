@@ -25,7 +25,7 @@ PREPARATION = PreparationOptions(PREPROCESSING, Resizer.PILLOW)
 @pytest.fixture
 def source(tmp_path):
     store = noisy(tmp_path)
-    return store.images(store.test_set("noise"))
+    return store.images.read(store.test_set("noise"))
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_predictions_are_the_same_from_every_format(mnist, model, tmp_path):
     by_format = {}
     for name in FORMS:
         test_set = workspace.store.test_set(name)
-        predictions = workspace.store.predictions(test_set, f"torch:{model}:digits")
+        predictions = workspace.store.predictions.read(test_set, f"torch:{model}:digits")
         order = np.argsort([int(Path(example).stem) for example in test_set.ids])
         np.testing.assert_array_equal(test_set.labels[order], labels)
         by_format[name] = (predictions.top1[order], np.asarray(predictions.full_scores)[order])
@@ -149,8 +149,8 @@ def test_predictions_do_not_depend_on_the_batch_size(mnist, model, tmp_path, bat
     for size in (32, batch):
         run = workspace.predict([name], test_sets=["arrays"], batch=size)
         assert "onnxruntime" in run.pairs[0].runtime and "exported from torch" in run.pairs[0].runtime
-        runs.append(workspace.store.predictions(workspace.store.test_set("arrays"), name))
-        folder = workspace.store.prediction_folder("arrays", name)
+        runs.append(workspace.store.predictions.read(workspace.store.test_set("arrays"), name))
+        folder = workspace.store.predictions.path("arrays", name)
         folder.rename(tmp_path / f"{size}-{len(runs)}")
     np.testing.assert_array_equal(runs[0].top1, runs[1].top1)
     np.testing.assert_allclose(runs[0].scores, runs[1].scores, rtol=1e-5, atol=1e-5)
@@ -164,7 +164,7 @@ def test_stored_features_are_the_input_of_the_last_layer(mnist, model, tmp_path)
     workspace.testsets.add("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
     run = workspace.predict([f"torch:{model}:digits"], test_sets=["arrays"], keep=["scores", "features"])
     assert "onnxruntime" in run.pairs[0].runtime
-    predictions = workspace.store.predictions(workspace.store.test_set("arrays"), f"torch:{model}:digits")
+    predictions = workspace.store.predictions.read(workspace.store.test_set("arrays"), f"torch:{model}:digits")
     state = torch.load(model.with_name("digits.pt"))
     scores = predictions.features.astype(np.float32) @ state["5.weight"].numpy().T + state["5.bias"].numpy()
     assert predictions.features.shape == (TESTED, 256)
@@ -182,6 +182,8 @@ def test_torch_and_onnxruntime_store_the_same_features(mnist, model, tmp_path, m
             monkeypatch.setattr(predictor, "export_to_onnx", lambda *_, **__: OnnxExport(None, "it is switched off"))
         run = workspace.predict([name], test_sets=["arrays"], keep=["features"])
         assert run.pairs[0].runtime.startswith(runtime)
-        features[runtime] = np.asarray(workspace.store.predictions(workspace.store.test_set("arrays"), name).features)
-        workspace.store.prediction_folder("arrays", name).rename(tmp_path / runtime)
+        features[runtime] = np.asarray(
+            workspace.store.predictions.read(workspace.store.test_set("arrays"), name).features
+        )
+        workspace.store.predictions.path("arrays", name).rename(tmp_path / runtime)
     np.testing.assert_allclose(features["torch"], features["onnxruntime"], rtol=2e-3, atol=2e-3)

@@ -34,7 +34,7 @@ def store(tmp_path):
 
 
 def stored(store, model="toy") -> dict[str, bytes]:
-    folder = store.prediction_folder("noise", model)
+    folder = store.predictions.path("noise", model)
     return {name: (folder / name).read_bytes() for name in ("topk.parquet", "scores.npy")}
 
 
@@ -50,11 +50,11 @@ def test_predict_stores_predictions_with_their_provenance(store):
     )
     assert (pair.model, pair.test_set, pair.examples, pair.resumed, pair.already) == ("toy", "noise", 40, 0, False)
     assert calls == [("toy on noise", 40)] + [4] * 10
-    manifest = store.manifest(test_set, "toy")
+    manifest = store.predictions.manifest(test_set.name, "toy")
     assert (manifest.runtime, manifest.runtime_note, manifest.model) == (RUNTIME, "", Toy().spec)
     assert (manifest.unreadable, manifest.features) == ({}, False)
     assert (manifest.examples, manifest.k, manifest.full_scores, manifest.score_kind) == (40, 5, True, "logits")
-    assert store.predictions(test_set, "toy").digest == manifest.digest
+    assert store.predictions.read(test_set, "toy").digest == manifest.digest
     assert not (store.root / ".partial").exists()
 
 
@@ -70,7 +70,7 @@ def test_predict_again_computes_nothing(store):
 def test_predict_reuses_predictions_whose_crop_mode_was_spelled_differently(store):
     test_set = store.test_set("noise")
     predict(store, Toy(), test_set, SMALL)
-    path = store.prediction_folder("noise", "toy") / "manifest.json"
+    path = store.predictions.path("noise", "toy") / "manifest.json"
     content = read_checked_json(path)
     mode, _, values = content["model"]["preprocessing"].partition(":")
     content["model"]["preprocessing"] = f"{mode.replace('center', 'middle')}:{values}"
@@ -229,7 +229,7 @@ class TestUnreadable:
     def test_unreadable_images_are_recorded_with_the_reason(self, spoilt, store):
         assert set(spoilt.unreadable) == {"x013.png", "x004.png"}
         assert "No such file" in spoilt.unreadable["x013.png"]
-        assert store.manifest(store.test_set("noise"), "toy").unreadable == spoilt.unreadable
+        assert store.predictions.manifest("noise", "toy").unreadable == spoilt.unreadable
         assert predict(store, Toy(), store.test_set("noise"), SMALL).unreadable == spoilt.unreadable
 
     def test_grade_counts_unreadable_images_as_wrong(self, spoilt, store):
@@ -237,14 +237,14 @@ class TestUnreadable:
         assert row.unanswered == len(spoilt.unreadable) == 2
         assert row.top1.n == 40
         test_set = store.test_set("noise")
-        correct = store.predictions(test_set, "toy").top1 == test_set.labels
+        correct = store.predictions.read(test_set, "toy").top1 == test_set.labels
         assert row.top1.value == correct.mean() and not correct[test_set.position_of["x013.png"]]
 
     def test_missing_image_folder_is_an_error(self, store, tmp_path):
         (tmp_path / "images").rename(tmp_path / "elsewhere")
         with pytest.raises(InputError, match="no longer at"):
             predict(store, Toy(), store.test_set("noise"), SMALL)
-        assert store.model_names("noise") == ()
+        assert store.predictions.model_names("noise") == ()
 
 
 def test_predict_rejects_other_classes_under_the_same_name(store):
@@ -274,7 +274,7 @@ def test_predict_rejects_a_concurrent_run(store):
 
     predict(store, Toy(scores), test_set, SMALL)
     assert len(seen) == 1
-    np.testing.assert_array_equal(store.predictions(test_set, "toy").k, 5)
+    np.testing.assert_array_equal(store.predictions.read(test_set, "toy").k, 5)
 
 
 DRIVER = """
@@ -325,7 +325,7 @@ def test_predict_killed_at_any_disk_write_resumes_to_the_same_bytes(tmp_path):
     for at in count(0, 3):
         through = run_killed(partial(predict, store, Toy(), test_set, SMALL), at=at, below=store.root)
         store = Store.open(store.root)
-        finished = store.model_names("noise") == ("toy",)
+        finished = store.predictions.model_names("noise") == ("toy",)
         kept.append(120 if finished else 8 * len(parts(store)))
         again = predict(store, Toy(), test_set, SMALL)
         assert (again.already, again.resumed) == (finished, kept[-1]), at
@@ -333,7 +333,7 @@ def test_predict_killed_at_any_disk_write_resumes_to_the_same_bytes(tmp_path):
         assert not (store.root / ".partial").exists(), at
         if through:
             break
-        shutil.rmtree(store.prediction_folder("noise", "toy"))
+        shutil.rmtree(store.predictions.path("noise", "toy"))
     assert kept == sorted(kept) and len(set(kept)) > 5, kept
 
 

@@ -78,7 +78,7 @@ def test_predict_all_continues_after_a_model_that_fails(store, models, error, re
     assert [pair.model for pair in done.pairs] == ["a", "a", "c", "c"]
     (failure,) = done.failures
     assert failure.model == "b" and failure.reason.startswith(reason) and "\n" not in failure.reason
-    assert store.model_names("noise") == store.model_names("more") == ("a", "c")
+    assert store.predictions.model_names("noise") == store.predictions.model_names("more") == ("a", "c")
 
 
 def test_predict_all_reports_pairs_before_a_failure(store, models):
@@ -86,7 +86,7 @@ def test_predict_all_reports_pairs_before_a_failure(store, models):
     done = run(store, "ab")
     assert [(pair.model, pair.test_set) for pair in done.pairs] == [("a", "noise"), ("a", "more"), ("b", "noise")]
     assert [failure.model for failure in done.failures] == ["b"]
-    assert store.model_names("noise") == ("a", "b") and store.model_names("more") == ("a",)
+    assert store.predictions.model_names("noise") == ("a", "b") and store.predictions.model_names("more") == ("a",)
 
 
 def test_predict_all_reports_several_failures(store, models):

@@ -25,7 +25,7 @@ def store(tmp_path):
 
 
 def paths(store, positions):
-    source = store.images(store.test_set("noise"))
+    source = store.images.read(store.test_set("noise"))
     return [store.root.parent / "images" / source.locations[position] for position in positions]
 
 
@@ -55,7 +55,7 @@ class TestUnreadableLimit:
     @pytest.mark.parametrize(("share", "limit"), [(0, 0), (0.5, 20), (1, 40)])
     def test_limit_is_the_stated_share(self, store, share, limit):
         test_set = store.test_set("noise")
-        assert UnreadableLimit(test_set, store.images(test_set), share).limit == limit
+        assert UnreadableLimit(test_set, store.images.read(test_set), share).limit == limit
 
     @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
     def test_predict_rejects_an_invalid_share(self, store, share):
@@ -73,7 +73,7 @@ class TestTooMany:
         for word in ("8 of 8 images of noise", "'x000.png' (", "No such file", "images", "--allow-unreadable 100%"):
             assert word in str(caught.value)
         assert "\n" not in str(caught.value)
-        assert store.model_names("noise") == () and model.batches == []
+        assert store.predictions.model_names("noise") == () and model.batches == []
 
     def test_predict_resumes_once_the_folder_is_back(self, store, tmp_path):
         undisturbed = noisy(tmp_path / "undisturbed")
@@ -87,13 +87,13 @@ class TestTooMany:
         pair = predict(store, Toy(), test_set, SMALL)
         assert (pair.resumed, pair.unreadable) == (16, {})
         for name in ("topk.parquet", "scores.npy"):
-            files = [opened.prediction_folder("noise", "toy") / name for opened in (store, undisturbed)]
+            files = [opened.predictions.path("noise", "toy") / name for opened in (store, undisturbed)]
             assert files[0].read_bytes() == files[1].read_bytes()
 
     def test_predict_stores_unreadable_images_within_the_given_share(self, store):
         hide(store, range(30))
         pair = predict(store, Toy(), store.test_set("noise"), replace(SMALL, allow_unreadable=0.75))
-        assert len(pair.unreadable) == 30 and store.model_names("noise") == ("toy",)
+        assert len(pair.unreadable) == 30 and store.predictions.model_names("noise") == ("toy",)
 
     def test_predict_counts_the_images_of_parts_from_before(self, store):
         test_set = store.test_set("noise")
@@ -138,7 +138,7 @@ class TestRetry:
     def expected(self, tmp_path):
         whole = noisy(tmp_path / "whole")
         predict(whole, Toy(features=colors), whole.test_set("noise"), replace(SMALL, keep_features=True))
-        return whole.predictions(whole.test_set("noise"), "toy")
+        return whole.predictions.read(whole.test_set("noise"), "toy")
 
     @pytest.mark.usefixtures("spoilt")
     def test_retry_changes_nothing_while_they_are_unreadable(self, store):
@@ -149,18 +149,18 @@ class TestRetry:
 
     def test_retry_computes_only_the_unreadable_images(self, store, spoilt, tmp_path):
         test_set = store.test_set("noise")
-        before = store.manifest(test_set, "toy")
+        before = store.predictions.manifest(test_set.name, "toy")
         spoilt()
         model = Toy(features=colors)
         pair = predict(store, model, test_set, RETRY)
         assert sum(model.batches) == 4
         assert (pair.recovered, pair.unreadable, pair.resumed, pair.already) == (4, {}, 36, False)
-        stored, expected = store.predictions(test_set, "toy"), self.expected(tmp_path)
+        stored, expected = store.predictions.read(test_set, "toy"), self.expected(tmp_path)
         np.testing.assert_array_equal(stored.classes, expected.classes)
         for name in ("scores", "full_scores", "features"):
             np.testing.assert_allclose(getattr(stored, name), getattr(expected, name), rtol=1e-2, atol=1e-2)
         np.testing.assert_array_equal(stored.fingerprints["digest"], expected.fingerprints["digest"])
-        manifest = store.manifest(test_set, "toy")
+        manifest = store.predictions.manifest(test_set.name, "toy")
         assert manifest.digest == stored.digest != before.digest
         (note,) = manifest.retries
         assert "4 of 4 images" in note and "toy, images by" in note
@@ -174,10 +174,10 @@ class TestRetry:
         hide(store, [20])
         pair = predict(store, Toy(features=colors), test_set, RETRY)
         assert (pair.recovered, set(pair.unreadable)) == (3, {test_set.ids[20]})
-        stored = store.predictions(test_set, "toy")
+        stored = store.predictions.read(test_set, "toy")
         assert (stored.top1 == NO_ANSWER).nonzero()[0].tolist() == [20]
         assert np.isnan(stored.features[20].astype(float)).all()
-        assert store.manifest(test_set, "toy").unreadable == pair.unreadable
+        assert store.predictions.manifest(test_set.name, "toy").unreadable == pair.unreadable
 
     def test_retry_predicts_a_pair_that_is_not_stored(self, store):
         assert predict(store, Toy(), store.test_set("noise"), RETRY).examples == 40
@@ -213,11 +213,11 @@ class TestSeveralModels:
 def test_manifest_from_before_has_no_retries_and_no_fingerprints(store):
     test_set = store.test_set("noise")
     predict(store, Toy(), test_set, SMALL)
-    path = store.prediction_folder("noise", "toy") / "manifest.json"
+    path = store.predictions.path("noise", "toy") / "manifest.json"
     content = read_checked_json(path)
     del content["retries"], content["fingerprints"]
     path.write_bytes(checked_json(content))
-    manifest = store.manifest(test_set, "toy")
+    manifest = store.predictions.manifest(test_set.name, "toy")
     assert (manifest.retries, manifest.fingerprints) == ((), False)
-    assert store.predictions(test_set, "toy").fingerprints is None
+    assert store.predictions.read(test_set, "toy").fingerprints is None
     assert predict(store, Toy(), test_set, SMALL).already

@@ -46,6 +46,6 @@ def test_add_predictions_stores_scores_in_any_memory_layout(tmp_path, layout):
     (tmp_path / "labels.csv").write_text("image,label\n" + "".join(f"{n}.jpg,a\n" for n in range(6)))
     workspace.testsets.add("six", tmp_path / "labels.csv", classes=ClassSpace("three", ("a", "b", "c")))
     workspace.models.add_predictions("model", layout(given), test_set="six")
-    stored = workspace.store.predictions(workspace.store.test_set("six"), "model")
+    stored = workspace.store.predictions.read(workspace.store.test_set("six"), "model")
     np.testing.assert_allclose(stored.full_scores, given, atol=1e-3)
     assert np.array_equal(np.argmax(stored.full_scores, axis=1), stored.top1)

@@ -30,7 +30,7 @@ def workspace(tmp_path):
 
 
 def stored(workspace, name="E"):
-    return workspace.store.checkpoints(workspace.store.test_set("six"), name)
+    return workspace.store.ensembles.read(workspace.store.test_set("six"), name)
 
 
 def interrupt(*_):
@@ -174,7 +174,7 @@ class TestCheckpoints:
         workspace.models.add_checkpoints("E", SCORES, test_set="six", kind="logits")
         changed_set = TestSet("six", SPACE, IDS, np.arange(6)[::-1].copy())
         with pytest.raises(MismatchError, match="another version of test set"):
-            workspace.store.checkpoints(changed_set, "E")
+            workspace.store.ensembles.read(changed_set, "E")
 
     def test_damaged_files_are_rejected(self, workspace):
         workspace.models.add_checkpoints("E", SCORES, test_set="six", kind="logits")

@@ -6,10 +6,9 @@ import pyarrow as pa
 import pytest
 
 from regrade.core import AlreadyStored
+from regrade.store.checked_files import PLACE, write_parquet
 from regrade.store.collection import Collection, Stored
 from regrade.store.layout import place_of
-from regrade.store.metadata import PLACE
-from regrade.store.parquet import write_parquet
 from regrade.store.transaction import transaction
 
 

@@ -61,7 +61,7 @@ def test_contents_lists_every_stored_file(root):
 def test_verify_names_removed_folders(root, kind):
     shutil.rmtree(root / "reviews")  # a label set without a review: no other file refers to it
     (root / CONTENTS).unlink()
-    Store.open(root).add_class_space(SHELF.class_space)
+    Store.open(root).class_spaces.add(SHELF.class_space, None)
     places = {place for place in listed(root) if place.startswith(f"{kind}/")}
     assert places
     shutil.rmtree(root / kind)
@@ -81,8 +81,8 @@ def test_verify_names_a_gap_in_the_versions_of_labels(store, version, has_list):
 def test_label_set_is_not_read_in_an_older_version_when_the_newest_was_removed(store):
     (store.root / "labels/shelf/own@3.parquet").unlink()
     with pytest.raises(DamagedFile, match=r"own@3.parquet is missing although contents.json lists it"):
-        store.label_set(SHELF, "own")
-    assert store.label_set(SHELF, "own@2").version == 2
+        store.labels.read(SHELF, "own")
+    assert store.labels.read(SHELF, "own@2").version == 2
     assert store.labels.newest_version("shelf", "own") == 3
 
 

@@ -77,8 +77,8 @@ class TestRoundTrip:
         assert stored.digest == original.digest
         assert stored.class_space == SPACE
         assert (stored.class_space.groups, stored.class_space.collapsed) == (SPACE.groups, SPACE.collapsed)
-        assert store.test_set_names() == (name,)
-        assert store.class_space_names()[-1] == "toys"
+        assert store.test_sets.names() == (name,)
+        assert store.class_spaces.names()[-1] == "toys"
 
     @pytest.mark.parametrize("name", ODD_NAMES)
     @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
@@ -87,12 +87,12 @@ class TestRoundTrip:
         scores = np.random.default_rng(0).normal(size=(5, 3)).astype(kind)
         predictions = predictions_from_scores(scores, SPACE, name=name)
         store_predictions(store, test_set, {name: predictions}, space=SPACE, source=PredictionSource("f.npy", "abc"))
-        stored = store.predictions(store.test_set(name), name)
+        stored = store.predictions.read(store.test_set(name), name)
         assert (stored.model, stored.test_set, stored.class_space) == (name, name, "toys")
         assert np.array_equal(stored.classes, top_k_classes(scores, k=3))
         assert np.array_equal(stored.scores, np.sort(scores, axis=1)[:, ::-1].astype(np.float32))
         assert np.array_equal(stored.full_scores, scores.astype(np.float16))
-        assert store.model_names(name) == (name,)
+        assert store.predictions.model_names(name) == (name,)
 
     @pytest.mark.parametrize("name", [n for n in ODD_NAMES if "@" not in n])
     def test_labels_round_trip(self, store, name):
@@ -100,7 +100,7 @@ class TestRoundTrip:
         store.add_test_set(test_set)
         original = labels_of(test_set, name=name)
         store.labels.add(original, test_set)
-        stored = store.label_set(test_set, name)
+        stored = store.labels.read(test_set, name)
         assert stored.digest == original.digest
         assert (stored.full_name, stored.origin, stored.unlisted) == (f"{name}@1", original.origin, Unlisted.NOVEL)
         assert (stored.reasons, stored.covered.tolist()) == (original.reasons, original.covered.tolist())
@@ -111,7 +111,7 @@ class TestRoundTrip:
         test_set = a_test_set()
         store.add_test_set(test_set)
         store.labels.add(labels_of(test_set, unlisted=Unlisted.WRONG), test_set)
-        assert store.label_set(test_set, "judged").unlisted is Unlisted.WRONG
+        assert store.labels.read(test_set, "judged").unlisted is Unlisted.WRONG
 
     def test_label_set_without_judgments_round_trips(self, store):
         """Images for which people could not name any class."""
@@ -120,7 +120,7 @@ class TestRoundTrip:
         none = np.empty(0, dtype=np.int64)
         original = labels_of(test_set, examples=none, classes=none, states=none.astype(np.int8))
         store.labels.add(original, test_set)
-        assert store.label_set(test_set, "judged").digest == original.digest
+        assert store.labels.read(test_set, "judged").digest == original.digest
 
     def test_review_round_trips(self, store):
         test_set = a_test_set()
@@ -128,13 +128,13 @@ class TestRoundTrip:
         store.labels.add(labels_of(test_set), test_set)
         original = frame_of(test_set)
         store.reviews.add(original, test_set)
-        stored = store.reviews.read(test_set, store.label_set(test_set, "judged"))
+        stored = store.reviews.read(test_set, store.labels.read(test_set, "judged"))
         assert stored.digest == original.digest
         for part in ("examples", "classes", "strata", "turns", "proxy", "states"):
             assert np.array_equal(getattr(stored, part), getattr(original, part))
         assert stored.drawn == 0
         assert store.reviews.draw_more(stored, 2).drawn == 2
-        again = store.reviews.read(test_set, store.label_set(test_set, "judged"))
+        again = store.reviews.read(test_set, store.labels.read(test_set, "judged"))
         assert again.given_out(0, again.drawn).tolist() == [2, 0]
         with pytest.raises(InputError, match="1 novel predictions are left to draw"):
             store.reviews.draw_more(again, 2)
@@ -158,12 +158,12 @@ class TestWriteOnce:
             store.add_test_set(TestSet("shelf", SPACE, changed_set.ids, changed_set.labels, changed_set.groups))
 
     def test_add_class_space_rejects_another_with_the_same_name(self, store):
-        store.add_class_space(SPACE)
+        store.class_spaces.add(SPACE, None)
         with pytest.raises(AlreadyStored, match="choose another name"):
-            store.add_class_space(ClassSpace("toys", ("ball", "doll")))
+            store.class_spaces.add(ClassSpace("toys", ("ball", "doll")), None)
         with pytest.raises(AlreadyStored, match="digits"):
             store.add_test_set(a_test_set(space=ClassSpace("digits", ("a", "b", "c"))))
-        assert store.test_set_names() == ()
+        assert store.test_sets.names() == ()
 
     def test_readers_reject_another_version_of_the_test_set(self, store):
         test_set = a_test_set()
@@ -179,9 +179,9 @@ class TestWriteOnce:
         )
         changed_set = TestSet("shelf", SPACE, test_set.ids, np.zeros(5, dtype=np.int32))
         with pytest.raises(MismatchError, match="another version"):
-            store.predictions(changed_set, "m")
+            store.predictions.read(changed_set, "m")
         with pytest.raises(MismatchError, match="another version"):
-            store.label_set(changed_set, "judged")
+            store.labels.read(changed_set, "judged")
         with pytest.raises(MismatchError, match="another version"):
             store.reviews.read(changed_set, labels_of(test_set))
 
@@ -200,12 +200,12 @@ class TestVersions:
         store.add_test_set(test_set)
         for version in (1, 2, 10):
             store.labels.add(labels_of(test_set, version=version, origin=f"v{version}"), test_set)
-        assert store.label_set_names("shelf") == ("judged@1", "judged@2", "judged@10")
+        assert store.labels.names("shelf") == ("judged@1", "judged@2", "judged@10")
         assert store.labels.newest_version("shelf", "judged") == 10
-        assert store.label_set(test_set, "judged").origin == "v10"
-        assert store.label_set(test_set, "judged@2").origin == "v2"
+        assert store.labels.read(test_set, "judged").origin == "v10"
+        assert store.labels.read(test_set, "judged@2").origin == "v2"
         with pytest.raises(UnknownName, match="did you mean judged"):
-            store.label_set(test_set, "judged@3")
+            store.labels.read(test_set, "judged@3")
 
 
 def test_open_rejects_a_folder_without_workspace(tmp_path):

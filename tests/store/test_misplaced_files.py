@@ -10,9 +10,8 @@ import regrade
 from benchmarks.fault_world import CLASSES, make_every_file, read_every_file
 from regrade.core import DamagedFile, RegradeError
 from regrade.store import Store, read_checked_json, stored_files
-from regrade.store.checked_json import checked_json
+from regrade.store.checked_files import checked_json, read_parquet, write_parquet
 from regrade.store.layout import CONTENTS
-from regrade.store.parquet import read_parquet, write_parquet
 from regrade.workspace import Workspace
 
 REVIEW = "reviews/shelf/own@1"
@@ -43,7 +42,7 @@ def _half_of(path: Path) -> Path:
 
 
 def _judge_more(workspace: Workspace, path: Path) -> None:
-    """A second draw for own@1, and a second file of verdicts."""
+    """A second draw for own@1, and a second file of decisions."""
     drawn = workspace.labels.draw_sample("shelf", labels="own@1", size=3)
     ids = workspace.store.test_set("shelf").ids
     pairs = [(ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
@@ -128,7 +127,7 @@ def test_review_without_one_of_its_files_is_refused(root, name):
 def test_review_with_an_older_count_is_refused(root):
     path = root / REVIEW / "drawn.json"
     path.write_bytes(checked_json(read_checked_json(path) | {"verdict_files": 1}))
-    assert_refused(root, f"{REVIEW}/drawn.json", "counts 1 file of verdicts, and verdicts-0002.parquet is there too")
+    assert_refused(root, f"{REVIEW}/drawn.json", "counts 1 file of decisions, and verdicts-0002.parquet is there too")
 
 
 def test_review_with_a_count_from_before_the_last_draw_is_refused(root):
@@ -162,7 +161,7 @@ def test_review_with_fewer_drawn_than_judged_is_refused(root):
         read_every_file(Store.open(root))
 
 
-def test_verdicts_of_another_sample_are_refused(root):
+def test_decisions_of_another_sample_are_refused(root):
     path = root / REVIEW / "verdicts-0001.parquet"
     table, meta = read_parquet(path)
     with path.open("wb") as file:

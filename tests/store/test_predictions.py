@@ -10,7 +10,7 @@ import pytest
 from regrade.core import ClassSpace, DamagedFile, FormatError, ModelSpec, Predictions, ScoreKind, TestSet
 from regrade.store import Manifest, PredictionSource, Store
 from regrade.store.array_file import StoredArray
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_files import checked_json, read_checked_json
 
 SPACE = ClassSpace("toys", ("ball", "doll", "car"))
 SET = TestSet("shelf", SPACE, ("a", "b", "c"), np.array([0, 1, 2], dtype=np.int32))
@@ -44,12 +44,12 @@ def add(store, features=None, **changes):
         "features": features is not None,
     }
     store.add_predictions(SET, [(predictions, Manifest(**fields | changes))], SPACE)
-    return store.prediction_folder("shelf", "m")
+    return store.predictions.path("shelf", "m")
 
 
 def test_features_are_stored_in_half_precision_and_read_as_a_memory_map(store):
     folder = add(store, FEATURES)
-    features = store.predictions(SET, "m").features
+    features = store.predictions.read(SET, "m").features
     assert isinstance(features, StoredArray)
     np.testing.assert_array_equal(features, FEATURES.astype(np.float16))
     np.testing.assert_array_equal(np.load(folder / "features.npy"), features)
@@ -58,7 +58,7 @@ def test_features_are_stored_in_half_precision_and_read_as_a_memory_map(store):
 
 def test_stored_array_supports_operators_functions_and_methods(store):
     add(store, FEATURES)
-    features, expected = store.predictions(SET, "m").features, FEATURES.astype(np.float16)
+    features, expected = store.predictions.read(SET, "m").features, FEATURES.astype(np.float16)
     assert ((features > 0) == (expected > 0)).all()
     np.testing.assert_array_equal(features @ np.ones(features.shape[1]), expected.sum(axis=1, dtype=float))
     np.testing.assert_array_equal(np.abs(features), np.abs(expected))
@@ -75,11 +75,11 @@ def test_many_examples_are_written_in_row_groups(store):
     fields = (ModelSpec("m", "toys"), "many", many.digest, "toys", SPACE.digest, size, 2, predictions.digest)
     manifest = Manifest(*fields, "probabilities", False, PredictionSource(), "0")
     store.add_predictions(many, [(predictions, manifest)], SPACE)
-    stored = store.predictions(store.test_set("many"), "m")
+    stored = store.predictions.read(store.test_set("many"), "m")
     np.testing.assert_array_equal(stored.classes, best)
     np.testing.assert_array_equal(stored.scores, scores)
     assert stored.digest == predictions.digest
-    file = pq.ParquetFile(store.prediction_folder("many", "m") / "topk.parquet")
+    file = pq.ParquetFile(store.predictions.path("many", "m") / "topk.parquet")
     assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [16384, 16384, 7232]
     assert file.read(["example"])["example"].to_pylist() == list(many.ids)
 
@@ -93,20 +93,20 @@ def test_manifest_is_read_once_per_load(store, monkeypatch):
         return read(path)
 
     monkeypatch.setattr(Path, "read_bytes", counted)
-    store.predictions(SET, "m")
+    store.predictions.read(SET, "m")
     assert reads.count("manifest.json") == 1
 
 
 def test_predictions_without_features_have_no_feature_file(store):
     folder = add(store)
     assert not (folder / "features.npy").exists()
-    assert store.predictions(SET, "m").features is None
-    assert store.manifest(SET, "m").features is False
+    assert store.predictions.read(SET, "m").features is None
+    assert store.predictions.manifest(SET.name, "m").features is False
 
 
 def test_manifest_keeps_the_runtime_note(store):
     add(store, runtime="torch 2", runtime_note="not through onnxruntime: it differs")
-    manifest = store.manifest(SET, "m")
+    manifest = store.predictions.manifest(SET.name, "m")
     assert (manifest.runtime, manifest.runtime_note) == ("torch 2", "not through onnxruntime: it differs")
 
 
@@ -114,9 +114,9 @@ def test_read_manifest_accepts_missing_new_fields(store):
     path = add(store) / "manifest.json"
     old = read_checked_json(path)
     path.write_bytes(checked_json({name: value for name, value in old.items() if name not in SINCE}))
-    manifest = store.manifest(SET, "m")
+    manifest = store.predictions.manifest(SET.name, "m")
     assert (manifest.runtime, manifest.runtime_note, manifest.features, manifest.unreadable) == ("", "", False, {})
-    predictions = store.predictions(SET, "m")
+    predictions = store.predictions.read(SET, "m")
     assert predictions.features is None and predictions.digest == manifest.digest
 
 
@@ -124,7 +124,7 @@ def test_read_manifest_rejects_unknown_fields(store):
     path = add(store) / "manifest.json"
     path.write_bytes(checked_json(read_checked_json(path) | {"mood": "good"}))
     with pytest.raises(FormatError, match=r"manifest\.json cannot be read: .*mood"):
-        store.manifest(SET, "m")
+        store.predictions.manifest(SET.name, "m")
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_read_manifest_rejects_unknown_fields(store):
 def test_predictions_name_damaged_features(store, damage, message):
     damage(add(store, FEATURES) / "features.npy")
     with pytest.raises(DamagedFile, match=message):
-        np.asarray(store.predictions(SET, "m").features)
+        np.asarray(store.predictions.read(SET, "m").features)

@@ -34,32 +34,32 @@ def parts_of(signatures, *bounds):
 
 
 def test_signatures_round_trip(store, sample):
-    assert store.signatures("set", key_of()) is None
-    store.add_signatures("set", key_of(), parts_of(sample, 2))
-    stored = store.signatures("set", key_of())
+    assert store.signatures.read("set", key_of()) is None
+    store.signatures.add(parts_of(sample, 2), ("set", key_of()))
+    stored = store.signatures.read("set", key_of())
     assert stored.digest == sample.digest and stored.unreadable == {1: "not an image of a known format"}
     assert isinstance(stored.thumbnails, StoredArray)
     with pytest.raises(AlreadyStored):
-        store.add_signatures("set", key_of(), parts_of(sample))
+        store.signatures.add(parts_of(sample), ("set", key_of()))
 
 
 def test_signatures_depend_on_images_and_size(store, sample):
-    store.add_signatures("set", key_of(), [sample])
+    store.signatures.add([sample], ("set", key_of()))
     for key in (key_of(PLACES[::-1]), key_of(root="/elsewhere"), key_of(size=96), key_of(("a.png",))):
-        assert store.signatures("set", key) is None
-    reusable = list(store.reusable_signatures("set", key_of((*PLACES, "d.png"))))
+        assert store.signatures.read("set", key) is None
+    reusable = list(store.signatures.reusable("set", key_of((*PLACES, "d.png"))))
     assert [rows for _, rows in reusable] == [{"a.png": 0, "b.png": 1, "c.png": 2}]
     assert reusable[0][0].digest == sample.digest
-    assert list(store.reusable_signatures("set", key_of(size=96))) == []
-    assert list(store.reusable_signatures("set", key_of(root="/elsewhere"))) == []
+    assert list(store.signatures.reusable("set", key_of(size=96))) == []
+    assert list(store.signatures.reusable("set", key_of(root="/elsewhere"))) == []
 
 
 def test_partial_signatures_are_resumed(store, sample):
-    partial = store.partial_signatures("set", key_of(), part_size=2)
+    partial = store.signatures.unfinished("set", key_of(), part_size=2)
     with partial.locked():
         assert partial.missing() == [range(2), range(2, 3)]
         partial.add(range(2, 3), sample[np.array([2])])
-        again = store.partial_signatures("set", key_of(), part_size=2)
+        again = store.signatures.unfinished("set", key_of(), part_size=2)
         assert again.missing() == [range(2)]
         with pytest.raises(FormatError, match="a part of the signatures is missing"):
             list(again.parts())
@@ -74,7 +74,7 @@ def test_partial_signatures_are_resumed(store, sample):
 
 
 def test_damaged_files_are_rejected(store, sample):
-    partial = store.partial_signatures("set", key_of(), part_size=4)
+    partial = store.signatures.unfinished("set", key_of(), part_size=4)
     with partial.locked():
         partial.missing()
         partial.add(range(3), sample)
@@ -84,9 +84,9 @@ def test_damaged_files_are_rejected(store, sample):
         path.write_bytes(bytes(content))
         with pytest.raises(FormatError, match="is damaged: remove it and run again"):
             partial.missing()
-    store.add_signatures("set", key_of(), [sample])
+    store.signatures.add([sample], ("set", key_of()))
     (thumbnails,) = store.root.glob("neighbors/set/*/thumbnails.npy")
     for left in (b"nothing", b""):
         thumbnails.write_bytes(left)
         with pytest.raises(FormatError, match="is damaged"):
-            store.signatures("set", key_of())
+            store.signatures.read("set", key_of())

@@ -32,7 +32,7 @@ def test_import_people_rejects_similar_names_in_one_file(workspace, tmp_path, na
     path = people_file(tmp_path, "Ada", name)
     ended = run("import", "people", path, "--test-set", "digits", "-w", workspace.store.root)
     assert_one_line(ended, "the person names", repr("Ada"), repr(name))
-    assert workspace.store.people_names("digits") == ()
+    assert workspace.store.predictions.people_names("digits") == ()
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -41,13 +41,13 @@ def test_import_people_refuses_a_name_like_a_stored_one(workspace, tmp_path, nam
     with pytest.raises(InputError) as error:
         workspace.models.import_people(people_file(tmp_path, name), test_set="digits")
     assert repr("person:Ada") in str(error.value) and repr(f"person:{name}") in str(error.value)
-    assert workspace.store.people_names("digits") == ("person:Ada",)
+    assert workspace.store.predictions.people_names("digits") == ("person:Ada",)
 
 
 def test_import_people_takes_the_same_file_again_and_other_names(workspace, tmp_path):
     for names in (["Ada"], ["Ada"], ["Ada", "Zoe", "Zoë"]):
         workspace.models.import_people(people_file(tmp_path, *names), test_set="digits")
-    assert len(workspace.store.people_names("digits")) == 3
+    assert len(workspace.store.predictions.people_names("digits")) == 3
 
 
 def test_import_people_rejects_an_invisible_name(workspace, tmp_path):
@@ -60,7 +60,7 @@ def test_add_predictions_refuses_a_model_name_like_another(workspace):
     workspace.models.add_predictions("ResNet", scores, test_set="digits")
     with pytest.raises(InputError, match="'ResNet' and 'resnet' differ only in case"):
         workspace.models.add_predictions("resnet", scores, test_set="digits")
-    assert workspace.store.model_names("digits") == ("ResNet",)
+    assert workspace.store.predictions.model_names("digits") == ("ResNet",)
 
 
 def test_partial_predictions_rejects_a_similar_model_name(workspace):
@@ -72,7 +72,7 @@ def test_partial_predictions_rejects_a_similar_model_name(workspace):
 def test_add_test_set_refuses_a_name_like_another(workspace, tmp_path):
     with pytest.raises(InputError, match="the test set names 'digits' and 'Digits' differ only in case"):
         workspace.testsets.add("Digits", tmp_path / "set.csv", classes="digits")
-    assert workspace.store.test_set_names() == ("digits",)
+    assert workspace.store.test_sets.names() == ("digits",)
 
 
 def test_stored_names_pass_although_similar():

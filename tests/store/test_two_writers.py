@@ -53,7 +53,7 @@ def test_concurrent_label_versions_are_all_stored(root, tmp_path):
     imported = at_once(root, add)
     store = regrade.open(root).store
     test_set = store.test_set("shelf")
-    assert {name: store.label_set(test_set, name).digest for name, _ in imported} == dict(imported)
+    assert {name: store.labels.read(test_set, name).digest for name, _ in imported} == dict(imported)
     assert {name for name, _ in imported} == {f"own@{version}" for version in range(2, 2 + WRITERS)}
 
 
@@ -64,7 +64,7 @@ def test_concurrent_draws_are_disjoint(root):
     assert regrade.open(root).labels.drawn_sample("shelf", labels="own").frame.drawn == 6 + 4 * WRITERS
 
 
-def test_concurrent_verdicts_are_all_stored(root, tmp_path):
+def test_concurrent_decisions_are_all_stored(root, tmp_path):
     workspace = regrade.open(root)
     drawn = workspace.labels.draw_sample("shelf", labels="own", size=2 * WRITERS)
     test_set = workspace.store.test_set("shelf")

@@ -17,10 +17,9 @@ import regrade
 from benchmarks.fault_world import make_every_file, read_every_file
 from regrade.core import DamagedFile, InputError, VersionError
 from regrade.store import Store, read_checked_json, upgrade_workspace
-from regrade.store.checked_json import stored_json
+from regrade.store.checked_files import stored_json, write_parquet
 from regrade.store.contents import contents_after
 from regrade.store.layout import CONTENTS
-from regrade.store.parquet import write_parquet
 
 LAYOUT_2 = Path(__file__).with_name("layout_2")
 OLD_IMAGES, OLD_NEIGHBORS = "pictures", "neighbours"

@@ -31,7 +31,7 @@ def workspace(pets, tmp_path):
 def labels(workspace, name="own"):
     """A label set as plain data: states by image and class, and reasons by image."""
     test_set = workspace.store.test_set("pets")
-    label_set = workspace.store.label_set(test_set, name)
+    label_set = workspace.store.labels.read(test_set, name)
     names = test_set.class_space.ids
     pairs = zip(label_set.examples, label_set.classes, label_set.states, strict=True)
     states = {(test_set.ids[e], names[c]): LabelState(s).name.lower() for e, c, s in pairs}
@@ -147,7 +147,7 @@ def test_publish_labels_merges_queues_and_the_later_decision_wins(workspace, que
     done = workspace.review.publish("other")
     assert dict(done.changes) == {"unclear added": 1}
     assert labels(workspace)[0] == OWN | {("p2", "cat"): "correct", ("p1", "cat"): "unclear"}
-    label_set = workspace.store.label_set(workspace.store.test_set("pets"), "own")
+    label_set = workspace.store.labels.read(workspace.store.test_set("pets"), "own")
     assert label_set.queues == ("novel", "other")
     assert label_set.origin.startswith("queues novel, other: 3 decisions, the last at 20")
 
@@ -187,7 +187,7 @@ def test_publish_labels_covers_new_images(workspace, ada):
     queue = queue_of(workspace.ledger, "more", [("p5", "frog")], test_set="pets", labels="own")
     vote(workspace.ledger, queue, ada, ("p5", "frog"), "correct")
     workspace.review.publish("more")
-    label_set = workspace.store.label_set(workspace.store.test_set("pets"), "own")
+    label_set = workspace.store.labels.read(workspace.store.test_set("pets"), "own")
     assert label_set.covered.tolist() == [True, True, True, True, False, True]
 
 
@@ -249,7 +249,7 @@ def decided(judged_workspace):
 
 
 def labels_of(judged_workspace, name):
-    return judged_workspace.store.label_set(judged_workspace.store.test_set("pets"), name)
+    return judged_workspace.store.labels.read(judged_workspace.store.test_set("pets"), name)
 
 
 @pytest.mark.parametrize(("suffix", "form"), FORMS)

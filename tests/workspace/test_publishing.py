@@ -42,7 +42,7 @@ class TestPublishReview:
     def judged(self, workspace):
         """The decisions of the review, and the reasons for problematic images."""
         test_set = workspace.store.test_set("pets")
-        frame = workspace.store.reviews.read(test_set, workspace.store.label_set(test_set, "own"))
+        frame = workspace.store.reviews.read(test_set, workspace.store.labels.read(test_set, "own"))
         rows = np.flatnonzero(frame.judged)
         pairs = [(test_set.ids[frame.examples[r]], test_set.class_space.ids[frame.classes[r]]) for r in rows]
         return dict(zip(pairs, frame.states[rows].tolist(), strict=True)), list(frame.reasons.values())
@@ -113,7 +113,7 @@ class TestPublishReview:
         novel = queue_of(workspace.ledger, "novel", [("p0", "ship")], test_set="pets", labels="own@1")
         assert workspace.review.publish("novel").notes == ()
         vote(workspace.ledger, novel, ada, ("p0", "ship"), "wrong")
-        assert workspace.review.publish("novel").notes == ("left behind with own@1: 1 verdict of its review",)
+        assert workspace.review.publish("novel").notes == ("left behind with own@1: 1 decision of its review",)
 
     def test_publish_of_a_census_makes_a_version(self, workspace, drawn):
         """This holds even if all of its items were drawn at random for another queue."""
@@ -160,7 +160,7 @@ class TestPublishMistakes:
         )  # fmt: skip
 
     def annotations(self, workspace):
-        review = workspace.store.mistake_review(workspace.store.test_set("pets"), "first")
+        review = workspace.store.mistakes.read(workspace.store.test_set("pets"), "first")
         columns = (review.examples.tolist(), review.classes.tolist(), review.categories, review.severities)
         return {(e, c): (category.value, severity.value) for e, c, category, severity in zip(*columns, strict=True)}
 
@@ -182,7 +182,7 @@ class TestPublishMistakes:
         assert self.annotations(workspace) == {(2, 3): (FINE, "borderline")}
         ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
         workspace.review.publish("grave")
-        assert workspace.store.mistake_review_names("pets") == ()
+        assert workspace.store.mistakes.names("pets") == ()
         assert workspace.review.publish("grave").changes == {}
 
     def test_publish_mistakes_leaves_out_no_mistake(self, workspace, queue):
@@ -232,7 +232,7 @@ class TestPublishPeople:
         return queue_of(workspace.ledger, "label", pairs, question=Question.LABEL, test_set="pets", overlap=2)
 
     def row(self, workspace, name="person:Ada"):
-        return workspace.store.predictions(workspace.store.test_set("pets"), name)
+        return workspace.store.predictions.read(workspace.store.test_set("pets"), name)
 
     def test_publish_people_stores_a_row_per_person(self, workspace, queue):
         ada, bob = people(workspace.ledger, "Ada", "Bob")
@@ -279,7 +279,7 @@ class TestPublishPeople:
         assert self.row(workspace).counted.tolist() == [True, False, False, False, False, False]
         vote(ledger, queue, ada, ("p0",), None, why="not sure")
         assert dict(workspace.review.publish("label").changes) == {"images of person:Ada": 0}
-        assert workspace.store.people_names("pets") == ()
+        assert workspace.store.predictions.people_names("pets") == ()
         assert workspace.review.publish("label").changes == {}
 
     def test_publish_people_rejects_training_queues(self, workspace):

@@ -91,7 +91,7 @@ def review_stamp(store: Store, test_set: str, labels: str) -> Stamp:
 
 def predictions_stamp(store: Store, test_set: str, model: str) -> Stamp:
     """When the predictions of a model on a test set were stored."""
-    return _written(store.prediction_folder(test_set, model) / "manifest.json")
+    return _written(store.predictions.path(test_set, model) / "manifest.json")
 
 
 def signatures_stamp(store: Store, test_set: str) -> Stamp:

@@ -252,7 +252,7 @@ class HidingRules:
 
     def _has_people(self, test_set: str) -> bool:
         stamp = answerers_stamp(self._store, test_set)
-        return self._people.get(test_set, lambda: bool(self._store.people_names(test_set)), stamp=stamp)
+        return self._people.get(test_set, lambda: bool(self._store.predictions.people_names(test_set)), stamp=stamp)
 
     def _pending_in(self, queues: Iterable[Queue], person: Person) -> HiddenImages:
         stored = self._with_test_sets(queues)
@@ -268,7 +268,7 @@ class HidingRules:
         )
 
     def _with_test_sets(self, queues: Iterable[Queue]) -> list[Queue]:
-        return [queue for queue in queues if self._store.has_test_set(queue.test_set)]
+        return [queue for queue in queues if self._store.test_sets.has(queue.test_set)]
 
     def _images_of(self, queue: Queue, size: int) -> QueueImages:
         """The images of a queue, cached until it gets more items or its test set changes."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from regrade.app.cache import RecentCache, predictions_stamp, triage_stamp
+from regrade.classes import superclasses
 from regrade.core import LabelSet, LabelState, RegradeError, ScoreKind, TestSet
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.ledger import Item, Queue
 from regrade.store import Store
-from regrade.studies.mistakes.triage import Triage
-from regrade.workspace.triage import kind_of, triage_under
+from regrade.studies.loading import reviewed_labels
+from regrade.studies.mistakes.mistake_labels import MistakeLabels
+from regrade.studies.mistakes.study import pair_labels
+from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, make_triage
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class ScoreCache:
     def of(self, test_set: TestSet, position: int, class_index: int, *, model: str = "") -> tuple[ModelScore, ...]:
         """The models that predict a class for an image, most confident first; only ``model`` if it is given."""
         scores = []
-        for name in [model] if model else self._store.model_names(test_set.name):
+        for name in [model] if model else self._store.predictions.model_names(test_set.name):
             top = self._newest(test_set, name)
             if top is not None and int(top.classes[position]) == class_index:
                 scores.append(ModelScore(name, top.confidence(position)))
@@ -119,7 +122,7 @@ class ScoreCache:
 
     def _read(self, test_set: TestSet, model: str) -> _TopPredictions | None:
         """The top-1 predictions of a model; None if it predicts classes of another class space."""
-        predictions = self._store.predictions(test_set, model)
+        predictions = self._store.predictions.read(test_set, model)
         if predictions.class_space != test_set.class_space.name:
             return None
         scores = None if predictions.scores is None else predictions.scores[:, 0].copy()
@@ -155,13 +158,32 @@ class Suggestions:
         except RegradeError:
             return None
         test_set = triage.ground.test_set
-        kind = kind_of(triage, test_set.position(item.example), test_set.class_space.index(item.class_id))
+        kind = _kind_of(triage, test_set.position(item.example), test_set.class_space.index(item.class_id))
         return None if kind is None else kind.value
 
     def _triage_of(self, queue: Queue) -> Triage:
         name, labels = queue.test_set, queue.labels
         return self._triage.get(
             (name, labels),
-            lambda: triage_under(self._store, self._store.test_set(name), labels),
+            lambda: _triage_under(self._store, self._store.test_set(name), labels),
             stamp=triage_stamp(self._store, name),
         )
+
+
+def _triage_under(store: Store, test_set: TestSet, labels: str) -> Triage:
+    """The triage of errors under a label set, from all data stored for its test set."""
+    judged_labels = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
+    return make_triage(
+        MistakeLabels(test_set, replace(judged_labels, review=None), judged_labels),
+        superclasses=superclasses(test_set.class_space),
+        pairs_from=pair_labels(store, test_set, labels),
+        reviews=[store.mistakes.read(test_set, name) for name in store.mistakes.names(test_set.name)],
+    )
+
+
+def _kind_of(triage: Triage, example: int, answer: int) -> TriageKind | None:
+    """The suggested kind of error of a prediction; None if it is not an error, or the image is not scored."""
+    if not triage.scored[example]:
+        return None
+    (kind,) = triage.kinds(np.array([example]), np.array([answer])).tolist()
+    return None if kind == NO_ERROR else list(TriageKind)[kind]

@@ -53,13 +53,13 @@ class ImageCache:
 
     def address(self, test_set: str, position: int) -> str | None:
         """The URL of an image, or None if the test set has no images."""
-        if not self._store.has_images(test_set):
+        if not self._store.images.has(test_set):
             return None
         return f"/images/{encode_opaque_id(self._key, _number(test_set), position)}"
 
     def address_in_queue(self, test_set: str, position: int, queue_id: int) -> str | None:
         """The URL of an image for the people who work on a queue: different in every queue and in Explore."""
-        if not self._store.has_images(test_set):
+        if not self._store.images.has(test_set):
             return None
         return f"/images/{queue_id}/{encode_opaque_id(self._key_of(queue_id), _number(test_set), position)}"
 
@@ -79,8 +79,8 @@ class ImageCache:
 
         Callers exclude the test sets that people are asked about, which would reveal their own answers.
         """
-        for name in self._store.test_set_names():
-            if name in excluded or not self._store.has_images(name):
+        for name in self._store.test_sets.names():
+            if name in excluded or not self._store.images.has(name):
                 continue
             test_set = self._test_set(name)
             if test_set.class_space.name != class_space:
@@ -93,10 +93,10 @@ class ImageCache:
         return blake2b(f"queue {queue_id}".encode(), digest_size=32, key=self._key).digest()
 
     def _named(self, number: int) -> str | None:
-        return next((name for name in self._store.test_set_names() if _number(name) == number), None)
+        return next((name for name in self._store.test_sets.names() if _number(name) == number), None)
 
     def _open(self, test_set: str) -> tuple[ImageSource, Images]:
-        source = self._store.images(self._test_set(test_set))
+        source = self._store.images.read(self._test_set(test_set))
         return source, open_images(source)
 
     def _render(self, test_set: str, position: int, side: int | None) -> DisplayImage:

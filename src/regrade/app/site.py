@@ -81,9 +81,9 @@ class Site:
     def class_space(self, name: str) -> ClassSpace:
         """A class space; an unknown name raises."""
         store = self.workspace.store
-        if name not in (names := store.class_space_names()):
+        if name not in (names := store.class_spaces.names()):
             raise UnknownName("class space", name, names)
-        return self._class_spaces.get(name, lambda: store.class_space(name))
+        return self._class_spaces.get(name, lambda: store.class_spaces.read(name))
 
     def class_index(self, name: str) -> ClassIndex:
         """The index of all classes of a class space."""
@@ -94,7 +94,7 @@ class Site:
         full_name = self.explorer.labels_named(test_set, labels)
         return self._label_indexes.get(
             (test_set, full_name),
-            lambda: LabelIndex(self.workspace.store.label_set(self.test_set(test_set), full_name)),
+            lambda: LabelIndex(self.workspace.store.labels.read(self.test_set(test_set), full_name)),
         )
 
     def examined(self) -> frozenset[str]:

@@ -1,11 +1,9 @@
 """Class spaces: ImageNet and its subsets, CIFAR-10, digits, and class spaces from files."""
 
 from regrade.classes.definitions import definition
-from regrade.classes.families import class_by_words, family
-from regrade.classes.files import class_map_from_file, class_space_from_file
-from regrade.classes.json_form import class_space_as_json, class_space_from_json
+from regrade.classes.families import Superclasses, class_by_words, family, superclasses
+from regrade.classes.files import class_map_from_file, class_space_as_json, class_space_from_file, class_space_from_json
 from regrade.classes.registry import BUILT_IN, cifar_10, class_space, digits, imagenet_1k, imagenet_a, imagenet_r
-from regrade.classes.superclasses import Superclasses, superclasses
 
 __all__ = [
     "BUILT_IN",

@@ -73,7 +73,7 @@ for _name, _command in {
     "models": lazy_command("models:app", "List and check the models of a workspace."),
     "labels": lazy_command("labels:app", "Label sets, and novel predictions: those that nobody has judged yet."),
     "import": lazy_command(
-        "import_:app", "Import predictions, checkpoints, labels, slices, verdicts and people from files."
+        "import_:app", "Import predictions, checkpoints, labels, slices, decisions and people from files."
     ),
     "plan": lazy_command(
         "plan:app", "Sample sizes: images or decisions needed for a claim, from assumed or measured rates."

@@ -1,4 +1,4 @@
-"""regrade import: read predictions, checkpoints, labels, slices, verdicts, mistake reviews and people from files."""
+"""regrade import: read predictions, checkpoints, labels, slices, decisions, mistake reviews and people from files."""
 
 from __future__ import annotations
 
@@ -253,13 +253,13 @@ def verdicts(
         str, typer.Option("--labels", "-l", help="Label set for which the novel predictions were sampled.")
     ],
     correct: Annotated[
-        str, typer.Option(help="Overwrite verdicts that are already stored, for this reason.", metavar="REASON")
+        str, typer.Option(help="Overwrite decisions that are already stored, for this reason.", metavar="REASON")
     ] = "",
     id_column: IdColumn = "",
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import verdicts on the sample drawn by `regrade labels sample`; rows without a verdict are skipped."""
+    """Import decisions on the sample drawn by `regrade labels sample`; rows without a decision are skipped."""
     done = opened(workspace).labels.import_decisions(
         file,
         test_set=test_set,
@@ -269,7 +269,7 @@ def verdicts(
     )
     data = {"test_set": test_set, "labels": labels, "new": done.new, "reasons": done.reasons}
     explained = f", {amount(done.reasons, 'reason')} added" if done.reasons else ""
-    report_import([f"{amount(done.new, 'new verdict')}{explained}"], done.notes, data, as_json=as_json)
+    report_import([f"{amount(done.new, 'new decision')}{explained}"], done.notes, data, as_json=as_json)
 
 
 @app.command()

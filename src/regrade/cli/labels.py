@@ -84,10 +84,10 @@ def list_(
     store, errors = opened(workspace).store, ListErrors()
     keys = ("test_set", "labels", "images", "judgments", "problematic", "origin", "digest")
     rows = []
-    for test_set in store.test_set_names():
-        for full_name in store.label_set_names(test_set):
+    for test_set in store.test_sets.names():
+        for full_name in store.labels.names(test_set):
             with errors.skip_unreadable():
-                labels = store.label_set(store.test_set(test_set), full_name)
+                labels = store.labels.read(store.test_set(test_set), full_name)
                 counts = int(labels.covered.sum()), len(labels.classes), int(labels.problematic.sum())
                 rows.append((test_set, full_name, *counts, labels.origin, labels.digest[:12]))
     table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
@@ -131,7 +131,7 @@ def sample(
     """Draw a random sample of novel predictions for people to judge.
 
     Fill in the column verdict from the top, stop anywhere, and import the file with `regrade import verdicts`;
-    `regrade grade` then estimates the accuracy that judging all novel predictions would give. A verdict is correct,
+    `regrade grade` then estimates the accuracy that judging all novel predictions would give. A decision is correct,
     unclear, wrong, or problematic if the image should not be scored (wrong original label, drawing, edited,
     inappropriate): then mark all rows of the image, with the reason. Later calls continue the same random order.
     """
@@ -140,7 +140,7 @@ def sample(
     from regrade.store import write_file
 
     if out.exists():
-        raise AlreadyStored(f"{out} exists and may contain verdicts: choose another --out, or remove it first")
+        raise AlreadyStored(f"{out} exists and may contain decisions: choose another --out, or remove it first")
     if not out.parent.is_dir():
         raise InputError(f"the folder {out.parent} of {out.name} does not exist: create it first")
     ws = opened(workspace)

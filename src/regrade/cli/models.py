@@ -26,10 +26,10 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
 
     store, errors = opened(workspace).store, ListErrors()
     sets: dict[str, list[str]] = {}
-    for test_set in store.test_set_names():
-        for model in (*store.model_names(test_set), *store.people_names(test_set)):
+    for test_set in store.test_sets.names():
+        for model in (*store.predictions.model_names(test_set), *store.predictions.people_names(test_set)):
             with errors.skip_unreadable():
-                read_manifest(store.prediction_folder(test_set, model))
+                read_manifest(store.predictions.path(test_set, model))
                 sets.setdefault(model, []).append(test_set)
     rows = tuple((model, ", ".join(sets[model])) for model in sorted(sets))
     table = Table("models", (Column("model", "model"), Column("test_sets", "test sets")), rows)

@@ -307,7 +307,7 @@ def publish(
 ) -> None:
     """Publish the current decisions of a queue as files that studies read. Idempotent: repeat it after more decisions.
 
-    Judged classes become a new version of the label set, or verdicts of its review if they were drawn by `regrade
+    Judged classes become a new version of the label set, or decisions of its review if they were drawn by `regrade
     labels sample`; mistakes become the review of the model's mistakes; labels from examinations become the answers of
     people. On a terminal the command shows what would change and how many items are undecided, and asks for
     confirmation.

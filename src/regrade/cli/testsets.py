@@ -39,7 +39,7 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     store, errors = opened(workspace).store, ListErrors()
     keys = ("test_set", "examples", "classes", "class_space", "groups", "images", "models", "labels", "digest")
     rows, notes = [], []
-    for name in store.test_set_names():
+    for name in store.test_sets.names():
         with errors.skip_unreadable():
             row, missing_path = _row_of(store, name)
             rows.append(row)
@@ -55,12 +55,12 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
 def _row_of(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None]:
     """The row of a test set in the list, and the registered path of its images if they are missing."""
     test_set = store.test_set(name)
-    source = store.images(test_set) if store.has_images(name) else None
+    source = store.images.read(test_set) if store.images.has(name) else None
     is_missing = source is not None and images_are_missing(source)
     images = "missing" if is_missing else "no" if source is None else "yes"
     sizes = len(test_set), len(set(test_set.labels[test_set.labeled]))
-    groups, labels = ", ".join(test_set.groups), ", ".join(store.label_set_names(name))
-    models = len(store.model_names(name))
+    groups, labels = ", ".join(test_set.groups), ", ".join(store.labels.names(name))
+    models = len(store.predictions.model_names(name))
     row = (name, *sizes, test_set.class_space.name, groups, images, models, labels, test_set.digest[:12])
     return row, source.path if source is not None and is_missing else None
 
@@ -85,7 +85,7 @@ def show_(
     rows = tuple(sizes.items())
     classes = len(set(test_set.labels[test_set.labeled]))
     title = f"slices of {name}: {len(test_set):,} examples in {classes:,} classes"
-    class_map = store.class_map(test_set)
+    class_map = store.class_maps.read(test_set)
     notes = [] if class_map is None else [_describe_map(class_map)]
     notes += [f"{column}: {len(counts[column]):,} values, not listed" for column in counts if column not in listed]
     table = Table(title, (Column("slice", "slice"), Column("examples", "examples")), rows, tuple(notes))

@@ -1,8 +1,7 @@
 """The core data types of regrade: immutable records that all other packages use."""
 
 from regrade.core.checkpoints import Checkpoints, checkpoints_of
-from regrade.core.class_map import ClassMap, MapRule, subset_map
-from regrade.core.class_space import ClassSpace, Hierarchy
+from regrade.core.class_space import ClassMap, ClassSpace, Hierarchy, MapRule, subset_map
 from regrade.core.errors import (
     AlreadyStored,
     DamagedFile,
@@ -51,7 +50,6 @@ from regrade.core.mistake_annotations import (
 from regrade.core.model_spec import IMAGENET, CropMode, Interpolation, ModelSpec, Preprocessing
 from regrade.core.near_duplicates import Distance, NearPairs, Signatures, joined_signatures
 from regrade.core.novel_sample import NovelSample, ReviewDecisions, StratifyBy
-from regrade.core.packed_texts import PackedTexts
 from regrade.core.predictions import (
     NO_ANSWER,
     PERSON_PREFIX,
@@ -63,7 +61,7 @@ from regrade.core.predictions import (
     ScoreKind,
 )
 from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
-from regrade.core.test_set import UNLABELED, Example, SliceSet, TestSet
+from regrade.core.test_set import UNLABELED, Example, PackedTexts, SliceSet, TestSet
 
 __all__ = [
     "FINGERPRINT",

@@ -1,13 +1,15 @@
-"""Compare names: recognize misspellings, and names that people cannot distinguish."""
+"""Names: misspellings, names that people cannot distinguish, and arguments that are names."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TypeVar
 
-from regrade.core.errors import InputError
+from regrade.core.errors import InputError, UnknownName
 
 _NEAR = 0.8  # minimum of difflib's ratio: matches stat and state, scores and scoress, but not shape and state
 _SHORTEST = 4  # letters; shorter names are similar to too many words
@@ -18,6 +20,7 @@ _NOT_SEEN = (
     "Zp",
     "Zs",
 )  # Unicode categories: control and format characters, line and paragraph separators, spaces
+E = TypeVar("E", bound=Enum)
 
 
 def near_miss(name: str, candidates: Iterable[str]) -> str | None:
@@ -88,3 +91,23 @@ def check_distinct_names(kind: str, names: Iterable[str], taken: Iterable[str] =
                 f"the {kind} names {same!r} and {name!r} differ only in case, spaces or invisible "
                 "characters: use the same name, or one that can be distinguished"
             )
+
+
+def member(kind: type[E], value: E | str) -> E:
+    """The enum member for a value, or the member itself; an unknown value raises an error with suggestions."""
+    if isinstance(value, kind):
+        return value
+    for candidate in kind:
+        if candidate.value == value:
+            return candidate
+    raise UnknownName(_in_words(kind.__name__), str(value), [str(candidate.value) for candidate in kind])
+
+
+def _in_words(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def refuse_text(names: Sequence[object], what: str) -> None:
+    """Raise if a string is given instead of a list of names: it would be read as a list of letters."""
+    if isinstance(names, str):
+        raise InputError(f"{what} must be a list of names: [{names!r}]")

@@ -1,6 +1,7 @@
-"""Reading and writing other people's files: predictions, labels, slices, mistakes, verdicts, answers, checkpoints."""
+"""Reading and writing other people's files: predictions, labels, slices, mistakes, decisions, answers, checkpoints."""
 
 from regrade.formats.checkpoint_files import CheckpointArray, checkpoint_notes, read_checkpoint_files
+from regrade.formats.decision_files import read_decision_file
 from regrade.formats.label_export import Authors, LabelAuthors, labels_as_file
 from regrade.formats.label_files import LabelFile, LabelFormat, read_label_file
 from regrade.formats.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
@@ -13,7 +14,6 @@ from regrade.formats.prediction_files import (
     read_prediction_file,
 )
 from regrade.formats.slice_files import SliceFile, SliceFormat, read_slice_file
-from regrade.formats.verdict_files import read_verdict_file
 
 __all__ = [
     "Authors",
@@ -34,10 +34,10 @@ __all__ = [
     "labels_as_file",
     "predictions_from_scores",
     "read_checkpoint_files",
+    "read_decision_file",
     "read_label_file",
     "read_mistake_file",
     "read_people_file",
     "read_prediction_file",
     "read_slice_file",
-    "read_verdict_file",
 ]

@@ -27,11 +27,11 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.core.amounts import amount
-from regrade.formats.example_positions import ExamplePositions
 from regrade.tables import (
     LABEL_COLUMNS,
     TABLE_SUFFIXES,
     Columns,
+    ExamplePositions,
     Reading,
     class_index,
     class_indices,

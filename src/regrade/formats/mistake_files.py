@@ -12,9 +12,9 @@ import numpy as np
 from regrade.core import FormatError, InputError, MistakeAnnotations, TestSet, category_named, severity_named
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.formats.example_positions import ExamplePositions
 from regrade.tables import (
     Columns,
+    ExamplePositions,
     column_named,
     ignored_columns,
     ignored_names,

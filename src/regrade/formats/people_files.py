@@ -30,10 +30,10 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.names import check_distinct_names
-from regrade.formats.example_positions import ExamplePositions
 from regrade.tables import (
     LABEL_COLUMNS,
     Columns,
+    ExamplePositions,
     Reading,
     column_named,
     ignored_columns,

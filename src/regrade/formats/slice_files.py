@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from regrade.core import FormatError, InputError, MismatchError, SliceSet, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.formats.example_positions import ExamplePositions
 from regrade.tables import (
     TABLE_SUFFIXES,
     Columns,
+    ExamplePositions,
     check_file,
     check_ids,
     check_unique,

@@ -11,8 +11,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Column, Connection, Integer, func, inspect, select, text
 
 from regrade.core.amounts import amount
+from regrade.ledger.column_types import FloatColumn, IntegerColumn
 from regrade.ledger.database import expected_schema, schema_objects
-from regrade.ledger.schema import APPEND_ONLY, FloatColumn, IntegerColumn, chain, metadata
+from regrade.ledger.schema import APPEND_ONLY, chain, metadata
 
 _PROTECTED = (*(table.name for table in APPEND_ONLY), chain.name)
 _POSTGRES_TRIGGERS = """

@@ -15,8 +15,8 @@ import pyarrow.parquet
 from sqlalchemy import Column
 
 from regrade.core import FormatError
+from regrade.ledger.column_types import FloatColumn, IntegerColumn, TimestampColumn
 from regrade.ledger.row_format import all_columns
-from regrade.ledger.schema import FloatColumn, IntegerColumn, TimestampColumn
 from regrade.tables import check_file, check_quotes, parse_csv, read_json, why_unreadable
 
 SUFFIXES = (".csv", ".json", ".parquet")

@@ -12,16 +12,18 @@ from sqlalchemy import Column, Connection, FromClause, Select, Table, select
 
 from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Mode, Reached, Role
-from regrade.ledger.decisions import REOPENED
-from regrade.ledger.questions import QUESTIONS, question_named
-from regrade.ledger.records import Purpose
-from regrade.ledger.schema import (
+from regrade.ledger.column_types import (
     EnumColumn,
     FloatColumn,
     IntegerColumn,
     QuestionColumn,
     TextColumn,
     TimestampColumn,
+)
+from regrade.ledger.decisions import REOPENED
+from regrade.ledger.questions import QUESTIONS, question_named
+from regrade.ledger.records import Purpose
+from regrade.ledger.schema import (
     assignment,
     comment,
     decision,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray, joint_counts
 from regrade.core.errors import UndefinedError
-from regrade.core.joint_counts import joint_counts
 
 _BLOCK = 1 << 13  # images at a time: they fit in the CPU cache, and their counts in 16 bits
 

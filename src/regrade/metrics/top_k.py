@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.core.class_map import ClassMap
+from regrade.core.class_space import ClassMap
 from regrade.core.errors import InputError, MismatchError
 from regrade.core.predictions import NO_ANSWER
 

@@ -93,7 +93,7 @@ def predict_on(
     progress: ProgressCallback = no_progress,
 ) -> ModelRun:
     """As `predict`, with a model that the workers of a cluster load."""
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     options = match_stored_options(store, test_set, model.name, options)
     with _started_workers(cluster, model, test_set, source, options) as predictor:
         pair = predict_with(lambda _: predictor, predictor.metadata, store, test_set, options, progress=progress)

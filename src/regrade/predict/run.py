@@ -76,7 +76,7 @@ def predict_with(
     if pair is not None and not (options.retry_unreadable and pair.unreadable):
         store.partial_predictions(test_set, pair.model, part_size=options.part_size, plan={}).remove()
         return pair
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     check_source_exists(source)
     job = _Job(store, make_predictor(source), test_set, source, options)
     partial = store.partial_predictions(test_set, model.spec.name, part_size=options.part_size, plan=job.plan())
@@ -97,7 +97,7 @@ def _check_options(store: Store, model: ModelMetadata, options: EngineOptions) -
     if options.allow_unreadable is not None and not 0 <= options.allow_unreadable <= 1:
         raise InputError(f"the share of images that may be unreadable is 0 to 1, got {options.allow_unreadable:g}")
     space = model.class_space
-    if space.name in store.class_space_names() and store.class_space(space.name).digest != space.digest:
+    if space.name in store.class_spaces.names() and store.class_spaces.read(space.name).digest != space.digest:
         raise AlreadyStored(
             f"{model.spec.name} predicts classes {space.name!r}, but a class space of this name with other classes "
             "exists: choose another name"
@@ -183,7 +183,7 @@ class _Job:
     def retry(self, pair: ModelRun, progress: ProgressCallback) -> ModelRun:
         """Compute images that were unreadable, and store the predictions again if some of them can be read now."""
         started = time.perf_counter()
-        stored = self.store.predictions(self.test_set, pair.model)
+        stored = self.store.predictions.read(self.test_set, pair.model)
         positions = np.flatnonzero(stored.top1 == NO_ANSWER).tolist()
         advance = progress(f"{pair.model} on {self.test_set.name}, unreadable images", len(positions))
         batch = self.options.batch or self.predictor.find_batch_size()
@@ -201,7 +201,7 @@ class _Job:
 
     def _amend(self, predictions: Predictions, unreadable: dict[str, str], recovered: int) -> None:
         """Replace the stored predictions; their manifest keeps its provenance and records what was added."""
-        before = self.store.manifest(self.test_set, predictions.model)
+        before = self.store.predictions.manifest(self.test_set.name, predictions.model)
         note = (
             f"{datetime.now(UTC).isoformat(timespec='seconds')}: {recovered} of {recovered + len(unreadable)} images "
             f"that had been unreadable were computed, by {self.predictor.metadata.runtime}"

@@ -18,18 +18,18 @@ from regrade.testsets import images_are_missing, open_images
 
 def match_stored_options(store: Store, test_set: TestSet, model: str, options: EngineOptions) -> EngineOptions:
     """Options for a retry of unreadable images: keep scores and features as stored; otherwise the same options."""
-    if not options.retry_unreadable or model not in store.model_names(test_set.name):
+    if not options.retry_unreadable or model not in store.predictions.model_names(test_set.name):
         return options
-    manifest = store.manifest(test_set, model)
+    manifest = store.predictions.manifest(test_set.name, model)
     return replace(options, keep_scores=manifest.full_scores, keep_features=manifest.features)
 
 
 def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: EngineOptions) -> ModelRun | None:
     """The stored run of a model on a test set, if any; raises if it is of another version of the model or images."""
     name = model.spec.name
-    if name not in store.model_names(test_set.name):
+    if name not in store.predictions.model_names(test_set.name):
         return None
-    manifest = store.manifest(test_set, name)
+    manifest = store.predictions.manifest(test_set.name, name)
     differs = {
         "another version of the test set": manifest.test_set_digest != test_set.digest,
         "other weights": manifest.model.weights_hash != model.spec.weights_hash,
@@ -41,11 +41,11 @@ def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: 
     }
     if any(differs.values()):
         reasons = ", ".join(reason for reason, true in differs.items() if true)
-        folder = store.prediction_folder(test_set.name, name)
+        folder = store.predictions.path(test_set.name, name)
         raise AlreadyStored(
             f"predictions of {name} on {test_set.name} are stored with {reasons}: remove {folder} first"
         )
-    away = bool(manifest.fingerprints) and images_are_missing(store.images(test_set))
+    away = bool(manifest.fingerprints) and images_are_missing(store.images.read(test_set))
     if manifest.fingerprints and not away:
         _check_images(store, test_set, manifest, options)
     size, unreadable = len(test_set), manifest.unreadable
@@ -68,12 +68,12 @@ def _same_preprocessing(first: str, second: str) -> bool:
 
 def _check_images(store: Store, test_set: TestSet, manifest: Manifest, options: EngineOptions) -> None:
     """Raise if images have changed since they were predicted."""
-    images = open_images(store.images(test_set))
-    stored = store.predictions(test_set, manifest.model.name)
+    images = open_images(store.images.read(test_set))
+    stored = store.predictions.read(test_set, manifest.model.name)
     predicted = np.flatnonzero(stored.top1 != NO_ANSWER)
     changed = list(changed_images(images, np.asarray(stored.fingerprints), predicted, workers=options.workers))
     if changed:
-        folder = store.prediction_folder(test_set.name, manifest.model.name)
+        folder = store.predictions.path(test_set.name, manifest.model.name)
         raise AlreadyStored(
             f"{amount(len(changed), 'image')} of {test_set.name} changed after {manifest.model.name} was run, for "
             f"instance {test_set.ids[changed[0]]!r}: restore the old images, or remove {folder} to predict the new ones"

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray, joint_counts
 from regrade.core.cores import elementwise
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.core.joint_counts import joint_counts
 from regrade.stats.intervals import Intervals, as_counts, method_name, normal_quantile
 
 _BLOCK = 1 << 18  # pairs processed at a time; there may be millions

@@ -3,13 +3,14 @@
 from regrade.store.atomic import (
     PRIVATE,
     check_folder,
+    check_new_file,
     replace_file,
     replace_folder,
     write_file,
     write_image,
     write_new_file,
 )
-from regrade.store.checked_json import checked_json, read_checked_json, read_stored_json, stored_json
+from regrade.store.checked_files import checked_json, read_checked_json, read_stored_json, stored_json
 from regrade.store.checkpoints import CheckpointManifest, CheckpointWriter
 from regrade.store.collection import Collection, Stored
 from regrade.store.folder import Store, keep_slices
@@ -18,7 +19,7 @@ from regrade.store.partial_predictions import Part, PartialPredictions, empty_pa
 from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of
 from regrade.store.reviews import AddedDecisions
 from regrade.store.signatures import PartialSignatures, SignatureKey
-from regrade.store.slice_sets import check_slice_name
+from regrade.store.testsets import check_slice_name
 from regrade.store.upgrade import upgrade_workspace
 from regrade.store.verify import CheckedFile, broken_links, check_stored_file, first_published_file, stored_files
 
@@ -40,6 +41,7 @@ __all__ = [
     "Stored",
     "broken_links",
     "check_folder",
+    "check_new_file",
     "check_slice_name",
     "check_stored_file",
     "checked_json",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from regrade.core import FormatError
-from regrade.store.checksums import BLOCK, Checksums
+from regrade.store.checked_files import BLOCK, Checksums
 from regrade.store.file_errors import damaged, unreadable
 
 Array = np.ndarray[Any, Any]

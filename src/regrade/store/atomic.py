@@ -17,7 +17,7 @@ from pathlib import Path
 
 from PIL.Image import Image
 
-from regrade.core import AlreadyStored, WriteError
+from regrade.core import AlreadyStored, InputError, WriteError
 from regrade.store.file_errors import write_errors
 from regrade.store.locks import is_free, locked
 
@@ -204,3 +204,11 @@ def _sync_disk(path: Path) -> bool:
         return sync(handle) == 0
     finally:
         os.close(handle)
+
+
+def check_new_file(path: Path) -> None:
+    """Raise if a file exists already, or its folder does not."""
+    if path.exists():
+        raise AlreadyStored(f"{path} exists already: choose another name, or remove it first")
+    if not path.parent.is_dir():
+        raise InputError(f"there is no folder {path.parent} for {path.name}")

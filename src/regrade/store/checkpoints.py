@@ -34,8 +34,7 @@ from regrade.core.cores import on_all_cores
 from regrade.metrics.mean_softmax import blocks
 from regrade.store.array_file import StoredArray
 from regrade.store.atomic import replace_file
-from regrade.store.checked_json import checked_json, read_checked_json, read_stored_json, stored_json
-from regrade.store.checksums import Checksums
+from regrade.store.checked_files import Checksums, checked_json, read_checked_json, read_stored_json, stored_json
 from regrade.store.class_spaces import ClassSpaceCollection
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import damaged, is_filled, lost, write_errors

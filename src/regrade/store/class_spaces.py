@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from regrade.classes import BUILT_IN, class_space, class_space_as_json, class_space_from_json
 from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule, TestSet, UnknownName
-from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.checked_files import read_stored_json, stored_json
 from regrade.store.collection import Collection
 from regrade.store.layout import place_of
 from regrade.store.transaction import Transaction

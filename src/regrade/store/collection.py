@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar, Generic, Protocol, TypeVar, cast
 
 from regrade.core import AlreadyStored, MismatchError, TestSet
+from regrade.store.checked_files import read_meta
 from regrade.store.contents import missing_listed_files
 from regrade.store.file_errors import is_filled
 from regrade.store.layout import file_name, original_name, place_of, suffix_of
-from regrade.store.parquet import read_meta
 from regrade.store.transaction import Transaction, transaction
 
 _LOG = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from regrade.core import DamagedFile
-from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.checked_files import read_stored_json, stored_json
 from regrade.store.file_errors import damaged
 from regrade.store.layout import CHECKPOINTS, CONTENTS, PREDICTIONS, STORED_OBJECTS, TABLES, original_name
 

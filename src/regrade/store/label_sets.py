@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 
 from regrade.core import LabelSet, LabelState, TestSet, UnknownName, Unlisted
 from regrade.core.arrays import IntArray
+from regrade.store.checked_files import PLACE, read_meta, read_parquet, write_parquet
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.contents import removed
 from regrade.store.file_errors import filled_folders, is_filled, lost
 from regrade.store.layout import file_name, original_name, place_of
-from regrade.store.metadata import PLACE
-from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.tables import number_array, text_array
 
 _FIRST = "regrade import labels, or from the images' own labels with regrade labels create"

@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import MistakeAnnotations, MistakeCategory, Severity, TestSet, UnknownName
+from regrade.store.checked_files import PLACE, read_meta, read_parquet, write_parquet
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.contents import removed
 from regrade.store.layout import place_of
-from regrade.store.metadata import PLACE
-from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.transaction import Transaction
 from regrade.tables import Reading, number_array, one_class_per_row, text_array
 

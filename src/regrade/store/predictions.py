@@ -29,8 +29,7 @@ from regrade.core import (
     UnknownName,
 )
 from regrade.store.array_file import StoredArray, write_array
-from regrade.store.checked_json import read_stored_json, stored_json
-from regrade.store.checksums import Checksums, read_checked
+from regrade.store.checked_files import Checksums, read_checked, read_stored_json, stored_json
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import is_filled, lost
 from regrade.store.layout import place_of

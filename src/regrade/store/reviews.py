@@ -1,8 +1,8 @@
-"""Reviews as folders: the frame that samples are drawn from, written once, and verdicts, which are only added."""
+"""Reviews as folders: the frame that samples are drawn from, written once, and decisions, which are only added."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,27 +22,30 @@ from regrade.core import (
     NovelSample,
     TestSet,
 )
-from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.core.novel_sample import ReviewDecisions
-from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.checked_files import PLACE, read_parquet, write_parquet
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import damaged, is_filled, lost
-from regrade.store.layout import place_of
-from regrade.store.metadata import PLACE, Metadata
-from regrade.store.parquet import read_parquet, write_parquet
+from regrade.store.review_files import (
+    DRAWN,
+    FRAME,
+    count_draws,
+    decision_file,
+    decision_paths,
+    draw_more,
+    review_place,
+    turns_by_queue,
+    with_drawn,
+    write_drawn,
+)
 from regrade.store.transaction import Transaction, transaction
 from regrade.tables import Reading, number_array, one_class_per_row, text_array
-
-FRAME = "frame.parquet"
-DRAWN = "drawn.json"
-VERDICT_FILES = "verdicts-*.parquet"
-DRAW_FILES = "draw-*.json"
 
 
 @dataclass(frozen=True)
 class AddedDecisions:
-    """The result of adding verdicts: how many are new, how many stored ones got a reason, and notes for the user."""
+    """The result of adding decisions: how many are new, how many stored ones got a reason, and notes for the user."""
 
     new: int
     reasons: int = 0
@@ -50,7 +53,7 @@ class AddedDecisions:
 
 
 class ReviewCollection(Collection[NovelSample, TestSet]):
-    """The reviews of novel predictions under label sets: a frame, written once, and verdicts, which are only added."""
+    """The reviews of novel predictions under label sets: a frame, written once, and decisions, which are only added."""
 
     kind = "reviews"
     main_file = FRAME
@@ -78,10 +81,10 @@ class ReviewCollection(Collection[NovelSample, TestSet]):
         """Stage the frame of a new review, from which nothing is drawn yet."""
         folder = self.path(test_set.name, frame.labels)
         change.write_at(folder / FRAME, lambda file: self.write(frame, test_set, file))
-        _write_drawn(change, folder, frame, verdict_files=0, draws=0, queues={})
+        write_drawn(change, folder, frame, decision_files=0, draws=0, queues={})
 
     def write(self, frame: NovelSample, test_set: TestSet, file: BinaryIO) -> None:
-        """Write all novel pairs with their strata, turns and proxies; verdicts are in other files."""
+        """Write all novel pairs with their strata, turns and proxies; decisions are in other files."""
         table = pa.table(
             {
                 "example": text_array(test_set.ids).take(pa.array(frame.examples)),
@@ -92,7 +95,7 @@ class ReviewCollection(Collection[NovelSample, TestSet]):
             }
         )
         meta = {
-            PLACE: _place(frame, FRAME),
+            PLACE: review_place(frame, FRAME),
             "test_set": frame.test_set,
             "test_set_digest": test_set.digest,
             "labels": frame.labels,
@@ -102,7 +105,7 @@ class ReviewCollection(Collection[NovelSample, TestSet]):
         write_parquet(table, meta, file)
 
     def read(self, test_set: TestSet, labels: LabelSet) -> NovelSample | None:
-        """The review of the novel predictions under a label set, with its verdicts; None if there is none."""
+        """The review of the novel predictions under a label set, with its decisions; None if there is none."""
         if not self.has(test_set.name, labels.full_name):
             return None
         folder = self.path(test_set.name, labels.full_name)
@@ -121,49 +124,49 @@ class ReviewCollection(Collection[NovelSample, TestSet]):
             np.full(len(examples), LabelState.UNJUDGED, dtype=np.int8),
             meta["stratified_by"],
         )
-        return _with_stored_verdicts(folder, _with_drawn(folder, frame), test_set)
+        return _with_stored_decisions(folder, with_drawn(folder, frame), test_set)
 
     def draw_more(self, frame: NovelSample, size: int, *, queue: str = "") -> NovelSample:
         """Draw the next ``size`` pairs of a review, and record the queue they are for, if any."""
         with transaction(self.root) as change:
-            return _draw_more(change, self._folder_of(frame), frame, size, queue=queue)
+            return draw_more(change, self._folder_of(frame), frame, size, queue=queue)
 
     def rows_drawn_for(self, frame: NovelSample, queue: str) -> IntArray:
         """The rows that were drawn for a queue, in the order of drawing."""
-        rows = [frame.given_out(start, stop) for start, stop in _turns_by_queue(self._folder_of(frame)).get(queue, [])]
+        rows = [frame.given_out(start, stop) for start, stop in turns_by_queue(self._folder_of(frame)).get(queue, [])]
         return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
-    def add_verdicts(
-        self, frame: NovelSample, test_set: TestSet, verdicts: ReviewDecisions, *, correction: str = ""
+    def add_decisions(
+        self, frame: NovelSample, test_set: TestSet, decisions: ReviewDecisions, *, correction: str = ""
     ) -> AddedDecisions:
-        """Add verdicts to a review and return how many are new; a verdict on a pair that was not drawn raises.
+        """Add decisions to a review and return how many are new; a decision on a pair that was not drawn raises.
 
-        Nothing is overwritten: a verdict or reason that contradicts a stored one raises unless ``correction`` gives the
-        reason; it is then added as a new row, and the last row counts. A later reason is added in the same way.
+        Nothing is overwritten: a decision or reason that contradicts a stored one raises unless ``correction`` gives
+        the reason; it is then added as a new row, and the last row counts. A later reason is added in the same way.
         """
         with transaction(self.root) as change:
-            return _add_verdicts(change, self._folder_of(frame), frame, test_set, verdicts, correction=correction)
+            return _add_decisions(change, self._folder_of(frame), frame, test_set, decisions, correction=correction)
 
     def with_decisions(
-        self, frame: NovelSample, test_set: TestSet, verdicts: ReviewDecisions, *, queue: str
+        self, frame: NovelSample, test_set: TestSet, decisions: ReviewDecisions, *, queue: str
     ) -> NovelSample:
         """The review with the present decisions of a queue in place of its earlier ones.
 
-        A pair whose decision was withdrawn gets its verdict from other sources, if any; a decision that was corrected
+        A pair whose decision was withdrawn gets its decision from other sources, if any; a decision that was corrected
         from another source since stays corrected.
         """
         folder = self._folder_of(frame)
-        rest = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name != queue)
-        own = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name == queue)
+        rest = _with_stored_decisions(folder, frame, test_set, from_queue=lambda name: name != queue)
+        own = _with_stored_decisions(folder, frame, test_set, from_queue=lambda name: name == queue)
         states, reasons = rest.states.copy(), dict(rest.reasons)
-        for index, row in enumerate(frame.find(verdicts.examples, verdicts.classes).tolist()):
-            state, reason = int(verdicts.states[index]), verdicts.reasons.get(index, "")
+        for index, row in enumerate(frame.find(decisions.examples, decisions.classes).tolist()):
+            state, reason = int(decisions.states[index]), decisions.reasons.get(index, "")
             if (own.states[row], own.reasons.get(row, "")) == (state, reason):
                 state, reason = int(frame.states[row]), frame.reasons.get(row, "")
             states[row], reasons[row] = state, reason
         return replace(frame, states=states, reasons={row: reason for row, reason in reasons.items() if reason})
 
-    def add_decisions(self, before: NovelSample, after: NovelSample, test_set: TestSet, *, queue: str) -> None:
+    def add_changes(self, before: NovelSample, after: NovelSample, test_set: TestSet, *, queue: str) -> None:
         """Store the changes of a review that a queue's decisions made, as new rows."""
         rows = _changed_rows(before, after)
         decisions = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
@@ -171,155 +174,45 @@ class ReviewCollection(Collection[NovelSample, TestSet]):
             reason = f"decided in queue {queue}"
             with transaction(self.root) as change:
                 folder = self._folder_of(before)
-                _write_verdicts(change, folder, before, test_set, decisions, reason=reason, queue=queue)
+                _write_decisions(change, folder, before, test_set, decisions, reason=reason, queue=queue)
 
     def _folder_of(self, frame: NovelSample) -> Path:
         return self.path(frame.test_set, frame.labels)
 
 
-def _with_drawn(folder: Path, frame: NovelSample) -> NovelSample:
-    """The frame with the number of pairs that were drawn from it."""
-    stated = _read_drawn(folder)
-    if stated["frame"] != frame.digest:
-        raise damaged(folder / DRAWN, f"it belongs to another sample than {FRAME}")
-    for path, trouble in draw_file_problems(folder, stated):
-        raise damaged(path, trouble)
-    for path in sorted(folder.glob(DRAW_FILES)):
-        if read_stored_json(path)["frame"] != frame.digest:
-            raise damaged(path, f"it belongs to another sample than {FRAME}")
-    return replace(frame, drawn=int(stated["drawn"]))
-
-
-def _with_stored_verdicts(
+def _with_stored_decisions(
     folder: Path, frame: NovelSample, test_set: TestSet, *, from_queue: Callable[[str], bool] = lambda _: True
 ) -> NovelSample:
-    """The frame with the last verdict on each pair, from all files or those whose queue ``from_queue`` accepts."""
+    """The frame with the last decision on each pair, from all files or those whose queue ``from_queue`` accepts."""
     states, reasons = np.full(len(frame), LabelState.UNJUDGED, dtype=np.int8), dict[int, str]()
-    for path in _verdict_paths(folder):
-        verdicts, meta = read_parquet(path)
+    for path in decision_paths(folder):
+        decisions, meta = read_parquet(path)
         if meta["frame"] != frame.digest:
             raise damaged(path, f"it was given on another sample than {FRAME}")
         if not from_queue(meta.get("queue", "")):
             continue
-        rows = frame.find(*_pairs(verdicts, test_set))
+        rows = frame.find(*_pairs(decisions, test_set))
         if (frame.turns[rows] >= frame.drawn).any():
             raise damaged(folder / DRAWN, f"{path.name} judges more than the {frame.drawn:,} predictions it counts")
-        states[rows] = [LabelState[word.upper()] for word in verdicts["verdict"].to_pylist()]
-        file_reasons = verdicts["reason"].to_pylist() if "reason" in verdicts.column_names else [""] * len(rows)
+        states[rows] = [LabelState[word.upper()] for word in decisions["verdict"].to_pylist()]
+        file_reasons = decisions["reason"].to_pylist() if "reason" in decisions.column_names else [""] * len(rows)
         reasons.update(zip(rows.tolist(), file_reasons, strict=True))
     kept = {row: reason for row, reason in reasons.items() if reason and states[row] == LabelState.PROBLEMATIC}
     return replace(frame, states=states, reasons=kept)
 
 
-def _draw_more(change: Transaction, folder: Path, frame: NovelSample, size: int, *, queue: str) -> NovelSample:
-    left = len(frame) - frame.drawn
-    if not 1 <= size <= left:
-        raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
-    more = replace(frame, drawn=frame.drawn + size)
-    turns = _turns_by_queue(folder)
-    if queue:
-        turns[queue] = [*turns.get(queue, []), [frame.drawn, more.drawn]]
-    number = _draws(folder) + 1
-    _write_draw(change, folder, more, number=number, start=frame.drawn)
-    verdict_files = len(list(folder.glob(VERDICT_FILES)))
-    _write_drawn(change, folder, more, verdict_files=verdict_files, draws=number, queues=turns)
-    return more
-
-
-def _write_draw(change: Transaction, folder: Path, frame: NovelSample, *, number: int, start: int) -> None:
-    """Write a permanent file with the turns of a draw, so that an outdated drawn.json is detected."""
-    name = _draw_file(number)
-    stated = {"start": start, "stop": frame.drawn, "frame": frame.digest}
-    content = stored_json(stated, place=_place(frame, name))
-    change.write_at(folder / name, lambda file: file.write(content))
-
-
-def _draws(folder: Path) -> int:
-    """The expected number of draw files; reviews of earlier versions lack those of their first draws."""
-    return int(_read_drawn(folder).get("draws", 0)) if (folder / DRAWN).is_file() else 0
-
-
-def _turns_by_queue(folder: Path) -> dict[str, list[list[int]]]:
-    """The half-open ranges of turns that were drawn for each queue."""
-    return dict(_read_drawn(folder).get("queues", {})) if (folder / DRAWN).is_file() else {}
-
-
-def _write_drawn(
-    change: Transaction,
-    folder: Path,
-    frame: NovelSample,
-    *,
-    verdict_files: int,
-    draws: int,
-    queues: Mapping[str, list[list[int]]],
-) -> None:
-    """Write drawn.json: the number of files that a review must have, to detect outdated and missing files."""
-    counts = {"drawn": frame.drawn, "draws": draws, "verdict_files": verdict_files}
-    stated = {**counts, "queues": queues, "frame": frame.digest}
-    content = stored_json(stated, place=_place(frame, DRAWN))
-    change.replace_at(folder / DRAWN, lambda file: file.write(content))
-
-
-def _read_drawn(folder: Path) -> Metadata:
-    path = folder / DRAWN
-    if not path.is_file():
-        raise damaged(path, "it is missing")
-    return read_stored_json(path)
-
-
-def _verdict_paths(folder: Path) -> list[Path]:
-    """All files of verdicts in order; raise if one is missing or there are more than counted."""
-    for path, trouble in verdict_file_problems(folder, _read_drawn(folder)):
-        raise damaged(path, trouble)
-    return sorted(folder.glob(VERDICT_FILES))
-
-
-def verdict_file_problems(folder: Path, stated: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Missing files of verdicts, and drawn.json if there are more files than it counts, with the problem."""
-    names = [verdict_file(number) for number in range(1, int(stated["verdict_files"]) + 1)]
-    return _uncounted(folder, VERDICT_FILES, names, of="verdicts")
-
-
-def draw_file_problems(folder: Path, stated: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Missing files of draws, and drawn.json if there are more files than it counts, with the problem."""
-    names = [_draw_file(number) for number in range(1, int(stated.get("draws", 0)) + 1)]
-    return _uncounted(folder, DRAW_FILES, names, of="draws")
-
-
-def _uncounted(folder: Path, pattern: str, expected: Sequence[str], *, of: str) -> Iterator[tuple[Path, str]]:
-    present = {path.name for path in folder.glob(pattern)}
-    for name in expected:
-        if name not in present:
-            yield folder / name, "it is missing"
-    if more := sorted(present.difference(expected)):
-        yield folder / DRAWN, f"it counts {amount(len(expected), 'file')} of {of}, and {more[0]} is there too"
-
-
-def _draw_file(number: int) -> str:
-    return f"draw-{number:04d}.json"
-
-
-def verdict_file(number: int) -> str:
-    """The name of a file of verdicts, numbered from 1."""
-    return f"verdicts-{number:04d}.parquet"
-
-
-def _place(frame: NovelSample, name: str) -> str:
-    return f"{place_of('reviews', frame.test_set, frame.labels)}/{name}"
-
-
-def _add_verdicts(
+def _add_decisions(
     change: Transaction,
     folder: Path,
     frame: NovelSample,
     test_set: TestSet,
-    verdicts: ReviewDecisions,
+    decisions: ReviewDecisions,
     *,
     correction: str = "",
 ) -> AddedDecisions:
     if correction and not correction.strip():
-        raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
-    examples, classes, states = verdicts.examples, verdicts.classes, verdicts.states
+        raise InputError("the reason of a correction is blank: say why the old decision is wrong")
+    examples, classes, states = decisions.examples, decisions.classes, decisions.states
     rows = frame.find(examples, classes)
     outside = np.flatnonzero((rows < 0) | (frame.turns[rows] >= frame.drawn))
     if outside.size:
@@ -328,14 +221,14 @@ def _add_verdicts(
             "drawn at random can be judged"
         )
     _refuse_contradictions(rows, states, frame, test_set)
-    reasons = _reasons_by_row(rows, verdicts, frame, test_set)
+    reasons = _reasons_by_row(rows, decisions, frame, test_set)
     stored = frame.states[rows]
     contrary = np.flatnonzero((stored != LabelState.UNJUDGED) & (stored != states))
     if contrary.size and not correction:
         first = contrary[0]
         raise AlreadyStored(
             f"{_named(test_set, examples[first], classes[first])} was judged {_word(stored[first])} and is now "
-            f"{_word(states[first])}: if the old verdict is wrong, say --correct REASON"
+            f"{_word(states[first])}: if the old decision is wrong, say --correct REASON"
         )
     judged = {int(row): int(state) for row, state in zip(rows, states, strict=True)}
     new = {row for row, state in judged.items() if frame.states[row] != state}
@@ -344,16 +237,18 @@ def _add_verdicts(
         _refuse_other_reasons(explained.intersection(frame.reasons), reasons, frame, test_set)
     if changed := [row for row in judged if row in new | explained]:
         fresh = {row: (_word(judged[row]), reasons.get(row, "")) for row in changed}
-        _write_verdicts(change, folder, frame, test_set, fresh, reason=correction)
-    return AddedDecisions(len(new), len(explained), verdicts.notes)
+        _write_decisions(change, folder, frame, test_set, fresh, reason=correction)
+    return AddedDecisions(len(new), len(explained), decisions.notes)
 
 
-def _reasons_by_row(rows: IntArray, verdicts: ReviewDecisions, frame: NovelSample, test_set: TestSet) -> dict[int, str]:
+def _reasons_by_row(
+    rows: IntArray, decisions: ReviewDecisions, frame: NovelSample, test_set: TestSet
+) -> dict[int, str]:
     """Why an image is problematic, by row of the review; two reasons in one file raise."""
     reasons: dict[int, str] = {}
-    for index, reason in verdicts.reasons.items():
+    for index, reason in decisions.reasons.items():
         row = int(rows[index])
-        if verdicts.states[index] == LabelState.PROBLEMATIC and reasons.setdefault(row, reason) != reason:
+        if decisions.states[index] == LabelState.PROBLEMATIC and reasons.setdefault(row, reason) != reason:
             pair = _named(test_set, frame.examples[row], frame.classes[row])
             raise FormatError(f"{pair} has two reasons: {reasons[row]!r} and {reason!r}")
     return reasons
@@ -371,7 +266,7 @@ def _refuse_other_reasons(
 
 
 def _changed_rows(before: NovelSample, after: NovelSample) -> IntArray:
-    """The rows of a review whose verdict or reason differs."""
+    """The rows of a review whose decision or reason differs."""
     with_reason = {*before.reasons, *after.reasons}
     reason_changed = {row for row in with_reason if before.reasons.get(row) != after.reasons.get(row)}
     state_changed = np.flatnonzero(before.states != after.states).tolist()
@@ -379,7 +274,7 @@ def _changed_rows(before: NovelSample, after: NovelSample) -> IntArray:
 
 
 def _refuse_contradictions(rows: IntArray, states: IntArray, frame: NovelSample, test_set: TestSet) -> None:
-    """Raise if a file contains two different verdicts on a pair."""
+    """Raise if a file contains two different decisions on a pair."""
     seen: dict[int, int] = {}
     for row, state in zip(rows.tolist(), states.tolist(), strict=True):
         if seen.setdefault(row, state) != state:
@@ -395,33 +290,33 @@ def _word(state: int) -> str:
     return LabelState(state).name.lower()
 
 
-def _write_verdicts(
+def _write_decisions(
     change: Transaction,
     folder: Path,
     frame: NovelSample,
     test_set: TestSet,
-    verdicts: dict[int, tuple[str, str]],
+    decisions: dict[int, tuple[str, str]],
     *,
     reason: str,
     queue: str = "",
 ) -> None:
-    rows = np.array(list(verdicts))
+    rows = np.array(list(decisions))
     table = pa.table(
         {
             "example": [test_set.ids[e] for e in frame.examples[rows]],
             "class": [test_set.class_space.ids[c] for c in frame.classes[rows]],
-            "verdict": [word for word, _ in verdicts.values()],
-            "reason": [row_reason for _, row_reason in verdicts.values()],
+            "verdict": [word for word, _ in decisions.values()],
+            "reason": [row_reason for _, row_reason in decisions.values()],
         }
     )
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    number = len(_verdict_paths(folder)) + 1
-    name = verdict_file(number)
-    stated = {PLACE: _place(frame, name), "frame": frame.digest, "created": created}
+    number = len(decision_paths(folder)) + 1
+    name = decision_file(number)
+    stated = {PLACE: review_place(frame, name), "frame": frame.digest, "created": created}
     meta: dict[str, Any] = {**stated, "correction": reason, "queue": queue}
     change.write_at(folder / name, lambda file: write_parquet(table, meta, file))
-    drawn, draws, turns = _with_drawn(folder, frame), _draws(folder), _turns_by_queue(folder)
-    _write_drawn(change, folder, drawn, verdict_files=number, draws=draws, queues=turns)
+    drawn, draws, turns = with_drawn(folder, frame), count_draws(folder), turns_by_queue(folder)
+    write_drawn(change, folder, drawn, decision_files=number, draws=draws, queues=turns)
 
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:

@@ -21,13 +21,11 @@ from regrade.core import FormatError, ImageSource, Signatures, joined_signatures
 from regrade.core.arrays import IntArray
 from regrade.store.array_file import StoredArray, add_rows, begin_array
 from regrade.store.atomic import replace_file
-from regrade.store.checksums import Checksums
+from regrade.store.checked_files import PLACE, Checksums, read_meta, read_parquet, write_parquet
 from regrade.store.collection import Collection
 from regrade.store.file_errors import write_errors
 from regrade.store.layout import file_name, place_of
 from regrade.store.locks import locked_without_waiting
-from regrade.store.metadata import PLACE
-from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.transaction import Transaction
 
 TABLE = "signatures.parquet"

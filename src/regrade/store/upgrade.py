@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import DamagedFile, FormatError, InputError, StoreError
-from regrade.store.checked_json import stored_json
-from regrade.store.checksums import Checksums
+from regrade.store.checked_files import PLACE, Checksums, read_meta, read_parquet, stored_json, write_parquet
 from regrade.store.config import CONFIG, FORMAT, stated_version
 from regrade.store.contents import contents_problems
 from regrade.store.file_errors import damaged, filled_folders, lost
@@ -34,10 +33,8 @@ from regrade.store.layout import (
     TABLES,
     place_of,
 )
-from regrade.store.metadata import PLACE
-from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.predictions import MANIFEST
-from regrade.store.reviews import DRAWN, FRAME, VERDICT_FILES, verdict_file_problems
+from regrade.store.review_files import DECISION_FILES, DRAWN, FRAME, decision_file_problems
 from regrade.store.signatures import TABLE, THUMBNAILS
 from regrade.store.transaction import transaction
 
@@ -181,7 +178,7 @@ def _rewrites_of_layout_1(root: Path) -> Iterator[_Rewrite]:
 def _table_writer(path: Path, root: Path) -> _Write:
     table, meta = _table(path)
     meta[PLACE] = _place(path, root, meta)
-    if path.match(VERDICT_FILES):
+    if path.match(DECISION_FILES):
         meta["frame"] = _frame_digest(path)
     if path.name == TABLE:
         meta["files"] = {THUMBNAILS: Checksums.of_file(path.parent / THUMBNAILS).as_json()}
@@ -204,15 +201,15 @@ def _frame_digest(path: Path) -> str:
 
 
 def _drawn_writer(frame: Path, root: Path) -> _Write:
-    """Write drawn.json, which in layout 1 is missing before the first draw and does not count files of verdicts."""
+    """Write drawn.json, which in layout 1 is missing before the first draw and does not count files of decisions."""
     path = frame.with_name(DRAWN)
-    verdict_files = list(frame.parent.glob(VERDICT_FILES))
-    for missing, trouble in verdict_file_problems(frame.parent, {"verdict_files": len(verdict_files)}):
+    decision_files = list(frame.parent.glob(DECISION_FILES))
+    for missing, trouble in decision_file_problems(frame.parent, {"verdict_files": len(decision_files)}):
         raise damaged(missing, trouble)
-    if verdict_files and not path.is_file():
+    if decision_files and not path.is_file():
         raise damaged(path, "it is missing")
     drawn = _json_object(path)["drawn"] if path.is_file() else 0
-    content = {"drawn": drawn, "verdict_files": len(verdict_files), "frame": _frame_digest(path)}
+    content = {"drawn": drawn, "verdict_files": len(decision_files), "frame": _frame_digest(path)}
     return _object_writer(path, root, content)
 
 
@@ -227,7 +224,7 @@ def _place(path: Path, root: Path, stated: dict[str, Any]) -> str:
     So a file that was renamed or swapped before the upgrade is refused afterwards.
     """
     place_by_names = _PLACES.get(path.relative_to(root).parts[0])
-    if place_by_names is None or path.name == DRAWN or path.match(VERDICT_FILES):
+    if place_by_names is None or path.name == DRAWN or path.match(DECISION_FILES):
         return _new_path(path, root).relative_to(root).as_posix()
     try:
         return place_by_names(stated)

@@ -9,21 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import ClassSpace, FormatError, InputError
-from regrade.store.checked_json import read_stored_json
+from regrade.store.checked_files import Checksums, read_meta, read_stored_json
 from regrade.store.checkpoints import CHECKPOINT_MANIFEST, read_checkpoint_manifest
-from regrade.store.checksums import Checksums
 from regrade.store.contents import contents_problems
 from regrade.store.file_errors import damaged, filled_folders, lost
 from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES, original_name, place_of
-from regrade.store.parquet import read_meta
 from regrade.store.predictions import MANIFEST, read_manifest
-from regrade.store.reviews import DRAWN, FRAME, VERDICT_FILES, draw_file_problems, verdict_file_problems
+from regrade.store.review_files import DECISION_FILES, DRAWN, FRAME, decision_file_problems, draw_file_problems
 from regrade.store.signatures import TABLE
 
 _Metadata = Mapping[str, Any]
 _MetadataByPlace = Mapping[str, _Metadata]
 _FILES = "files"
-_PUBLISHED_TABLES = ("labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{VERDICT_FILES}")
+_PUBLISHED_TABLES = ("labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{DECISION_FILES}")
 _BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes")
 _FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbors": TABLE}
 """The file that every folder of a kind must contain."""
@@ -130,10 +128,10 @@ def _broken_reviews(root: Path, metadata: _MetadataByPlace, present: set[str]) -
 
 
 def _broken_samples(root: Path, folder: Path, metadata: _MetadataByPlace) -> Iterator[CheckedFile]:
-    """Files of verdicts and draws that are missing or not counted, and files that belong to another frame."""
+    """Files of decisions and draws that are missing or not counted, and files that belong to another frame."""
     place = folder.relative_to(root).as_posix()
     if drawn := metadata.get(f"{place}/{DRAWN}"):
-        for path, trouble in (*verdict_file_problems(folder, drawn), *draw_file_problems(folder, drawn)):
+        for path, trouble in (*decision_file_problems(folder, drawn), *draw_file_problems(folder, drawn)):
             yield CheckedFile(path.relative_to(root).as_posix(), 0, str(damaged(path, trouble)))
     frame = metadata.get(f"{place}/{FRAME}", {}).get("digest")
     for stored_place, stated in metadata.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regrade.classes import class_map_from_file, class_space_from_file
 from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
-from regrade.core.arguments import member, refuse_text
+from regrade.core.names import member, refuse_text
 from regrade.metrics import MultilabelRule
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -19,29 +19,29 @@ def resolve_class_space(store: Store, name: str | Path | ClassSpace) -> ClassSpa
     """A class space by name, or read from a CSV file, a JSON file or a folder; nothing is stored."""
     if isinstance(name, ClassSpace):
         return name
-    if str(name) in store.class_space_names() or not Path(name).exists():
-        return store.class_space(str(name))
+    if str(name) in store.class_spaces.names() or not Path(name).exists():
+        return store.class_spaces.read(str(name))
     return class_space_from_file(Path(name))
 
 
 def chosen_models(store: Store, test_set: TestSet, models: Sequence[str]) -> tuple[str, ...]:
     """The named models (default: all models of the test set, without people), checked to exist and to be distinct."""
-    store.check_manifests(test_set.name, models)
-    return _chosen(models, store.model_names(test_set.name), "model", test_set)
+    store.predictions.check_manifests(test_set.name, models)
+    return _chosen(models, store.predictions.model_names(test_set.name), "model", test_set)
 
 
 def chosen_people(store: Store, test_set: TestSet, people: Sequence[str]) -> tuple[str, ...]:
     """The named people, with or without the prefix ``person:`` (default: all people of the test set)."""
     refuse_text(people, "people")
     full = [name if name.startswith(PERSON_PREFIX) else PERSON_PREFIX + name for name in people]
-    store.check_manifests(test_set.name, full)
-    return _chosen(full, store.people_names(test_set.name), "person", test_set)
+    store.predictions.check_manifests(test_set.name, full)
+    return _chosen(full, store.predictions.people_names(test_set.name), "person", test_set)
 
 
 def chosen_rows(store: Store, test_set: TestSet, names: Sequence[str]) -> tuple[str, ...]:
     """The named models and people (default: all models and people of the test set)."""
-    store.check_manifests(test_set.name, names)
-    everyone = (*store.model_names(test_set.name), *store.people_names(test_set.name))
+    store.predictions.check_manifests(test_set.name, names)
+    everyone = (*store.predictions.model_names(test_set.name), *store.predictions.people_names(test_set.name))
     return _chosen(names, everyone, "model", test_set)
 
 
@@ -64,7 +64,7 @@ def multilabel_scoring(
     if collapsed and not also:
         raise InputError(f"class space {test_set.class_space.name} has no collapsed classes")
     chosen = member(MultilabelRule, rule or MultilabelRule.IMAGES)
-    return MultilabelScoring(store.label_set(test_set, labels), chosen, also)
+    return MultilabelScoring(store.labels.read(test_set, labels), chosen, also)
 
 
 def reviewed_labels(
@@ -95,12 +95,12 @@ def scored_predictions(
     The class map is read from a file (default: the map stored with the test set).
     """
     subset = resolve_class_space(store, within) if within else None
-    stored = store.class_map(test_set)
+    stored = store.class_maps.read(test_set)
     scorings: dict[str, Scoring] = {}
     for model in progress(models):
-        predictions = store.predictions(test_set, model)
+        predictions = store.predictions.read(test_set, model)
         if predictions.class_space not in scorings:
-            predicted = store.class_space(predictions.class_space)
+            predicted = store.class_spaces.read(predictions.class_space)
             mapping = _class_map(class_map, predicted, test_set) or _stored_map(stored, predicted)
             if mapping is not None and subset is not None:
                 raise InputError(

@@ -21,7 +21,7 @@ class ReportData:
         self, store: Store, test_sets: Sequence[str] = (), original: str | None = None, labels: Sequence[str] = ()
     ) -> None:
         self.store = store
-        chosen = [store.test_set(name) for name in test_sets or store.test_set_names()]
+        chosen = [store.test_set(name) for name in test_sets or store.test_sets.names()]
         self.sets = [test_set for test_set in chosen if self.row_names(test_set)]
         if not self.sets:
             raise InputError(_nothing_to_report(store, test_sets))
@@ -32,7 +32,7 @@ class ReportData:
         self.original = named[0] if named else largest
         self.sets.sort(key=lambda test_set: test_set.name != self.original.name)
         self._chosen_labels = {full.rpartition("@")[0]: full for full in labels}
-        versions = {full for test_set in self.sets for full in store.label_set_names(test_set.name)}
+        versions = {full for test_set in self.sets for full in store.labels.names(test_set.name)}
         for full in labels:
             if full not in versions:
                 raise UnknownName("version of labels", full, sorted(versions))
@@ -44,15 +44,15 @@ class ReportData:
 
     def row_names(self, test_set: TestSet) -> tuple[str, ...]:
         """The models and people with predictions on a test set."""
-        return (*self.store.model_names(test_set.name), *self.store.people_names(test_set.name))
+        return (*self.store.predictions.model_names(test_set.name), *self.store.predictions.people_names(test_set.name))
 
     def model_count(self, test_set: TestSet) -> int:
         """The number of models with predictions on a test set."""
-        return len(self.store.model_names(test_set.name))
+        return len(self.store.predictions.model_names(test_set.name))
 
     def labels(self, test_set: TestSet) -> tuple[str, ...]:
         """The chosen version of each label set (default: the newest)."""
-        versions = self.store.label_set_names(test_set.name)
+        versions = self.store.labels.names(test_set.name)
         newest = {full.rpartition("@")[0]: full for full in versions}
         chosen = {name: full for name, full in self._chosen_labels.items() if full in versions}
         return tuple((newest | chosen).values())
@@ -61,8 +61,10 @@ class ReportData:
         """Whether a set can be compared with the original: the same classes or a subset, and enough common models."""
         if test_set.name == self.original.name:
             return False
-        common = set(self.store.model_names(test_set.name)) & set(self.store.model_names(self.original.name))
-        classes, class_map = self.original.class_space, self.store.class_map(test_set)
+        common = set(self.store.predictions.model_names(test_set.name)) & set(
+            self.store.predictions.model_names(self.original.name)
+        )
+        classes, class_map = self.original.class_space, self.store.class_maps.read(test_set)
         mapped = class_map is not None and class_map.source.digest == classes.digest
         return len(common) >= _MIN_COMMON_MODELS and (mapped or set(test_set.class_space.ids) <= set(classes.ids))
 
@@ -74,10 +76,10 @@ def scored_against(test_set: TestSet, labels: str | None) -> str:
 
 def _nothing_to_report(store: Store, test_sets: Sequence[str]) -> str:
     """Error message: why there is nothing to report, and what to do next."""
-    if not store.test_set_names():
+    if not store.test_sets.names():
         return (
             "there is nothing to report yet: run regrade import predictions, or add a test set (regrade testsets add) "
             "and run regrade predict"
         )
-    names = ", ".join(test_sets or store.test_set_names())
+    names = ", ".join(test_sets or store.test_sets.names())
     return f"no model has predictions on {names} yet: run regrade predict or regrade import predictions"

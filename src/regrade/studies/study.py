@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from regrade.core import Table, Tabular
-from regrade.core.arguments import member, refuse_text
+from regrade.core.names import member, refuse_text
 from regrade.display import Figure, Finding
 from regrade.studies.report_data import ReportData
 

@@ -1,11 +1,23 @@
 """Reading users' tables and arrays, and checking them against a class space and a test set."""
 
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
-from regrade.tables.arrow_columns import number_array, packed_column, shared_column, text_array
-from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_per_row
+from regrade.tables.columns import (
+    Reading,
+    class_index,
+    class_indices,
+    ignored_columns,
+    ignored_names,
+    number_array,
+    one_class_per_row,
+    packed_column,
+    shared_column,
+    skipped_files,
+    text_array,
+)
 from regrade.tables.examples import (
     LABEL_COLUMNS,
     Columns,
+    ExamplePositions,
     Examples,
     check_ids,
     check_labels,
@@ -31,7 +43,6 @@ from regrade.tables.files import (
     read_text,
     why_unreadable,
 )
-from regrade.tables.ignored_columns import ignored_columns, ignored_names, skipped_files
 
 __all__ = [
     "ARRAY_SUFFIXES",
@@ -40,6 +51,7 @@ __all__ = [
     "ArrayFile",
     "Columns",
     "DeclaredArray",
+    "ExamplePositions",
     "Examples",
     "Reading",
     "check_file",

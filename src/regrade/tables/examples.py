@@ -1,21 +1,23 @@
-"""Example ids, labels and groups in tables of predictions or labels."""
+"""Examples in tables: their ids, labels and groups, and their positions in a test set."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
+from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.tables.arrow_columns import number_array, text_array
-from regrade.tables.class_columns import Reading, one_class_per_row
-from regrade.tables.ignored_columns import ignored_columns
+from regrade.tables.columns import Reading, ignored_columns, number_array, one_class_per_row, text_array
 
 ID_COLUMNS = (
     "image",
@@ -36,6 +38,7 @@ _SURE_ID_COLUMNS = ID_COLUMNS[:5]  # always ids, while tables often have a path 
 
 LABEL_COLUMNS = ("wnid", "label", "target", "class", "ground_truth", "y_true")
 """Usual names of a column of labels."""
+_EXTENSIONS = ("jpeg", "jpg", "png", "webp")
 
 
 @dataclass(frozen=True)
@@ -270,3 +273,37 @@ def _group_column(table: pa.Table, name: str) -> str:
     if name not in table.column_names:
         raise UnknownName("group column", name, table.column_names)
     return name
+
+
+@dataclass(frozen=True)
+class ExamplePositions:
+    """Finds the positions of examples in a test set by id, with or without the file extension."""
+
+    test_set: TestSet
+
+    def of(self, image: str) -> int | None:
+        """The position of an image by its id, or else by its id without extension; None if it is not found."""
+        return self.test_set.position_of.get(image, self._by_stem.get(_stem(image)))
+
+    def of_all(self, images: Sequence[str], path: Path) -> IntArray:
+        """Shape (n,): the positions of images; raise if one is not in the test set."""
+        positions = [self.of(image) for image in images]
+        unknown = [image for image, position in zip(images, positions, strict=True) if position is None]
+        if unknown:
+            raise MismatchError(
+                f"{path} contains {amount(len(unknown), 'image')} not in test set {self.test_set.name}, for instance "
+                f"{unknown[0]!r} (the test set has {self.test_set.ids[0]!r}, ...)"
+            )
+        return np.array(positions, dtype=np.int64)
+
+    @cached_property
+    def _by_stem(self) -> dict[str, int]:
+        """Positions by id without extension, where that is unambiguous."""
+        stems = [_stem(example) for example in self.test_set.ids]
+        counts = Counter(stems)
+        return {stem: position for position, stem in enumerate(stems) if counts[stem] == 1}
+
+
+def _stem(image: str) -> str:
+    name, dot, extension = image.rpartition(".")
+    return name if dot and extension.lower() in _EXTENSIONS else image

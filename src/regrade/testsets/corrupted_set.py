@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError, Orientation, StoredImage, TestSet
-from regrade.core.arguments import refuse_text
 from regrade.core.arrays import IntArray
+from regrade.core.names import refuse_text
 from regrade.testsets.corruptions import CORRUPTIONS, SEVERITIES, check_corruption, check_severity, corrupt
 from regrade.testsets.corruptions.pixels import center, through_jpeg
 from regrade.testsets.decode import decode

@@ -1,10 +1,9 @@
 """The Python API of regrade: open a workspace, import data, run studies."""
 
 from regrade.studies import find_near_duplicates
-from regrade.workspace.novel_review import DrawnReview
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.report_writing import WrittenReport
-from regrade.workspace.review_sample import RunningReview
+from regrade.workspace.review_sample import DrawnReview, RunningReview
 from regrade.workspace.test_set_adding import AddedTestSet
 from regrade.workspace.workspace import Workspace, init, open
 

@@ -55,7 +55,7 @@ class ImageContents:
 def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, progress: ImageProgress = no_progress) -> None:
     """Compute and store the hashes of a queue's images that have none yet; unreadable images are skipped."""
     missing = ledger.items.images_without_content(queue)
-    if not missing or not store.has_images(queue.test_set):
+    if not missing or not store.images.has(queue.test_set):
         return
     test_set = store.test_set(queue.test_set)
     examples = [example for example in missing if example in test_set.position_of]
@@ -79,7 +79,7 @@ def _filled(
 def _source(store: Store, test_set: TestSet) -> ImageSource | None:
     """The image source of a test set; None if there is none for this version of the set."""
     try:
-        return store.images(test_set)
+        return store.images.read(test_set)
     except RegradeError:
         return None
 
@@ -103,8 +103,8 @@ def _reader(source: ImageSource) -> Callable[[int], str | None] | None:
 
 def _signed_contents(store: Store, name: str, source: ImageSource) -> dict[int, str | None]:
     """The hashes in a set's stored signatures; empty if there are none."""
-    for size in sorted(store.signature_sizes(name)):
-        signatures = store.signatures(name, SignatureKey(source, size))
+    for size in sorted(store.signatures.sizes(name)):
+        signatures = store.signatures.read(name, SignatureKey(source, size))
         if signatures is not None:
             readable = np.flatnonzero(signatures.readable).tolist()
             return {position: signatures.pixel_hashes[position].tobytes().hex() for position in readable}

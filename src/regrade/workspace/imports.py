@@ -35,12 +35,12 @@ from regrade.formats import (
     SliceFormat,
     checkpoint_notes,
     read_checkpoint_files,
+    read_decision_file,
     read_label_file,
     read_mistake_file,
     read_people_file,
     read_prediction_file,
     read_slice_file,
-    read_verdict_file,
 )
 from regrade.store import AddedDecisions, PredictionSource, Store, Stored, check_slice_name, manifest_of
 from regrade.tables import Columns, check_labels
@@ -75,7 +75,7 @@ def import_predictions(
     If the test set is not stored yet, it is created from the ids and labels of the file, which requires ``classes``.
     ``prefix`` is put before model names that come from columns.
     """
-    stored_set = store.test_set(test_set) if store.has_test_set(test_set) else None
+    stored_set = store.test_set(test_set) if store.test_sets.has(test_set) else None
     spaces = _spaces(stored_set, classes, test_set)
     content = read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
     target = stored_set or _new_test_set(content, test_set, spaces.labels, path)
@@ -214,7 +214,7 @@ def import_checkpoints(
         for checkpoint in read_checkpoint_files(path, target):
             writer.add(checkpoint.scores, seed=checkpoint.seed, epoch=checkpoint.epoch)
         new = writer.finish()
-    return ImportedCheckpoints(store.checkpoints(target, ensemble), new, checkpoint_notes(path))
+    return ImportedCheckpoints(store.ensembles.read(target, ensemble), new, checkpoint_notes(path))
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def _check_label_set_name(name: str) -> None:
 def _numbered(store: Store, test_set: TestSet, labels: LabelSet, *, new_version: bool) -> LabelSet:
     """The labels as the newest version, or as the next one if both are to be kept and they differ."""
     newest = store.labels.newest_version(test_set.name, labels.name)
-    if newest and new_version and store.label_set(test_set, labels.name).digest != labels.digest:
+    if newest and new_version and store.labels.read(test_set, labels.name).digest != labels.digest:
         return replace(labels, version=newest + 1)
     return replace(labels, version=max(newest, 1))
 
@@ -334,15 +334,15 @@ def import_mistakes(
     return ImportedMistakes(content.review, bool(store.mistakes.add(content.review, target).new), content.notes)
 
 
-def import_verdicts(
+def import_decisions(
     store: Store, path: Path, *, test_set: str, labels: str, correction: str = "", columns: Columns | None = None
 ) -> AddedDecisions:
-    """Read verdicts on drawn predictions and add them; with ``correction``, the reason, they may replace others."""
+    """Read decisions on drawn predictions and add them; with ``correction``, the reason, they may replace others."""
     target = store.test_set(test_set)
-    label_set = store.label_set(target, labels)
-    with store.transaction():  # no other process can add verdicts in between
+    label_set = store.labels.read(target, labels)
+    with store.transaction():  # no other process can add decisions in between
         frame = store.reviews.read(target, label_set)
         if frame is None:
             raise InputError(f"no sample was drawn for {label_set.name}: draw one with regrade labels sample")
-        verdicts = read_verdict_file(path, target, columns or Columns())
-        return store.reviews.add_verdicts(frame, target, verdicts, correction=correction)
+        decisions = read_decision_file(path, target, columns or Columns())
+        return store.reviews.add_decisions(frame, target, decisions, correction=correction)

@@ -13,9 +13,8 @@ from regrade.core.amounts import amount
 from regrade.core.label_set import without_version
 from regrade.core.panel import Answer
 from regrade.formats import Authors, LabelAuthors, LabelFormat, labels_as_file
-from regrade.store import PRIVATE, Store, write_new_file
+from regrade.store import PRIVATE, Store, check_new_file, write_new_file
 from regrade.studies import label_diff
-from regrade.workspace.new_file import check_new_file
 from regrade.workspace.queue_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
@@ -77,9 +76,9 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     those published since. A withdrawn decision restores the imported judgment.
     """
     name = label_set_name(queue)
-    newest = store.label_set(test_set, name)
+    newest = store.labels.read(test_set, name)
     queues = tuple(dict.fromkeys([*newest.queues, queue.name]))
-    base = store.label_set(test_set, store.labels.newest_without_decisions(test_set.name, name))
+    base = store.labels.read(test_set, store.labels.newest_without_decisions(test_set.name, name))
     decisions = decisions_of(ledger, queues, test_set)
     decided = decided_pairs(decisions, test_set)
     labels = replace(
@@ -106,7 +105,9 @@ def _left_behind(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str
     frame = store.reviews.read(test_set, newest)
     left_behind = 0 if frame is None else int(frame.judged.sum())
     return (
-        (f"left behind with {newest.full_name}: {amount(left_behind, 'verdict')} of its review",) if left_behind else ()
+        (f"left behind with {newest.full_name}: {amount(left_behind, 'decision')} of its review",)
+        if left_behind
+        else ()
     )
 
 
@@ -158,7 +159,7 @@ def export_labels(
     The ledger is read only if the labels contain decisions of queues.
     """
     check_new_file(path)
-    labels = store.label_set(test_set, name)
+    labels = store.labels.read(test_set, name)
     authors = _authors(ledger(), labels, test_set) if labels.queues else LabelAuthors()
     write_new_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors), mode=PRIVATE)
     with_authors = form is LabelFormat.PLAIN

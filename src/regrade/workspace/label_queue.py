@@ -102,7 +102,7 @@ def _conflicting_queues(store: Store, filler: QueueFiller) -> list[Queue]:
         if queue.question is Question.LABEL
         and queue.name != filler.name
         and (examined or queue.mode is Mode.EXAMINATION)
-        and store.has_test_set(queue.test_set)
+        and store.test_sets.has(queue.test_set)
     ]
 
 

@@ -10,7 +10,7 @@ from regrade.core import (
     StratifyBy,
     Unlisted,
 )
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.formats import LabelFormat
 from regrade.store import AddedDecisions, Store
 from regrade.studies import Novel
@@ -19,16 +19,11 @@ from regrade.tables import Columns
 from regrade.workspace.imports import (
     ImportedLabels,
     create_labels,
+    import_decisions,
     import_labels,
-    import_verdicts,
 )
-from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
-
-if TYPE_CHECKING:
-    pass
-
-
 from regrade.workspace.label_publishing import ExportedLabels, export_labels
+from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger
@@ -43,7 +38,7 @@ class Labels:
 
     def names(self, test_set: str) -> tuple[str, ...]:
         """The label sets of a test set, as ``name@version``."""
-        return self.store.label_set_names(self.store.test_set(test_set).name)
+        return self.store.labels.names(self.store.test_set(test_set).name)
 
     def import_file(
         self,
@@ -101,14 +96,14 @@ class Labels:
 
         A decision that differs from a stored one raises, unless ``correct`` gives the reason for the correction.
         """
-        return import_verdicts(
+        return import_decisions(
             self.store, Path(path), test_set=test_set, labels=labels, correction=correct, columns=columns
         )
 
     def export(
         self, name: str, path: str | Path, *, test_set: str, form: LabelFormat | str = LabelFormat.PLAIN
     ) -> ExportedLabels:
-        """Write a label set to a file from which `import_labels` reads the same labels.
+        """Write a label set to a file from which `import_file` reads the same labels.
 
         Plain files (CSV, JSON, Parquet) also contain author and time of each decision in the ledger.
         """

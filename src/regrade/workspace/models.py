@@ -15,7 +15,7 @@ from regrade.core import (
     ScoreKind,
     checkpoints_of,
 )
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.formats import MistakeFormat, PeopleFormat, predictions_from_scores
 from regrade.models import (
     LITE_PUBLISHED,
@@ -58,11 +58,11 @@ class Models:
 
     def names(self, test_set: str) -> tuple[str, ...]:
         """The models with predictions on a test set."""
-        return self.store.model_names(self.store.test_set(test_set).name)
+        return self.store.predictions.model_names(self.store.test_set(test_set).name)
 
     def ensembles(self, test_set: str) -> tuple[str, ...]:
         """The ensembles with checkpoints on a test set."""
-        return self.store.ensemble_names(self.store.test_set(test_set).name)
+        return self.store.ensembles.names(self.store.test_set(test_set).name)
 
     def import_predictions(
         self,

@@ -154,7 +154,7 @@ class Plans:
     ) -> Comparison:
         target = self.store.test_set(test_set)
         judged = reviewed_labels(self.store, target, labels) if labels else None
-        names = chosen_rows(self.store, target, models or self.store.model_names(target.name))
+        names = chosen_rows(self.store, target, models or self.store.predictions.model_names(target.name))
         scored = scored_predictions(self.store, target, names, progress=progress)
         confidence = self.store.config.confidence
         return compare(target, scored, labels=judged, slice_name=slice_name, confidence=confidence)

@@ -16,9 +16,9 @@ from regrade.store import FIRST_MODEL, Store
 from regrade.studies import MultilabelScoring, Seeds, apply_review, draw_seeds, remaining_mistakes
 from regrade.studies.loading import chosen_models, chosen_people, multilabel_scoring, reviewed_labels
 from regrade.studies.study import ProgressCallback
-from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, review_of_labels
 from regrade.workspace.queue_filling import MAX_NAME_LENGTH, QueueFiller
 from regrade.workspace.queue_result import QueueResult
+from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, review_of_labels
 
 
 def queue_all_novel(
@@ -33,7 +33,7 @@ def queue_all_novel(
     progress: ProgressCallback,
 ) -> QueueResult:
     """Queue every prediction of the models that is neither judged nor in another queue."""
-    full = store.label_set(test_set, labels).full_name
+    full = store.labels.read(test_set, labels).full_name
     title = name or f"novel {test_set.name} {without_version(full)}"
     filler = QueueFiller(ledger, title, Question.JUDGE, test_set, full, overlap)
     names = chosen_models(store, test_set, models)
@@ -68,7 +68,7 @@ def queue_sample(
 
     Predictions that are in another queue are included: the sample would not be random without them.
     """
-    full = store.label_set(test_set, labels).full_name
+    full = store.labels.read(test_set, labels).full_name
     title = name or f"sample {test_set.name} {full}"
     filler = QueueFiller(ledger, title, Question.JUDGE, test_set, full, overlap, purpose=Purpose.RANDOM_SAMPLE)
     if filler.queue is not None and filler.queue.labels != full:
@@ -195,7 +195,7 @@ def _predictions_with_preference(
     review = store.reviews.read(target, scoring.labels)
     (examples, classes), predicted_classes, preferred = asked_pairs, [], []
     for model in models:
-        predictions = store.predictions(target, model)
+        predictions = store.predictions.read(target, model)
         judged = apply_review(predictions, scoring.judge(predictions, target), review, scoring.rule)
         level = np.where(judged.novel, 2, 0)
         level[examples[(predictions.top1[examples] == classes) & judged.novel[examples]]] = 1
@@ -216,10 +216,10 @@ def queue_mistakes(
     chosen_models(store, test_set, [model])
     title = name or f"mistakes {test_set.name} {model}"
     filler = QueueFiller(ledger, title, Question.MISTAKE, test_set, full, overlap, model)
-    mistakes = remaining_mistakes(store.predictions(test_set, model), test_set, judged_labels)
+    mistakes = remaining_mistakes(store.predictions.read(test_set, model), test_set, judged_labels)
     reviewed = np.zeros(len(mistakes.examples), dtype=bool)
-    if model in store.mistake_review_names(test_set.name):
-        review = store.mistake_review(test_set, model)
+    if model in store.mistakes.names(test_set.name):
+        review = store.mistakes.read(test_set, model)
         base = len(test_set.class_space)
         reviewed = np.isin(
             mistakes.examples * base + mistakes.classes, review.examples.astype(np.int64) * base + review.classes

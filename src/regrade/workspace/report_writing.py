@@ -1,23 +1,38 @@
-"""Write a report on a workspace: every chapter that its data allows, as one page."""
+"""Write a report on a workspace: every chapter that its data allows, as one page, with its provenance."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from regrade.core import FormatError, InputError, RegradeError, Table, Tabular
-from regrade.core.arguments import refuse_text
-from regrade.report import Drawing, Gallery, Report, Section, anchor_of, check_replaceable, section_of, write_report
+from regrade.core import Column, FormatError, InputError, RegradeError, Table, Tabular
+from regrade.core.names import refuse_text
+from regrade.report import (
+    Drawing,
+    Gallery,
+    Provenance,
+    Report,
+    Section,
+    anchor_of,
+    check_replaceable,
+    section_of,
+    write_report,
+)
+from regrade.store import CheckpointManifest, Manifest, Store
 from regrade.studies import ReportData
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.chapters import ReportChapter, ReportMaterial
-from regrade.workspace.provenance import report_provenance
 
 if TYPE_CHECKING:
     from regrade.workspace.workspace import Workspace
+
+_LIBRARIES = ("regrade", "numpy", "scipy", "pyarrow", "pillow", "altair", "vl-convert-python")
+_DIGEST_LENGTH = 16  # characters shown; the data contains the whole digest
 
 
 @dataclass(frozen=True)
@@ -104,3 +119,101 @@ def _without_repeated(section: Section, before: Sequence[Section]) -> Section:
 def _unused(anchor: str, taken: set[str]) -> str:
     names = (anchor, *(f"{anchor}-{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
+
+
+def report_provenance(store: Store, test_sets: Sequence[str], references: Sequence[str], *, created: str) -> Provenance:
+    """Versions, settings and digests for a report on these test sets and the ``references`` they were compared with."""
+    sets = [store.test_set(name) for name in test_sets]
+    labels = [store.labels.read(test_set, name) for test_set in sets for name in store.labels.names(test_set.name)]
+    people = {test_set.name: store.predictions.people_names(test_set.name) for test_set in sets}
+    manifests = [
+        store.predictions.manifest(test_set.name, name)
+        for test_set in sets
+        for name in (*store.predictions.model_names(test_set.name), *people[test_set.name])
+    ]  # fmt: skip
+    libraries = {name: installed for name in _LIBRARIES if (installed := _version(name))}
+    settings = {
+        "date": _minute(created),
+        "confidence": f"{100 * store.config.confidence:g}%",
+        "Python": platform.python_version(),
+        **libraries,
+    }
+    set_rows = [
+        {
+            "test_set": test_set.name, "images": len(test_set), "labeled": int(test_set.labeled.sum()),
+            "classes": test_set.class_space.name, "digest": test_set.digest,
+        }
+        for test_set in (*sets, *(store.test_set(name) for name in references))
+    ]  # fmt: skip
+    label_rows = [
+        {
+            "labels": label_set.full_name, "test_set": label_set.test_set, "images": int(label_set.scored.sum()),
+            "judgments": len(label_set.examples), "origin": label_set.origin, "digest": label_set.digest,
+        }
+        for label_set in labels
+    ]  # fmt: skip
+    tables = [_table("Test sets", set_rows)]
+    tables += [_table("Label sets", label_rows)] if label_rows else []
+    ensembles = [
+        store.ensembles.manifest(test_set.name, name)
+        for test_set in sets
+        for name in store.ensembles.names(test_set.name)
+    ]
+    tables += (
+        [_table("Ensembles over epochs", [_ensemble_row(ensemble) for ensemble in ensembles])] if ensembles else []
+    )
+    tables.append(_table("Models and people", [_manifest_row(manifest) for manifest in manifests]))
+    data = {
+        "test_sets": set_rows,
+        "label_sets": label_rows,
+        "predictions": [asdict(manifest) for manifest in manifests],
+        "checkpoints": [asdict(manifest) for manifest in ensembles],
+    }
+    return Provenance(settings, tuple(tables), data)
+
+
+def _minute(stamp: str) -> str:
+    """A time to the minute."""
+    return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def _manifest_row(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "model": manifest.model.name,
+        "test_set": manifest.test_set,
+        "digest": manifest.digest,
+        "from": manifest.source.file or manifest.runtime or "scores given in Python",
+        "file_digest": manifest.source.sha256 or None,
+        "stored": _minute(manifest.created),
+    }
+
+
+def _ensemble_row(manifest: CheckpointManifest) -> dict[str, Any]:
+    return {
+        "ensemble": manifest.ensemble,
+        "test_set": manifest.test_set,
+        "members": len(manifest.members),
+        "epochs": len(manifest.epochs),
+        "digest": manifest.digest,
+        "stored": _minute(manifest.created),
+    }
+
+
+_HEADINGS = {"test_set": "test set", "file_digest": "SHA-256 of the file"}
+
+
+def _table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    columns = tuple(Column(key, _HEADINGS.get(key, key)) for key in (rows[0] if rows else ()))
+    cells = tuple(tuple(_cell(key, value) for key, value in row.items()) for row in rows)
+    return Table(title, columns, cells)
+
+
+def _cell(key: str, value: Any) -> Any:
+    return value[:_DIGEST_LENGTH] if key.endswith("digest") and value else value

@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import InputError, MissingExtra, StratifyBy
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import Store
 from regrade.studies import PanelAgreement
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.study import ProgressCallback
-from regrade.workspace.ledger_files import ImportedLedger, RestoredLedger, export_ledger, import_ledger, restore_ledger
-from regrade.workspace.ledger_note import ledger_problems, open_ledger, prepare_writing
+from regrade.workspace.ledger import (
+    ImportedLedger,
+    RestoredLedger,
+    export_ledger,
+    import_ledger,
+    ledger_problems,
+    open_ledger,
+    prepare_writing,
+    restore_ledger,
+)
 from regrade.workspace.queue_result import PublishResult, QueueResult
 from regrade.workspace.review_publishing import publish_queue
 

@@ -24,7 +24,7 @@ from regrade.core import (
 from regrade.core.panel import NO_MISTAKE
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
 from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of, publish_labels, published_queue
-from regrade.workspace.ledger_note import note_last_link, noted_ledger
+from regrade.workspace.ledger import note_last_link, noted_ledger
 from regrade.workspace.queue_result import PublishResult, items_by_state
 from regrade.workspace.review_sample import publish_sample, purpose_of
 
@@ -60,8 +60,8 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
     """
     if not queue.model:
         raise InputError(f"queue {queue.name!r} has no model")
-    reviewed_models = store.mistake_review_names(test_set.name)
-    stored = store.mistake_review(test_set, queue.model) if queue.model in reviewed_models else None
+    reviewed_models = store.mistakes.names(test_set.name)
+    stored = store.mistakes.read(test_set, queue.model) if queue.model in reviewed_models else None
     if stored is not None and not stored.queues:
         raise AlreadyStored(
             f"the mistakes of {queue.model!r} on {test_set.name} were imported from a file ({stored.origin}): "
@@ -140,7 +140,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     for name in people:
         before = stored.get(name)
         if before is not None and not before.queues:
-            folder = store.prediction_folder(test_set.name, name)
+            folder = store.predictions.path(test_set.name, name)
             raise AlreadyStored(
                 f"the answers of {name} on {test_set.name} were imported from a file: remove {folder} first"
             )
@@ -157,7 +157,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         if rows:
             store.add_predictions(test_set, rows, test_set.class_space)
         for name in silent:
-            store.remove_answers(test_set.name, name)
+            store.predictions.remove(test_set.name, name)
     sizes = {row.model: int(row.counted.sum()) for row, _ in rows} | dict.fromkeys(silent, 0)
     changes = {f"{'image' if size == 1 else 'images'} of {name}": size for name, size in sizes.items()}
     progress = ledger.queues.progress(queue)
@@ -166,7 +166,9 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
 
 
 def _stored_people(store: Store, test_set: TestSet) -> dict[str, Manifest]:
-    return {name: store.manifest(test_set, name) for name in store.people_names(test_set.name)}
+    return {
+        name: store.predictions.manifest(test_set.name, name) for name in store.predictions.people_names(test_set.name)
+    }
 
 
 def _person_answers(ledger: Ledger, queues: Iterable[str], name: str, test_set: TestSet) -> dict[int, PersonsAnswer]:

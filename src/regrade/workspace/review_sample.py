@@ -1,18 +1,21 @@
-"""Random samples of novel predictions: publish their decisions, and grade models while they are being judged."""
+"""Random samples of novel predictions: draw them, publish their decisions, and grade models while they are judged."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regrade.core import LabelState, MismatchError, NovelSample, ReviewDecisions, TestSet
+from regrade.core import InputError, LabelState, MismatchError, NovelSample, ReviewDecisions, StratifyBy, TestSet
+from regrade.core.arrays import IntArray
 from regrade.store import Store
-from regrade.studies import GradeRow, describe_change
+from regrade.studies import GradeRow, Novel, describe_change, draw_review, novel_predictions
 from regrade.studies.grade.analysis import grade
-from regrade.studies.loading import reviewed_labels, scored_predictions
+from regrade.studies.loading import chosen_rows, multilabel_scoring, reviewed_labels, scored_predictions
+from regrade.studies.study import ProgressCallback
 from regrade.workspace.label_publishing import PairDecisions, decided_pairs, label_set_name
 from regrade.workspace.queue_result import PublishResult, items_by_state
 
@@ -56,7 +59,7 @@ def _sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> No
 
 def _sample_of_items(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> NovelSample | None:
     label_set_name(queue)
-    frame = store.reviews.read(test_set, store.label_set(test_set, queue.labels))
+    frame = store.reviews.read(test_set, store.labels.read(test_set, queue.labels))
     pairs = ledger.items.pairs(queue)
     if frame is None or not pairs or not all(example in test_set.position_of for example, _ in pairs):
         return None
@@ -77,7 +80,7 @@ def publish_sample(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     if frame.reasons != after.reasons and not changes:
         changes["reasons changed"] = len(set(frame.reasons.items()) ^ set(after.reasons.items()))
     if changes and not dry_run:
-        store.reviews.add_decisions(frame, after, test_set, queue=queue.name)
+        store.reviews.add_changes(frame, after, test_set, queue=queue.name)
     target = f"the review of {frame.labels}"
     parts = items_by_state(ledger.queues.progress(queue))
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
@@ -108,8 +111,60 @@ def running_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     frame = decided_sample(store, ledger, queue, test_set)
     if frame is None:
         return None
-    names = store.model_names(test_set.name)
+    names = store.predictions.model_names(test_set.name)
     labels = replace(reviewed_labels(store, test_set, queue.labels), review=frame)
     scored = scored_predictions(store, test_set, names[:MOST_MODELS])
     result = grade(test_set, scored, labels=labels, confidence=store.config.confidence)
     return RunningReview(tuple(row for row in result.rows if row.anytime), len(names))
+
+
+@dataclass(frozen=True)
+class DrawnReview:
+    """A review and its rows that were drawn, in random order."""
+
+    frame: NovelSample
+    rows: IntArray
+
+
+def all_novel(
+    store: Store, test_set: TestSet, labels: str, models: Sequence[str] = (), progress: ProgressCallback = iter
+) -> Novel:
+    """Every prediction that a label set does not judge, including those judged in its review."""
+    names = chosen_rows(store, test_set, models)
+    scoring = multilabel_scoring(store, test_set, labels, rule=None, collapsed=False)
+    return novel_predictions(test_set, (store.predictions.read(test_set, model) for model in progress(names)), scoring)
+
+
+def review_of_labels(store: Store, test_set: TestSet, labels: str) -> NovelSample | None:
+    """The review of the novel predictions of a label set; None if there is none."""
+    return store.reviews.read(test_set, store.labels.read(test_set, labels))
+
+
+def draw_next(
+    store: Store, test_set: TestSet, labels: str, *, size: int, by: StratifyBy | None, seed: int, queue: str = ""
+) -> DrawnReview:
+    """Draw the next predictions of a review, for ``queue`` if named; the first draw fixes the random order.
+
+    Draws of concurrent processes are serialized, so that no prediction is drawn twice.
+    """
+    with store.transaction():
+        frame = review_of_labels(store, test_set, labels)
+        if frame is None:
+            novel = all_novel(store, test_set, labels)
+            frame = draw_review(novel, by=by or StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            if not 1 <= size <= len(frame):
+                raise InputError(f"{len(frame):,} novel predictions can be drawn, got a size of {size:,}")
+            store.reviews.add(frame, test_set)
+        elif by is not None and by.value != frame.stratified_by:
+            raise InputError(f"the review of {labels} is stratified by {frame.stratified_by} since its first draw")
+        drawn = store.reviews.draw_more(frame, size, queue=queue)
+    return DrawnReview(drawn, drawn.given_out(frame.drawn, drawn.drawn))
+
+
+def drawn_unjudged(store: Store, test_set: TestSet, labels: str) -> DrawnReview:
+    """The predictions that were drawn and are not judged yet."""
+    frame = review_of_labels(store, test_set, labels)
+    if frame is None:
+        raise InputError(f"no novel prediction was drawn for {labels} yet: run regrade labels sample")
+    rows = frame.given_out(0, frame.drawn)
+    return DrawnReview(frame, rows[~frame.judged[rows]])

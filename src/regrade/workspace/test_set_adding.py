@@ -78,7 +78,7 @@ def listed_in_catalog(name: str) -> CatalogEntry | None:
 
 def space_for(store: Store, name: str, stated: ClassSpace | None) -> ClassSpace:
     """The classes of a test set: as stated, as stored, or from the catalog; a contradiction raises."""
-    stored_space = store.test_set(name).class_space if store.has_test_set(name) else None
+    stored_space = store.test_set(name).class_space if store.test_sets.has(name) else None
     if stored_space is not None and stated is not None and stated.digest != stored_space.digest:
         raise InputError(f"test set {name} has the classes of {stored_space.name}: leave out --classes")
     if stored_space is not None:
@@ -90,7 +90,7 @@ def space_for(store: Store, name: str, stated: ClassSpace | None) -> ClassSpace:
         raise InputError(
             f"test set {name!r} is new: give its classes with --classes, for example --classes imagenet-1k"
         )
-    return store.class_space(listed.class_space)
+    return store.class_spaces.read(listed.class_space)
 
 
 def add_test_set(
@@ -111,7 +111,7 @@ def add_test_set(
     if listed is not None and listed.kind is not EntryKind.TEST_SET:
         raise InputError(f"{name} is not a test set (in the catalog: {listed.kind.value}): {listed.command}")
     columns = columns or Columns()
-    existing = store.test_set(name) if store.has_test_set(name) else None
+    existing = store.test_set(name) if store.test_sets.has(name) else None
     if listed is not None and stated is None and brings_classes(listed):
         scan = _scan_released(
             path, existing, find_released(listed, path, imagenet_1k(), layout=layout, columns=columns)
@@ -130,7 +130,9 @@ def add_test_set(
         )
         stored = store.add_images(test_set, source, class_map, is_missing=images_are_missing)
     examples = scan.examples
-    return AddedTestSet(test_set, source, bool(stored.new), store.class_map(test_set), examples.missing, examples.notes)
+    return AddedTestSet(
+        test_set, source, bool(stored.new), store.class_maps.read(test_set), examples.missing, examples.notes
+    )
 
 
 def corrupt_test_set(
@@ -149,14 +151,14 @@ def corrupt_test_set(
     test_set = store.test_set(clean)
     result = corrupted(
         test_set,
-        store.images(test_set),
+        store.images.read(test_set),
         name=name,
         corruptions=corruptions,
         severities=severities,
         images=images,
         rng=np.random.default_rng(seed),
     )
-    class_map = store.class_map(test_set)
+    class_map = store.class_maps.read(test_set)
     stored = store.add_images(result.test_set, result.source, class_map, is_missing=images_are_missing)
     return AddedTestSet(result.test_set, result.source, bool(stored.new), class_map)
 

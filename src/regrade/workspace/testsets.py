@@ -12,7 +12,7 @@ from regrade.core import (
     ClassSpace,
     SliceSet,
 )
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.formats import SliceFormat
 from regrade.store import Store, Stored, keep_slices
 from regrade.studies import Confusion
@@ -49,7 +49,7 @@ class TestSets:
 
     def names(self) -> tuple[str, ...]:
         """The names of the test sets."""
-        return self.store.test_set_names()
+        return self.store.test_sets.names()
 
     def add(
         self,
@@ -114,13 +114,13 @@ class TestSets:
         test_set = self.store.test_set(name)
         listed = listed_in_catalog(name)
         expected = listed.examples if listed else None
-        return check(test_set, self.store.images(test_set), expected=expected, workers=workers, watch=progress)
+        return check(test_set, self.store.images.read(test_set), expected=expected, workers=workers, watch=progress)
 
     def contact_sheet(self, name: str, *, rows: int = 5, columns: int = 8, seed: int = 0) -> Image:
         """Randomly drawn images of a test set with their labels, as one image."""
         test_set = self.store.test_set(name)
         rng = np.random.default_rng(seed)
-        return contact_sheet(test_set, self.store.images(test_set), rng=rng, rows=rows, columns=columns)
+        return contact_sheet(test_set, self.store.images.read(test_set), rng=rng, rows=rows, columns=columns)
 
     def import_slices(
         self,
@@ -158,5 +158,5 @@ class TestSets:
         """A class space by name, or read from a CSV file, a JSON file or a folder and stored in the workspace."""
         space = resolve_class_space(self.store, name)
         if space.name != name:
-            self.store.add_class_space(space)
+            self.store.class_spaces.add(space, None)
         return space

@@ -14,7 +14,7 @@ from regrade.core.amounts import amount
 from regrade.store import CheckedFile, Store, broken_links, check_stored_file, stored_files
 from regrade.studies.study import ProgressCallback
 from regrade.testsets import images_are_missing
-from regrade.workspace.ledger_note import ledger_problems
+from regrade.workspace.ledger import ledger_problems
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ def verify_workspace(store: Store, *, progress: ProgressCallback) -> Verificatio
     paths = {str(path): path for path in stored_files(store.root)}
     files = [result for name in progress(list(paths)) for result in check_stored_file(store.root, paths[name])]
     checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
-    broken = broken_links(store.root, files, store.class_space)
+    broken = broken_links(store.root, files, store.class_spaces.read)
     problems = [Problem(result.path, result.trouble) for result in (*files, *broken) if result.trouble]
     ledger_troubles = _ledger_problems(store)
     if ledger_troubles is not None:
         checked.append(CheckedPart("ledger", 1, 0))
         problems += [Problem("ledger", trouble) for trouble in ledger_troubles]
     reported = {problem.trouble for problem in problems}
-    for name in store.test_set_names():
+    for name in store.test_sets.names():
         problems += _test_set_problems(store, name, reported)
     return Verification(tuple(checked), tuple(problems))
 
@@ -105,8 +105,8 @@ def _test_set_problems(store: Store, name: str, reported: Collection[str]) -> It
     """Problems of a test set: it cannot be read, unless that is reported already, or its images are missing."""
     try:
         test_set = store.test_set(name)
-        store.class_map(test_set)
-        source = store.images(test_set) if store.has_images(name) else None
+        store.class_maps.read(test_set)
+        source = store.images.read(test_set) if store.images.has(name) else None
     except RegradeError as error:
         if str(error) not in reported:
             yield Problem(f"testsets/{name}", str(error))
@@ -117,6 +117,6 @@ def _test_set_problems(store: Store, name: str, reported: Collection[str]) -> It
 
 def missing_images(store: Store) -> dict[str, Path]:
     """The test sets whose registered images are missing, with the expected path."""
-    registered = (store.test_set(name) for name in store.test_set_names() if store.has_images(name))
-    sources = {test_set.name: store.images(test_set) for test_set in registered}
+    registered = (store.test_set(name) for name in store.test_sets.names() if store.images.has(name))
+    sources = {test_set.name: store.images.read(test_set) for test_set in registered}
     return {name: source.path for name, source in sources.items() if images_are_missing(source)}

@@ -11,7 +11,7 @@ from regrade.core import (
     InputError,
     Preprocessing,
 )
-from regrade.core.arguments import member, refuse_text
+from regrade.core.names import member, refuse_text
 from regrade.executors import RayCluster
 from regrade.models import (
     Device,
@@ -111,7 +111,7 @@ class Workspace:
         refuse_text(keep, "keep")
         targets = [self.store.test_set(name) for name in test_sets]
         for target in targets:
-            self.store.check_images(target)
+            self.store.images.check(target)
         space = None if classes is None else resolve_class_space(self.store, classes)
         settings = Settings(space, preprocessing, member(Device, device), member(Precision, precision), compile=compile)
         kept = {member(Keep, what) for what in keep}

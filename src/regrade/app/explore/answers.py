@@ -170,14 +170,16 @@ class AnswerTable:
         """The answers of some rows with their scoring; rows with a class map are read from the store in full."""
         for place in places:
             row = self.rows[place]
-            predictions = self.predictions(place) if row.own_classes else store.predictions(self.test_set, row.name)
+            predictions = (
+                self.predictions(place) if row.own_classes else store.predictions.read(self.test_set, row.name)
+            )
             yield predictions, row.scoring
 
     def with_scores(self, store: Store, places: Sequence[int]) -> Iterator[tuple[Predictions, Scoring]]:
         """The answers of some rows with their scoring, as stored: with all their scores."""
         for place in places:
             row = self.rows[place]
-            yield store.predictions(self.test_set, row.name), row.scoring
+            yield store.predictions.read(self.test_set, row.name), row.scoring
 
 
 def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTable | None) -> AnswerTable:
@@ -201,7 +203,7 @@ def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTa
             continue
         try:
             predictions, scoring = next(scored_predictions(store, test_set, (name,)))
-            space = store.class_space(predictions.class_space)
+            space = store.class_spaces.read(predictions.class_space)
         except RegradeError as error:
             left_out[name] = str(error)
             continue

@@ -71,7 +71,7 @@ class NearDuplicateFinder:
     def by_features(self, answers: AnswerTable, model: str, position: int) -> list[Neighbor]:
         """The images with the smallest cosine distance between a model's embeddings."""
         row = answers.rows[answers.place(model)]
-        features = self._store.predictions(answers.test_set, model).features if row.has_features else None
+        features = self._store.predictions.read(answers.test_set, model).features if row.has_features else None
         if features is None:
             raise InputError(f"no features of {model} on {answers.test_set.name} are stored: predict --keep features")
         k = min(MAX_NEIGHBORS + 1, len(features))
@@ -88,12 +88,12 @@ def _hamming_distances(hashes: NDArray[np.uint64], reference: np.uint64) -> IntA
 
 
 def _stored(store: Store, test_set: TestSet) -> Signatures | None:
-    if not store.has_images(test_set.name):
+    if not store.images.has(test_set.name):
         return None
-    source = store.images(test_set)
-    sizes = sorted(store.signature_sizes(test_set.name))
+    source = store.images.read(test_set)
+    sizes = sorted(store.signatures.sizes(test_set.name))
     return next(
-        (stored for size in sizes if (stored := store.signatures(test_set.name, SignatureKey(source, size)))), None
+        (stored for size in sizes if (stored := store.signatures.read(test_set.name, SignatureKey(source, size)))), None
     )
 
 
@@ -162,7 +162,7 @@ class Explorer:
 
     def labels_named(self, test_set: str, labels: str) -> str:
         """The full name of a label set (default version: the newest); empty for the original labels."""
-        names = self.store.label_set_names(test_set) if labels else ()
+        names = self.store.labels.names(test_set) if labels else ()
         matching = [full for full in names if labels in (full, full.rpartition("@")[0])]
         if labels and not matching:
             raise UnknownName(f"label set of {test_set}", labels, names)

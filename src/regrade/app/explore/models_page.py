@@ -54,11 +54,11 @@ class Axis:
 def available_axes(explorer: Explorer) -> list[Axis]:
     """Every accuracy that models on any test set may have."""
     store, axes = explorer.store, []
-    for name in store.test_set_names():
-        if not store.model_names(name):
+    for name in store.test_sets.names():
+        if not store.predictions.model_names(name):
             continue
         axes += [Axis("top1", name), Axis("top5", name)]
-        axes += [Axis("multilabel", name, labels) for labels in store.label_set_names(name)]
+        axes += [Axis("multilabel", name, labels) for labels in store.labels.names(name)]
     return axes
 
 
@@ -72,8 +72,12 @@ def _default_y(explorer: Explorer, choice: Choice) -> Axis:
     if choice.labels:
         return Axis("multilabel", choice.set, choice.labels)
     store = explorer.store
-    models = set(store.model_names(choice.set))
-    shared = {name: len(models & set(store.model_names(name))) for name in store.test_set_names() if name != choice.set}
+    models = set(store.predictions.model_names(choice.set))
+    shared = {
+        name: len(models & set(store.predictions.model_names(name)))
+        for name in store.test_sets.names()
+        if name != choice.set
+    }
     most = max(shared, key=lambda name: shared[name], default=None)
     return Axis("top1", most) if most is not None and shared[most] > 1 else Axis("top5", choice.set)
 

@@ -127,7 +127,7 @@ def taken_for(view: View, position: int) -> list[AlternativeClass]:
 
 def versions_of(site: Site, test_set: TestSet, position: int, chosen: str) -> list[LabelVersion]:
     """The labels of an image in the newest versions of each label set, and in the chosen version."""
-    names = site.workspace.store.label_set_names(test_set.name)
+    names = site.workspace.store.labels.names(test_set.name)
     by_name: dict[str, list[str]] = {}
     for full in names:
         by_name.setdefault(full.rpartition("@")[0], []).append(full)

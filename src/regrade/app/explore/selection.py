@@ -102,7 +102,7 @@ def redirect_submitted_form(request: Request, requested: Choice) -> Response | N
 def resolve_choice(site: Site, requested: Choice) -> tuple[Choice, View]:
     """Resolve a requested choice to an existing test set and one label version, and load its view."""
     explorer, names = site.explorer, site.workspace.testsets.names()
-    with_models = (name for name in names if site.workspace.store.model_names(name))
+    with_models = (name for name in names if site.workspace.store.predictions.model_names(name))
     name = requested.set or next(with_models, "") or next(iter(names), "")
     if not name:
         raise UnknownName("test set", "", [], hint=": add one with regrade testsets add")
@@ -125,7 +125,7 @@ def form_options(site: Site, choice: Choice, view: View) -> dict[str, Any]:
 
 def label_sets(site: Site, choice: Choice) -> tuple[str, ...]:
     """The label sets of the test set, in reverse order, newest version first."""
-    return tuple(reversed(site.workspace.store.label_set_names(choice.set)))
+    return tuple(reversed(site.workspace.store.labels.names(choice.set)))
 
 
 PAGE_SIZE = 60

@@ -14,7 +14,7 @@ from regrade.app.pages import page
 from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.core import AlreadyStored, InputError, UnknownName
-from regrade.core.arguments import member
+from regrade.core.names import member
 from regrade.ledger import Person, Queue, Role
 from regrade.ledger.row_files import rows_as_file
 from regrade.ledger.schema import now_in_utc

@@ -69,7 +69,7 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         scored_predictions(
             store,
             test_set,
-            chosen_rows(store, test_set, options.models or store.model_names(test_set.name)),
+            chosen_rows(store, test_set, options.models or store.predictions.model_names(test_set.name)),
             within=options.within,
             class_map=options.class_map,
             progress=options.progress,

@@ -120,8 +120,8 @@ def _unlabeled(store: Store, test_set: TestSet, ensemble: Checkpoints, options: 
     if target.name == test_set.name:
         raise InputError(f"unlabeled must differ from the labeled set: {target.name} is both")
     members = options.members
-    first = _members(store, target, members) if members else store.checkpoints(target, ensemble.ensemble)
-    stored_models = store.model_names(target.name)
+    first = _members(store, target, members) if members else store.ensembles.read(target, ensemble.ensemble)
+    stored_models = store.predictions.model_names(target.name)
     both = tuple(name for name in chosen_models(store, test_set, options.models) if name in stored_models)
     scored = list(scored_predictions(store, target, both, progress=options.progress)) if both else []
     return UnlabeledInputs(target, first, scored, _ensemble_scoring(store, target, first))
@@ -145,15 +145,15 @@ def keep_hard_set(store: Store, result: Confusion, name: str) -> KeptHardSet:
         raise InputError(f"{name} is the name of a test set in the catalog: choose another name")
     source = store.test_set(result.test_set)
     test_set, slices = result.hard.as_test_set(source, name), result.hard.as_slices(name)
-    with_images = store.has_images(source.name)
+    with_images = store.images.has(source.name)
     with store.transaction():
-        if store.has_test_set(name) and store.test_set(name).digest != test_set.digest:
+        if store.test_sets.has(name) and store.test_set(name).digest != test_set.digest:
             raise AlreadyStored(f"a different test set is stored as {name!r}: choose another name")
         kept = keep_slices(store, slices)
-        class_map = store.class_map(source)
+        class_map = store.class_maps.read(source)
         if with_images:
             positions = np.flatnonzero(result.hard.inside).tolist()
-            images = store.images(source)
+            images = store.images.read(source)
             locations = tuple(images.locations[position] for position in positions)
             kept_images = replace(images, locations=locations)
             stored = store.add_images(test_set, kept_images, class_map, is_missing=images_are_missing)
@@ -164,19 +164,19 @@ def keep_hard_set(store: Store, result: Confusion, name: str) -> KeptHardSet:
 
 def _ensembles(store: Store, test_set: TestSet, names: Sequence[str], members: Sequence[str]) -> list[Checkpoints]:
     if members:
-        return [_members(store, test_set, members), *(store.checkpoints(test_set, name) for name in names)]
-    stored_names = names or store.ensemble_names(test_set.name)
+        return [_members(store, test_set, members), *(store.ensembles.read(test_set, name) for name in names)]
+    stored_names = names or store.ensembles.names(test_set.name)
     if not names and len(stored_names) != 1:
         hint = f": stored are {', '.join(stored_names)}" if stored_names else " yet: run regrade import checkpoints"
         raise InputError(
             f"{'name an ensemble of' if stored_names else 'there is no ensemble on'} {test_set.name}{hint}"
         )
-    return [store.checkpoints(test_set, name) for name in stored_names]
+    return [store.ensembles.read(test_set, name) for name in stored_names]
 
 
 def _members(store: Store, test_set: TestSet, names: Sequence[str]) -> Checkpoints:
     """An ensemble of one epoch whose members are models with full scores in the same classes."""
-    members = [_with_scores(store.predictions(test_set, name)) for name in chosen_models(store, test_set, names)]
+    members = [_with_scores(store.predictions.read(test_set, name)) for name in chosen_models(store, test_set, names)]
     if len({(member.class_space, member.score_kind) for member in members}) > 1:
         described = ", ".join(f"{member.model} {_kind(member).value} of {member.class_space}" for member in members)
         raise InputError(f"members of one ensemble need the same classes and the same kind of scores: {described}")
@@ -188,7 +188,7 @@ def _members(store: Store, test_set: TestSet, names: Sequence[str]) -> Checkpoin
             raise InputError(f"model {members[member].model} has no full scores")
         return scores
 
-    space = store.class_space(first.class_space)
+    space = store.class_spaces.read(first.class_space)
     return Checkpoints(
         members[0].model if len(members) == 1 else _MEMBERS,
         test_set.name,
@@ -217,8 +217,8 @@ def _kind(predictions: Predictions) -> ScoreKind:
 
 def _ensemble_scoring(store: Store, test_set: TestSet, checkpoints: Checkpoints) -> Scoring:
     """The scoring of the ensemble's own predictions: the same as for any model."""
-    predicted = store.class_space(checkpoints.class_space)
-    stored = store.class_map(test_set)
+    predicted = store.class_spaces.read(checkpoints.class_space)
+    stored = store.class_maps.read(test_set)
     fits = stored is not None and stored.source.digest == predicted.digest
     return scoring_for(test_set, predicted, class_map=stored if fits else None)
 
@@ -235,11 +235,11 @@ def _keep(store: Store, result: Confusion, name: str) -> str:
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """Every set with an ensemble; the expected error on another set is computed from the original only."""
     for test_set in data.sets:
-        ensembles = data.store.ensemble_names(test_set.name)
+        ensembles = data.store.ensembles.names(test_set.name)
         if not ensembles:
             continue
         also = [
-            name for name in data.names if name != test_set.name and ensembles[0] in data.store.ensemble_names(name)
+            name for name in data.names if name != test_set.name and ensembles[0] in data.store.ensembles.names(name)
         ]
         unlabeled = also[0] if also and test_set.name == data.original.name else None
         options = ConfusionOptions(test_set.name, ensembles=ensembles, unlabeled=unlabeled)

@@ -41,7 +41,7 @@ def run(store: Store, options: CorruptionOptions) -> CorruptionGrade:
 def _clean_correctness(store: Store, name: str, models: Sequence[str], progress: ProgressCallback) -> CleanCorrectness:
     """Which images of a clean test set these models predict correctly; raises if none has predictions there."""
     test_set = store.test_set(name)
-    common = tuple(model for model in models if model in store.model_names(name))
+    common = tuple(model for model in models if model in store.predictions.model_names(name))
     if not common:
         raise InputError(f"none of these models has predictions on {name}")
     scored = scored_predictions(store, test_set, common, progress=progress)

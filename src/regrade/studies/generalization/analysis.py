@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from regrade.core import Estimate, InputError, UnknownName
-from regrade.core.arguments import refuse_text
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.names import refuse_text
 from regrade.stats import (
     Scale,
     bootstrap_line,

@@ -88,7 +88,7 @@ def set_pairs(store: Store, options: GeneralizationOptions) -> list[SetPair]:
         if key not in originals:
             originals[key] = _counts(store, old, models, within=among, progress=progress)
         counts = _counts(store, target, models, within=within, class_map=options.class_map, progress=progress)
-        if options.class_map or store.class_map(target):
+        if options.class_map or store.class_maps.read(target):
             note = (
                 f"{target.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
             )
@@ -108,7 +108,7 @@ def _counts(
     class_map: str | Path | None = None,
     progress: ProgressCallback,
 ) -> SetCounts:
-    stored_models = store.model_names(test_set.name)
+    stored_models = store.predictions.model_names(test_set.name)
     chosen = tuple(model for model in models if model in stored_models) if models else stored_models
     if not chosen:
         raise InputError(f"none of these models has predictions on {test_set.name}")
@@ -133,10 +133,10 @@ def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
 
 def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
     """Content hashes (n,) of the images, as stored by `predict` for any model."""
-    for model in store.model_names(test_set.name):
-        manifest = store.manifest(test_set, model)
+    for model in store.predictions.model_names(test_set.name):
+        manifest = store.predictions.manifest(test_set.name, model)
         if manifest.fingerprints and manifest.test_set_digest == test_set.digest:
-            fingerprints = store.predictions(test_set, model).fingerprints
+            fingerprints = store.predictions.read(test_set, model).fingerprints
             assert fingerprints is not None
             return np.asarray(fingerprints["digest"])
     return np.full(len(test_set), _NO_HASH, dtype=np.uint64)
@@ -144,8 +144,8 @@ def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
 
 def _check_models(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
     for test_set in test_sets:
-        store.check_manifests(test_set.name, models)
-    stored_models = {model for test_set in test_sets for model in store.model_names(test_set.name)}
+        store.predictions.check_manifests(test_set.name, models)
+    stored_models = {model for test_set in test_sets for model in store.predictions.model_names(test_set.name)}
     for model in models:
         if model not in stored_models:
             raise UnknownName("model", model, sorted(stored_models))

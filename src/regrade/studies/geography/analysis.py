@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from regrade.core import InputError, Predictions, TestSet, UnknownName
-from regrade.core.arguments import refuse_text
+from regrade.core.names import refuse_text
 from regrade.studies.geography.group_frame import GroupFrame, correctness_of, few, frame_of
 from regrade.studies.geography.grouping import grouping
 from regrade.studies.geography.joint_analysis import Benchmarks, IntervalOptions, growth_over, progress_over

@@ -99,7 +99,7 @@ def run(store: Store, options: GeographyOptions) -> Geography:
 
 def _counts(store: Store, test_set: TestSet, models: Sequence[str], progress: ProgressCallback) -> SetCounts:
     """The counts of those models that have predictions on another test set."""
-    stored_models = set(store.model_names(test_set.name))
+    stored_models = set(store.predictions.model_names(test_set.name))
     common = tuple(model for model in models if model in stored_models)
     if not common:
         raise InputError(f"none of these models has predictions on {test_set.name}")

@@ -110,7 +110,7 @@ def _check_options(store: Store, options: GradeOptions) -> None:
         raise InputError("multi-label accuracy is computed over all classes: give either labels or within")
     if not options.labels and (options.rule or options.collapsed or options.half_width):
         raise InputError("rule, collapsed and half-width require labels")
-    if options.clean and (options.class_map or store.class_map(store.test_set(options.test_set))):
+    if options.clean and (options.class_map or store.class_maps.read(store.test_set(options.test_set))):
         raise InputError(
             f"{options.test_set} is scored through a class map: leave out --clean, which requires the same classes"
         )
@@ -119,7 +119,7 @@ def _check_options(store: Store, options: GradeOptions) -> None:
 def _with_clean(store: Store, result: Grade, options: GradeOptions) -> Grade:
     """Add the grades of the same models on the clean set, among the same classes."""
     clean = store.test_set(str(options.clean)).name
-    models = store.model_names(clean)
+    models = store.predictions.model_names(clean)
     common = tuple(dict.fromkeys(row.model for row in result.rows if row.model in models))
     if not common:
         raise InputError(f"none of these models has predictions on {clean}")

@@ -245,7 +245,7 @@ def _notes(rows: list[ModelChange], before: ReviewedLabels, after: ReviewedLabel
         notes.append("accuracies are means over classes, the difference is one over images")
     reviewed = [labels.scoring.labels.full_name for labels in (before, after) if labels.review is not None]
     if reviewed:
-        notes.append(f"verdicts of the review of {' and of '.join(reviewed)} count")
+        notes.append(f"decisions of the review of {' and of '.join(reviewed)} count")
     if any(row.novel_before or row.novel_after for row in rows):
         notes.append("predictions that no one has judged count as wrong")
     return tuple(notes)

@@ -31,7 +31,7 @@ def run(store: Store, options: LabelChangeOptions) -> LabelChange:
     before, after = (
         reviewed_labels(store, test_set, labels, rule=options.rule) for labels in (options.before, options.after)
     )
-    rows = chosen_rows(store, test_set, names) if names else store.model_names(test_set.name)
+    rows = chosen_rows(store, test_set, names) if names else store.predictions.model_names(test_set.name)
     scored = scored_predictions(store, test_set, rows, progress=options.progress)
     return label_change(test_set, scored, before=before, after=after, confidence=store.config.confidence)
 

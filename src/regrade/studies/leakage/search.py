@@ -23,8 +23,8 @@ from regrade.core import (
     UnknownName,
     UnreadableImage,
 )
-from regrade.core.arguments import member, refuse_text
 from regrade.core.arrays import FloatArray
+from regrade.core.names import member, refuse_text
 from regrade.display.text import to_csv
 from regrade.neighbors import (
     NEIGHBORS,
@@ -141,7 +141,7 @@ def study_leakage(
         _check_against(store, against, search)
     first = _stored_side(store, test_set, search, image_progress)
     second = None if against is None else _other_side(store, against, search, image_progress)
-    scored = scored_predictions(store, test_set, store.model_names(name), progress=progress)
+    scored = scored_predictions(store, test_set, store.predictions.model_names(name), progress=progress)
     return _search(first, second, search, scored, confidence=store.config.confidence, progress=image_progress)
 
 
@@ -245,16 +245,16 @@ def _stored_side(store: Store, test_set: TestSet, search: SearchOptions, progres
     """A test set of the workspace; its images are required unless only features are compared."""
     features = _features(store, test_set, search.model) if Distance.FEATURES in search.thresholds else None
     if set(search.thresholds) == {Distance.FEATURES}:
-        source = store.images(test_set) if store.has_images(test_set.name) else None
+        source = store.images.read(test_set) if store.images.has(test_set.name) else None
         return ImageSet(test_set, source, None, features)
-    source = store.images(test_set)
+    source = store.images.read(test_set)
     signatures = kept_signatures(store, test_set.name, source, size=search.size, progress=progress)
     return ImageSet(test_set, source, collection_of(signatures, source), features)
 
 
 def _other_side(store: Store, against: str | Path, search: SearchOptions, progress: ImageProgress) -> ImageSet:
     """A test set by name, otherwise the images below a path."""
-    if store.has_test_set(str(against)):
+    if store.test_sets.has(str(against)):
         return _stored_side(store, store.test_set(str(against)), search, progress)
     examples, source = images_below(Path(against))
     signatures = kept_signatures(store, examples.name, source, size=search.size, progress=progress)
@@ -263,10 +263,10 @@ def _other_side(store: Store, against: str | Path, search: SearchOptions, progre
 
 def _check_against(store: Store, against: str | Path, search: SearchOptions) -> None:
     """Raise early if there is nothing to search in."""
-    if store.has_test_set(str(against)):
+    if store.test_sets.has(str(against)):
         return
     if not Path(against).exists():
-        stored_names = store.test_set_names()
+        stored_names = store.test_sets.names()
         raise UnknownName("test set", str(against), stored_names, hint=", and there is no folder of this name either")
     if Distance.FEATURES in search.thresholds:
         raise InputError(
@@ -292,11 +292,11 @@ def images_below(path: Path) -> tuple[TestSet, ImageSource]:
 
 
 def _features(store: Store, test_set: TestSet, model: str | None) -> FloatArray:
-    store.check_manifests(test_set.name, [model] if model else [])
-    stored_models = store.model_names(test_set.name)
+    store.predictions.check_manifests(test_set.name, [model] if model else [])
+    stored_models = store.predictions.model_names(test_set.name)
     if model not in stored_models:
         raise UnknownName(f"model on {test_set.name}", str(model), stored_models)
-    features = store.predictions(test_set, str(model)).features
+    features = store.predictions.read(test_set, str(model)).features
     if features is None:
         raise InputError(
             f"no features of {model} on {test_set.name} are stored: run regrade predict --keep features in a workspace "

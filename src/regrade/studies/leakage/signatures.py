@@ -40,22 +40,22 @@ def kept_signatures(store: Store, name: str, source: ImageSource, *, size: int, 
     Signatures of images at the same location in another version of the set are reused.
     """
     key = SignatureKey(source, size)
-    stored = store.signatures(name, key)
-    partial = store.partial_signatures(name, key, part_size=PART_SIZE)
+    stored = store.signatures.read(name, key)
+    partial = store.signatures.unfinished(name, key, part_size=PART_SIZE)
     if stored is not None:
         partial.remove()  # parts left by a process that was killed after storing
     else:
         with partial.locked():
             missing = partial.missing()
-            stored_elsewhere = list(store.reusable_signatures(name, key)) if missing else []
+            stored_elsewhere = list(store.signatures.reusable(name, key)) if missing else []
             fresh = _signed_parts(source, size, missing, stored_elsewhere, progress)
             for positions, part in zip(missing, fresh, strict=True):
                 if positions.start == 0:
                     _check_readable(name, source, part)
                 partial.add(positions, part)
-            store.add_signatures(name, key, partial.parts())
+            store.signatures.add(partial.parts(), (name, key))
             partial.remove()
-        stored = store.signatures(name, key)
+        stored = store.signatures.read(name, key)
     if stored is None:
         raise InputError(f"the signatures of {name} were removed by another process: run again")
     return stored

@@ -141,7 +141,7 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
 
 def searched_pairs(data: ReportData) -> Iterator[tuple[str, str, int]]:
     """Each pair of a set of the report and another set, with the largest size at which both have signatures."""
-    sizes = {name: data.store.signature_sizes(name) for name in data.store.test_set_names()}
+    sizes = {name: data.store.signatures.sizes(name) for name in data.store.test_sets.names()}
     for place, name in enumerate(data.names):
         for other_name, other_sizes in sizes.items():
             both = sizes[name] & other_sizes

@@ -66,8 +66,8 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     """
     test_set, models, against = store.test_set(options.test_set), options.models, options.against
     labels, relabeled, collapsed = options.labels, options.relabeled, options.collapsed
-    store.check_manifests(test_set.name, [*models, *([against] if against else [])])
-    with_predictions, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
+    store.predictions.check_manifests(test_set.name, [*models, *([against] if against else [])])
+    with_predictions, reviewed = store.predictions.model_names(test_set.name), store.mistakes.names(test_set.name)
     if not models and not with_predictions and not reviewed:
         raise InputError(f"{test_set.name} has neither predictions nor reviews of mistakes yet: run {FIRST_MODEL}")
     chosen = _chosen(models, with_predictions, reviewed, test_set)
@@ -82,11 +82,11 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         _check_comparable(against, models, candidates, by_review=against not in with_predictions)
     return mistakes(
         test_set,
-        (store.predictions(test_set, name) for name in options.progress(names)),
+        (store.predictions.read(test_set, name) for name in options.progress(names)),
         labels=reviewed_labels(store, test_set, labels, collapsed=collapsed),
         relabeled=None if relabeled is None else reviewed_labels(store, test_set, relabeled, collapsed=collapsed),
         reviews=MistakeReviews(
-            [store.mistake_review(test_set, name) for name in reviews],
+            [store.mistakes.read(test_set, name) for name in reviews],
             _reviews_of(store, options.other_sets),
             by_review,
             options.least_major,
@@ -132,29 +132,29 @@ def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeAnnotations]:
     reviews = []
     for name in names:
         test_set = store.test_set(name)
-        reviewed = store.mistake_review_names(name)
+        reviewed = store.mistakes.names(name)
         if not reviewed:
             raise InputError(f"{name} has no reviews of mistakes: run regrade import mistakes")
-        reviews += [store.mistake_review(test_set, model) for model in reviewed]
+        reviews += [store.mistakes.read(test_set, model) for model in reviewed]
     return reviews
 
 
 def _source(store: Store, test_set: TestSet, name: str) -> Predictions | MistakeAnnotations:
     """A model's predictions, or the review of its mistakes if it has none."""
-    with_predictions, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
+    with_predictions, reviewed = store.predictions.model_names(test_set.name), store.mistakes.names(test_set.name)
     if name in with_predictions:
-        return store.predictions(test_set, name)
+        return store.predictions.read(test_set, name)
     if name in reviewed:
-        return store.mistake_review(test_set, name)
+        return store.mistakes.read(test_set, name)
     raise UnknownName(f"model on {test_set.name}", name, [*with_predictions, *reviewed])
 
 
 def pair_labels(store: Store, test_set: TestSet, labels: str, pairs_from: str | None = None) -> LabelSet:
     """The labels that show which classes occur together: as named, otherwise ReaL, otherwise the study's labels."""
     if pairs_from is not None:
-        return store.label_set(test_set, pairs_from)
-    stored = {full.rpartition("@")[0] for full in store.label_set_names(test_set.name)}
-    return store.label_set(test_set, _DEFAULT_PAIRS if _DEFAULT_PAIRS in stored else labels)
+        return store.labels.read(test_set, pairs_from)
+    stored = {full.rpartition("@")[0] for full in store.labels.names(test_set.name)}
+    return store.labels.read(test_set, _DEFAULT_PAIRS if _DEFAULT_PAIRS in stored else labels)
 
 
 def _keep_major(store: Store, result: Mistakes, name: str) -> str:

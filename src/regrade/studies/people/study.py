@@ -87,7 +87,7 @@ def run(store: Store, options: PeopleOptions) -> People:
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """Every set that people answered."""
     for test_set in data.sets:
-        people_count = len(data.store.people_names(test_set.name))
+        people_count = len(data.store.predictions.people_names(test_set.name))
         if people_count and people_count + data.model_count(test_set) > 1:
             labels = next(iter(data.labels(test_set)), None)
             yield Chapter(scored_against(test_set, labels), PeopleOptions(test_set.name, labels=labels))

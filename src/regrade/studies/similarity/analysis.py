@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import Predictions, TestSet, UndefinedError
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.core.joint_counts import joint_counts
+from regrade.core.arrays import BoolArray, FloatArray, IntArray, joint_counts
 from regrade.metrics import agreement, independent_dominance
 from regrade.metrics.similarity import consistency_from_counts, dominance_from_counts
 from regrade.stats import (

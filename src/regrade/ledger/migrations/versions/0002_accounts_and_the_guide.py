@@ -3,7 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-from regrade.ledger.schema import TimestampColumn, forbid_changes
+from regrade.ledger.column_types import TimestampColumn
+from regrade.ledger.schema import forbid_changes
 
 revision = "0002"
 down_revision = "0001"

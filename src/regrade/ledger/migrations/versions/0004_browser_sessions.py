@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from regrade.ledger.schema import TimestampColumn
+from regrade.ledger.column_types import TimestampColumn
 
 revision = "0004"
 down_revision = "0003"

@@ -1,7 +1,9 @@
-"""Converting columns of class ids or class indices to class indices."""
+"""Columns of numbers, text and classes as arrays, and notes on the columns that are not used."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 from reprlib import repr as brief
 from typing import Any
@@ -9,11 +11,58 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from regrade.core import ClassSpace, FormatError, InputError
+from regrade.core import ClassSpace, FormatError, InputError, PackedTexts, UnknownName
+from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.tables.arrow_columns import number_array, text_array
+from regrade.core.names import near_miss
 from regrade.tables.files import is_list, is_text
+
+_SHOWN = 12
+
+
+def number_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """The numbers or booleans of a column; empty cells raise.
+
+    The result is that of pyarrow's ``to_numpy``, which imports pandas if it is installed and so takes longer.
+    """
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if whole.null_count:
+        raise FormatError(f"{whole.null_count:,} of {len(whole):,} cells are empty in a column of numbers")
+    if pa.types.is_boolean(whole.type):
+        return np.from_dlpack(whole.cast(pa.uint8())).astype(bool)
+    return np.from_dlpack(whole)
+
+
+def packed_column(column: pa.ChunkedArray) -> PackedTexts:
+    """The strings of a column without empty cells, packed in one buffer."""
+    bounds = np.zeros(len(column) + 1, dtype=np.int64)
+    np.cumsum(number_array(pc.binary_length(column)), out=bounds[1:])
+    return PackedTexts(b"".join(_data(chunk) for chunk in column.chunks), bounds)
+
+
+def shared_column(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """The strings of a column with many equal values; equal strings share one object."""
+    encoded = column.combine_chunks().dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    return tuple(values[index] for index in number_array(encoded.indices))
+
+
+def text_array(texts: Sequence[str]) -> pa.Array:
+    """Strings as an Arrow array, without importing pandas as ``pa.array`` does if it is installed."""
+    packed = texts if isinstance(texts, PackedTexts) else PackedTexts.of(texts)
+    bounds, data = pa.py_buffer(packed.bounds), pa.py_buffer(packed.data)
+    return pa.LargeStringArray.from_buffers(len(packed), bounds, data).cast(pa.string())
+
+
+def _data(chunk: pa.StringArray) -> pa.Buffer | bytes:
+    """The concatenated bytes of all strings of a chunk."""
+    _, bounds, data = chunk.buffers()
+    if not len(chunk) or data is None:
+        return b""
+    first, last = np.frombuffer(bounds, dtype=np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
+    return data.slice(first, last - first)
 
 
 class Reading(Enum):
@@ -159,3 +208,45 @@ def _separator(values: pa.Array, space: ClassSpace) -> str | None:
 
 def _is_class(text: str, space: ClassSpace) -> bool:
     return text in space.index_of or text.removesuffix(".0").isdigit()
+
+
+def ignored_columns(table: pa.Table, used: Collection[str], *, optional: Iterable[str] = ()) -> tuple[str, ...]:
+    """A note with the columns that were not used, if any; raise if one looks like a misspelled optional column.
+
+    ``used`` are the names of the columns that were used, ``optional`` those that are used if the table has them.
+    """
+    return ignored_names(table.column_names, used, optional=optional, noun="column")
+
+
+def ignored_names(
+    names: Iterable[str], used: Collection[str], *, optional: Iterable[str] = (), noun: str, where: str = ""
+) -> tuple[str, ...]:
+    """Like `ignored_columns`, for other names, such as the keys of an object or the arrays of a file."""
+    ignored = [name for name in names if name and name not in used]
+    lacking = {name.casefold() for name in optional}.difference(name.casefold() for name in used)
+    for name in ignored:
+        if name not in lacking and (near := near_miss(name, sorted(lacking))):
+            raise UnknownName(noun, name, [near], hint=f"{where} (rename it, or remove it if it is something else)")
+    if not ignored:
+        return ()
+    more = f", ... ({len(ignored):,} in all)" if len(ignored) > _SHOWN else ""
+    plural = "s" if len(ignored) > 1 else ""
+    return (f"ignored the {noun}{plural} {', '.join(ignored[:_SHOWN])}{more}",)
+
+
+def skipped_files(kinds: Iterable[str], *, expected: str) -> tuple[str, ...]:
+    """A note with the number of skipped files by suffix, if any; ``kinds`` are the suffixes of the files.
+
+    >>> skipped_files([".txt", ".txt", ""], expected="arrays")
+    ('passed over 3 files that are not arrays: 2 .txt, 1 without a suffix',)
+    """
+    counts = Counter(kinds)
+    if not counts:
+        return ()
+    by_kind = [
+        f"{number:,} {ascii(kind)[1:-1] if kind else 'without a suffix'}" for kind, number in counts.most_common()
+    ]
+    more = ", ..." if len(by_kind) > _SHOWN else ""
+    verb = "is" if counts.total() == 1 else "are"
+    files = f"{amount(counts.total(), 'file')} that {verb} not {expected}"
+    return (f"passed over {files}: {', '.join(by_kind[:_SHOWN])}{more}",)

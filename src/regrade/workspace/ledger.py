@@ -1,19 +1,29 @@
-"""The workspace's note on its ledger: its identity, and the last link of its chain when a queue was published.
+"""The ledger of a workspace: open it, compare it with the workspace's note, export, import and restore it.
 
-The note detects a ledger that was deleted, emptied or replaced by another, and the loss of published votes, instead
-of silently starting a new ledger.
+The note has the identity of the ledger, and the last link of its chain when a queue was published. It detects a ledger
+that was deleted, emptied or replaced by another, and the loss of published votes, instead of silently starting a new
+ledger.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regrade.core import MissingExtra, StoreError
-from regrade.store import Store, first_published_file, read_stored_json, stored_json
+from regrade.core import FormatError, InputError, MismatchError, MissingExtra, StoreError
+from regrade.store import (
+    PRIVATE,
+    Store,
+    check_new_file,
+    first_published_file,
+    read_stored_json,
+    stored_json,
+    write_new_file,
+)
 
 if TYPE_CHECKING:
     from regrade.ledger import ChainLink, Ledger
@@ -164,3 +174,76 @@ def _write(store: Store, noted: NotedLedger) -> None:
         note = {"ledger": noted.identity, "link": noted.link_fields}
         content = stored_json({**_notes(store), store.config.ledger: note}, place=NOTE)
         change.replace(change.write(change.new_folder() / NOTE, lambda file: file.write(content)), path)
+
+
+def export_ledger(ledger: Ledger, path: Path) -> dict[str, int]:
+    """Write every row of a ledger to a new file that only its owner may read; return the number of rows by kind."""
+    from regrade.ledger import rows_as_file
+
+    check_new_file(path)
+    rows = ledger.rows()
+    write_new_file(path, rows_as_file(rows, path.suffix), mode=PRIVATE)
+    return dict(Counter(row["kind"] for row in rows))
+
+
+@dataclass(frozen=True)
+class ImportedLedger:
+    """The number of imported rows by kind, and how many votes were new."""
+
+    rows: Mapping[str, int]
+    new_votes: int
+
+
+def import_ledger(ledger: Ledger, path: Path) -> ImportedLedger:
+    """Add the rows of a file to a ledger in one transaction, and count the new votes."""
+    from regrade.ledger import rows_from_file
+
+    rows = rows_from_file(path)
+    try:
+        new_votes = ledger.import_rows(rows)
+    except (FormatError, MismatchError) as error:
+        raise type(error)(f"{path}: {error}") from None
+    return ImportedLedger(Counter(row["kind"] for row in rows), new_votes)
+
+
+@dataclass(frozen=True)
+class RestoredLedger:
+    """A restored ledger: its file, the length of its chain, and where the previous file was moved to.
+
+    ``is_older``: it lacks votes or decisions that were published.
+    """
+
+    path: Path
+    links: int
+    kept: Path | None
+    is_older: bool
+
+
+def restore_ledger(store: Store, file: Path, *, older: bool) -> RestoredLedger:
+    """Replace the ledger by a checked copy of a backup; the previous file is kept under another name.
+
+    A backup without the link noted when a queue was last published raises, unless ``older`` is set; its own last link
+    is noted then.
+    """
+    from regrade.ledger.restore import checked_backup, put_in_place
+
+    path = ledger_location(store)
+    if not isinstance(path, Path):
+        raise InputError("this ledger is in PostgreSQL: restore it with pg_restore, or psql for a plain dump")
+    with store.transaction(), checked_backup(file, path) as backup:
+        noted = noted_ledger(store)
+        if noted is not None and noted.identity != backup.ledger.identity():
+            raise MismatchError(
+                f"{file} is not restored: it is a copy of another ledger than this workspace's; "
+                "`regrade review export` and `import` take votes from one to the other"
+            )
+        missing = missing_link(store, backup.ledger)
+        if missing is not None and not older:
+            raise MismatchError(
+                f"{file} is not restored: it lacks link {missing.position}, noted when a queue was published, so "
+                "what is published holds votes that it does not have; take a newer backup, or accept it with --older"
+            )
+        links = backup.ledger.last_link().position
+        if missing is not None:
+            note_last_link(store, backup.ledger)
+        return RestoredLedger(path, links, put_in_place(backup, path), missing is not None)
