@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+from regrade.core.record import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Record):
     """A ratio of two estimates with its interval.
 
     ``value`` is None if the denominator is 0. ``low`` or ``high`` is None if the interval is unbounded on that side,
@@ -20,10 +21,6 @@ class Ratio:
     high: float | None
     n: int
     method: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the five fields as a dict for JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         if self.low is None and self.high is None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from regrade.core import Estimate
 from regrade.core.amounts import amount
@@ -69,17 +67,6 @@ class Pair:
     lowest: float
     highest: float
     anytime: Estimate | None = None
-
-    def as_dict(self, accuracies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-        """The pair, ready for JSON, with the accuracies of its models."""
-        return {
-            **vars(self),
-            "first_accuracy": accuracies[self.first],
-            "second_accuracy": accuracies[self.second],
-            "difference": self.difference.as_dict(),
-            "p_values": dict(vars(self.p_values)),
-            "anytime": self.anytime.as_dict() if self.anytime else None,
-        }
 
     def in_words(self, level: float, *, margin: float | None = None) -> str:
         """The conclusion at a significance level, with the interval of the difference, in one sentence."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from regrade.core import Column, Estimate, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import INLINE
 from regrade.stats import best_share
 from regrade.studies.compare.model_pairs import ModelPairs
 from regrade.studies.compare.pair import Pair
@@ -73,7 +74,7 @@ class Basis:
 class Comparison(Tabular):
     """All pairs of the compared models, and their ranks, best first."""
 
-    basis: Basis
+    basis: Basis = field(metadata=INLINE)
     pairs: ModelPairs
     ranks: tuple[Rank, ...]
 
@@ -90,18 +91,6 @@ class Comparison(Tabular):
         """Shape (m - 1,): the row in ``pairs`` of each model in the ranking and the next one."""
         ranked = [rank.model for rank in self.ranks]
         return self.pairs.rows_of(ranked[:-1], ranked[1:])
-
-    def as_dict(self, collect: Callable[[Iterable[dict[str, Any]]], Any] = list) -> dict[str, Any]:
-        """The comparison, ready for JSON; all pairs of a model share one accuracy object.
-
-        ``collect`` gathers the pairs, of which there may be millions.
-        """
-        accuracies = {rank.model: rank.accuracy.as_dict() for rank in self.ranks}
-        return {
-            **vars(self.basis),
-            "pairs": collect(pair.as_dict(accuracies) for pair in self.pairs),
-            "ranks": [{**vars(rank), "accuracy": accuracies[rank.model]} for rank in self.ranks],
-        }
 
     def table(self) -> Table:
         """The pair of two models, or the ranks of more."""

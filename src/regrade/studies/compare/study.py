@@ -113,5 +113,4 @@ COMPARE = Study(
     chapters=chapters,
     head=200,
     most=10_000,
-    as_dict=Comparison.as_dict,
 )

@@ -83,8 +83,8 @@ def confusion(
     return Confusion(
         test_set.name,
         ensemble,
-        confidence,
         test_set.ids,
+        confidence,
         scores,
         bins,
         distribution(scores, bins, confidence=confidence),

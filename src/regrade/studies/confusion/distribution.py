@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -63,11 +62,6 @@ class Distribution:
     quantiles: dict[float, Estimate | None]
     counts: tuple[int, ...]
     peak: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the distribution as a dict for JSON."""
-        quantiles = {f"{share:g}": value.as_dict() if value else None for share, value in self.quantiles.items()}
-        return {"mean": self.mean, "quantiles": quantiles, "counts": list(self.counts), "peak": self.peak}
 
 
 def distribution(scores: FloatArray, bins: ScoreBins, *, confidence: float) -> Distribution:

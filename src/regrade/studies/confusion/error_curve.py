@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.record import json_key
 from regrade.stats import binned_correlation, proportions, robust_pearson
 from regrade.studies.confusion.distribution import ScoreBins
 from regrade.studies.confusion.undefined import none_if_undefined
@@ -22,10 +22,6 @@ class ScoreBin:
     high: float
     error: Estimate
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the bin as a dict for JSON."""
-        return {"low": self.low, "high": self.high, "error": self.error.as_dict()}
-
 
 @dataclass(frozen=True)
 class ErrorCurve:
@@ -36,16 +32,8 @@ class ErrorCurve:
     """
 
     bins: tuple[ScoreBin, ...]
-    binned: Estimate | None
-    single: Estimate | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the curve as a dict for JSON."""
-        return {
-            "bins": [score_bin.as_dict() for score_bin in self.bins],
-            "binned_correlation": self.binned.as_dict() if self.binned else None,
-            "correlation": self.single.as_dict() if self.single else None,
-        }
+    binned: Estimate | None = field(metadata=json_key("binned_correlation"))
+    single: Estimate | None = field(metadata=json_key("correlation"))
 
 
 def error_curve(

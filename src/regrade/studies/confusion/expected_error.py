@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -39,10 +38,6 @@ class ExpectedError:
     agreement_line: Estimate | None
     actual: Estimate | None
     gap: Estimate | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a dict for JSON."""
-        return {name: value.as_dict() if isinstance(value, Estimate) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from regrade.core import UNLABELED, InputError, SliceSet, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.record import Record
 
 _DEFAULT_SHARE = 10  # default: the hardest 1 / 10 of the images
 
@@ -35,12 +36,16 @@ class HardRule:
 
 
 @dataclass(frozen=True, eq=False)
-class HardSet:
+class HardSet(Record):
     """The hard images of a test set (``inside`` (n,)), and the rule as text."""
 
     test_set: str
     inside: BoolArray
     rule: str
+
+    def json_fields(self) -> dict[str, Any]:
+        """The rule, and the positions of the hard images in the test set."""
+        return {"rule": self.rule, "images": self.images, "places": np.flatnonzero(self.inside)}
 
     @property
     def images(self) -> int:
@@ -62,10 +67,6 @@ class HardSet:
             groups={column: tuple(values[i] for i in places.tolist()) for column, values in test_set.groups.items()},
             slice_sets=(),
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the set as a dict for JSON; images are given by their positions in the test set."""
-        return {"rule": self.rule, "images": self.images, "places": np.flatnonzero(self.inside).tolist()}
 
 
 def hard_set(test_set: TestSet, scores: FloatArray, predictions: IntArray, rule: HardRule, *, unit: str) -> HardSet:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
@@ -29,10 +28,6 @@ class ReducedCheckpoints:
     correlation: Estimate | None
     peak: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a dict for JSON."""
-        return {**vars(self), "correlation": self.correlation.as_dict() if self.correlation else None}
-
 
 @dataclass(frozen=True)
 class RankAgreement:
@@ -41,10 +36,6 @@ class RankAgreement:
     first: str
     second: str
     tau: Estimate | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the pair as a dict for JSON."""
-        return {**vars(self), "tau": self.tau.as_dict() if self.tau else None}
 
 
 def fewer_checkpoints(

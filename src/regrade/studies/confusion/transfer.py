@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -29,10 +28,6 @@ class Transfer:
     hard: Estimate | None
     rest: Estimate | None
     difference: Estimate | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the three estimates as a dict for JSON."""
-        return {name: estimate.as_dict() if estimate else None for name, estimate in vars(self).items()}
 
 
 def transfer(wrong: BoolArray, inside: BoolArray, *, confidence: float) -> Transfer:

@@ -11,6 +11,7 @@ import numpy as np
 from regrade.core import Column, Estimate, InputError, MismatchError, Predictions, Table, Tabular, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.record import Record
 from regrade.metrics import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
@@ -46,27 +47,22 @@ class CorruptionRow:
     relative: Estimate | None
     clean: Estimate | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value.as_dict() if isinstance(value, Estimate) else value for name, value in plain.items()}
-
 
 @dataclass(frozen=True)
-class Extreme:
+class Extreme(Record):
     """The lowest or highest of several, and ``open``: those from which no difference is shown."""
 
     name: str
     open: tuple[str, ...]
 
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with whether it is settled."""
+        return {**super().json_fields(), "settled": self.settled}
+
     @property
     def settled(self) -> bool:
         """Whether it is shown to differ from every other."""
         return not self.open
-
-    def as_dict(self) -> dict[str, Any]:
-        """The extreme, ready for JSON."""
-        return {"name": self.name, "open": list(self.open), "settled": self.settled}
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,17 +79,6 @@ class CorruptionGrade(Tabular):
     notes: tuple[str, ...]
     most_robust: Extreme | None = None
     hardest: Extreme | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The grade, ready for JSON."""
-        return {
-            "test_set": self.test_set,
-            "clean": self.clean,
-            "rows": [row.as_dict() for row in self.rows],
-            "notes": list(self.notes),
-            "most_robust": self.most_robust.as_dict() if self.most_robust else None,
-            "hardest": self.hardest.as_dict() if self.hardest else None,
-        }
 
     def table(self) -> Table:
         """One row per model and corruption; empty columns are left out."""

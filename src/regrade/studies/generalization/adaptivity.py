@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from regrade.core import Estimate
+from regrade.core.record import NOT_IN_JSON, Record
 from regrade.studies.generalization.shift_line import NOT_ENOUGH_SPREAD
 
 
@@ -23,7 +24,7 @@ class AdaptivityVerdict(Enum):
 
 
 @dataclass(frozen=True)
-class Adaptivity:
+class Adaptivity(Record):
     """The verdict on adaptive overfitting and the slope it is based on; None if the models' spread is too small.
 
     ``probit_slope`` is the slope on the probit scale, where ceilings do not bend the line, and the sign of
@@ -34,16 +35,11 @@ class Adaptivity:
     verdict: AdaptivityVerdict
     slope: Estimate | None
     probit_slope: Estimate | None
-    mean_change: float
+    mean_change: float = field(metadata=NOT_IN_JSON)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The verdict, ready for JSON."""
-        return {
-            "verdict": self.verdict.value,
-            "slope": None if self.slope is None else self.slope.as_dict(),
-            "probit_slope": None if self.probit_slope is None else self.probit_slope.as_dict(),
-            "in_words": self.in_words(),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the verdict in words."""
+        return {**super().json_fields(), "in_words": self.in_words()}
 
     def in_words(self) -> str:
         """The verdict with its reason."""

@@ -12,11 +12,12 @@ from typing import Any
 from scipy import special
 
 from regrade.core import Estimate
+from regrade.core.record import Record
 from regrade.studies.generalization.shift_line import NOT_ENOUGH_SPREAD, ShiftLine, with_interval
 
 
 @dataclass(frozen=True)
-class Difficulty:
+class Difficulty(Record):
     """How the difficulties of a new set compare to the original's: ``u`` and ``v`` of the line on the probit scale.
 
     With mean m and variance s2 of the difficulties, m' and s2' on the new set, ``u`` is sqrt((1 + s2) / (1 + s2')) and
@@ -27,11 +28,9 @@ class Difficulty:
     u: Estimate | None
     v: Estimate | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Both parameters, ready for JSON, with their meaning."""
-        estimates = {"u": self.u, "v": self.v}
-        parts = {name: None if estimate is None else estimate.as_dict() for name, estimate in estimates.items()}
-        return {**parts, "in_words": self.in_words()}
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with their meaning."""
+        return {**super().json_fields(), "in_words": self.in_words()}
 
     def in_words(self) -> str:
         """What u and v mean."""

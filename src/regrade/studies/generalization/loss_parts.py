@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import IntArray
+from regrade.core.record import Record, json_key
 from regrade.stats import clopper_pearson
 from regrade.stats.intervals import method_name
 
 
 @dataclass(frozen=True)
-class LossParts:
+class LossParts(Record):
     """The mean over models of L_S - L_S', where the loss is the error rate (Recht et al. 2019, section 2).
 
     It is a sum of three gaps: adaptivity (L_S - L_D), distribution (L_D - L_D') and sampling (L_D' - L_S'), where S and
@@ -25,17 +26,12 @@ class LossParts:
 
     observed: float
     sampling: Estimate
-    rest: Estimate
+    rest: Estimate = field(metadata=json_key("adaptivity_and_distribution"))
 
-    def as_dict(self) -> dict[str, Any]:
-        """The parts, ready for JSON, with the names of those not identified."""
-        return {
-            "observed": self.observed,
-            "sampling": self.sampling.as_dict(),
-            "adaptivity_and_distribution": self.rest.as_dict(),
-            "not_identified": ["adaptivity", "distribution"],
-            "in_words": self.in_words(),
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the names of the parts that are not identified."""
+        not_identified = ("adaptivity", "distribution")
+        return {**super().json_fields(), "not_identified": not_identified, "in_words": self.in_words()}
 
     def in_words(self) -> str:
         """The parts in one sentence."""

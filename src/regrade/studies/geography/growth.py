@@ -10,6 +10,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import Record
 from regrade.stats import Ratio, group_shares, range_ratio, share_range
 
 TIMES = 3.0
@@ -25,7 +26,7 @@ class GrowthVerdict(Enum):
 
 
 @dataclass(frozen=True)
-class DisparityGrowth:
+class DisparityGrowth(Record):
     """The disparity of the ``best`` models, that of the ``weakest``, and their ratio.
 
     Several models are combined by their mean accuracy in each group. Intervals are over images, for these models.
@@ -38,6 +39,12 @@ class DisparityGrowth:
     ratio: Ratio
     chosen: str
 
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the claim and the verdict on it."""
+        fields = super().json_fields()
+        chosen = fields.pop("chosen")
+        return {**fields, "at_least": TIMES, "verdict": self.verdict, "chosen": chosen}
+
     @property
     def verdict(self) -> GrowthVerdict:
         """Whether the ratio is at least 3."""
@@ -46,19 +53,6 @@ class DisparityGrowth:
         if self.ratio.high is not None and self.ratio.high < TIMES:
             return GrowthVerdict.CONTRADICTED
         return GrowthVerdict.NOT_SETTLED
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the growth as a dict for JSON."""
-        return {
-            "best": list(self.best),
-            "weakest": list(self.weakest),
-            "best_disparity": self.best_disparity.as_dict(),
-            "weakest_disparity": self.weakest_disparity.as_dict(),
-            "ratio": self.ratio.as_dict(),
-            "at_least": TIMES,
-            "verdict": self.verdict.value,
-            "chosen": self.chosen,
-        }
 
     def in_words(self) -> str:
         """Describe the claim and the result."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
+from regrade.core.record import INLINE
 from regrade.stats import Ratio, Scale, slope_difference, slope_noise, slope_ratio
 from regrade.stats.intervals import normal_quantile
 from regrade.studies.lines import ModelLine, model_line, model_lines
@@ -37,16 +37,12 @@ class ProgressRate:
 
     benchmark: str
     kind: BenchmarkKind
-    line: ModelLine
+    line: ModelLine = field(metadata=INLINE)
 
     @property
     def rate(self) -> Estimate:
         """The slope, with an interval that is valid for few models."""
         return self.line.robust_slope
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the rate as a dict for JSON."""
-        return {"benchmark": self.benchmark, "kind": self.kind.value, **self.line.as_dict()}
 
 
 @dataclass(frozen=True)
@@ -56,10 +52,6 @@ class ProgressGap:
     standard: str
     difference: Estimate
     ratio: Ratio
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the gap as a dict for JSON."""
-        return {"standard": self.standard, "difference": self.difference.as_dict(), "ratio": self.ratio.as_dict()}
 
     def in_words(self) -> str:
         """Describe the difference and the ratio."""
@@ -95,19 +87,6 @@ class Progress:
     def of(self, kind: BenchmarkKind) -> tuple[ProgressRate, ...]:
         """Return the rates of one kind of benchmark."""
         return tuple(rate for rate in self.rates if rate.kind is kind)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the progress as a dict for JSON."""
-        return {
-            "original": self.original,
-            "models": list(self.models),
-            "rates": [rate.as_dict() for rate in self.rates],
-            "gaps": [gap.as_dict() for gap in self.gaps],
-            "disparity": self.disparity.as_dict(),
-            "extremes": list(self.extremes),
-            "apart": self.apart.as_dict(),
-            "settled": self.settled,
-        }
 
     def in_words(self) -> tuple[str, ...]:
         """Describe the results over all models, one line each."""

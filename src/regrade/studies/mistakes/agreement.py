@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from regrade.core import Estimate, MistakeAnnotations, MistakeCategory, Predictions
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import json_key
 from regrade.stats import proportions
-from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, kind_counts, shares_of
+from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, by_kind, kind_counts, shares_of
+
+T = TypeVar("T")
+
+
+def _by_category(values: Sequence[T]) -> dict[MistakeCategory, T]:
+    return dict(zip(MistakeCategory, values, strict=True))
+
+
+def _by_category_and_kind(counts: Sequence[Sequence[int]]) -> dict[MistakeCategory, dict[TriageKind, int]]:
+    return _by_category([by_kind(row) for row in counts])
 
 
 @dataclass(frozen=True)
@@ -25,9 +38,9 @@ class TriageAgreement:
     review: str
     images: int
     same: int
-    counts: tuple[tuple[int, ...], ...]
-    people: tuple[Estimate, ...]
-    triage: tuple[Estimate, ...]
+    counts: tuple[tuple[int, ...], ...] = field(metadata=json_key("counts", _by_category_and_kind))
+    people: tuple[Estimate, ...] = field(metadata=json_key("people", _by_category))
+    triage: tuple[Estimate, ...] = field(metadata=json_key("triage", by_kind))
 
 
 ALIKE: tuple[tuple[MistakeCategory | None, TriageKind | None], ...] = (

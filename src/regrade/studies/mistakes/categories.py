@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regrade.core import Estimate, MistakeAnnotations, MistakeCategory, UndefinedError
 from regrade.core.arrays import IntArray
+from regrade.core.record import Record, json_key
 from regrade.stats import ChiSquare, PairedChiSquare, chi_square, paired_chi_square, proportion
 
 
 @dataclass(frozen=True)
-class CategoryCount:
+class CategoryCount(Record):
     """The mistakes of one category in one review (category None: all), by severity, with shares.
 
     Borderline mistakes count as minor. ``share`` is None for all categories together, ``major_share`` without mistakes.
@@ -27,6 +29,17 @@ class CategoryCount:
     minor: int
     share: Estimate | None
     major_share: Estimate | None
+
+    def json_fields(self) -> dict[str, Any]:
+        """The counts and shares of the category."""
+        counts = {"mistakes": self.mistakes, "major": self.major, "minor": self.minor}
+        shares = {"share": self.share, "major_share": self.major_share}
+        return {"review": self.review, "category": self.name, **counts, **shares}
+
+    @property
+    def name(self) -> str:
+        """The category as text."""
+        return "all" if self.category is None else self.category.value
 
     @property
     def mistakes(self) -> int:
@@ -53,7 +66,7 @@ class CategoryTest:
 class Categories:
     """Counts of all reviews, and tests of all pairs of reviews."""
 
-    counts: tuple[CategoryCount, ...]
+    counts: tuple[CategoryCount, ...] = field(metadata=json_key("categories"))
     tests: tuple[CategoryTest, ...]
 
 

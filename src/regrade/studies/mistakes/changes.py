@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from regrade.core import Estimate
+from regrade.core.record import Record, json_key
 from regrade.stats import proportion
 from regrade.studies.mistakes.mistake_labels import MistakeList
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Record):
     """The mistakes of ``model`` compared with those of the model ``against``, image by image.
 
     ``fixed`` are mistakes of ``against`` only, ``new`` of ``model`` only; on common ones the two predictions are the
@@ -25,19 +26,17 @@ class Change:
     fixed: int
     new: int
     same: int
-    different: int
+    different: int = field(metadata=json_key("other"))
     fixed_share: Estimate | None
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the common mistakes."""
+        return {**super().json_fields(), "common": self.common}
 
     @property
     def common(self) -> int:
         """Number of images that both have wrong."""
         return self.same + self.different
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the change as a dict for JSON."""
-        share = None if self.fixed_share is None else self.fixed_share.as_dict()
-        fields = {"other" if name == "different" else name: value for name, value in vars(self).items()}
-        return {**fields, "common": self.common, "fixed_share": share}
 
 
 def change_between(mistakes: MistakeList, against: MistakeList, *, confidence: float) -> Change:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from regrade.core import Estimate, LabelState, Predictions
+from regrade.core.record import Record
 from regrade.metrics import Judged, MultilabelRule
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, ReviewedPredictions
 from regrade.studies.multilabel_grade import ReviewedLabels, multilabel_accuracy
@@ -22,7 +24,7 @@ class MultilabelAccuracies:
 
 
 @dataclass(frozen=True)
-class Flow:
+class Flow(Record):
     """One model's mistakes before and after the review.
 
     Of the ``mistakes``, ``novel`` were unjudged before the review, and ``judged`` of these are judged now.
@@ -43,6 +45,10 @@ class Flow:
     open: int
     before: MultilabelAccuracies
     after: MultilabelAccuracies
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the overturned mistakes."""
+        return {**super().json_fields(), "overturned": self.overturned}
 
     @property
     def overturned(self) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from regrade.core import Estimate, InputError, MistakeAnnotations, SliceSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
+from regrade.core.record import Record
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class MajorScore:
 
 
 @dataclass(frozen=True, eq=False)
-class MajorSlice:
+class MajorSlice(Record):
     """The images on which at least ``least`` of the reviewed ``models`` make a major mistake, as ``inside`` (n,)."""
 
     test_set: str
@@ -30,6 +32,10 @@ class MajorSlice:
     least: int
     inside: BoolArray
     scores: tuple[MajorScore, ...] = ()
+
+    def json_fields(self) -> dict[str, Any]:
+        """The models, the number of images, and the accuracies on them."""
+        return {"models": self.models, "least": self.least, "images": self.images, "scores": self.scores}
 
     @property
     def images(self) -> int:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from regrade.core import ClassSpace
 from regrade.core.arrays import IntArray
+from regrade.core.record import Record
 from regrade.metrics import confused_pairs
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList
+
+MOST_PAIRS = 100
+"""Number of confused pairs in the JSON output; the table has all."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class ConfusedPair:
 
 
 @dataclass(frozen=True, eq=False)
-class PairTail:
+class PairTail(Record):
     """All confused pairs of some models, most frequent first; a prediction is paired with each right class.
 
     ``first``, ``second``, ``counts`` and ``models`` (p,) have one row per pair; ``first`` is the lower class index.
@@ -38,6 +43,16 @@ class PairTail:
     second: IntArray
     counts: IntArray
     models: IntArray
+
+    def json_fields(self) -> dict[str, Any]:
+        """The number of pairs, and the most frequent ones."""
+        return {
+            "sources": self.sources,
+            "pairs": len(self),
+            "confusions": self.total,
+            "frequencies": self.frequencies,
+            "most_frequent": tuple(self.rows(MOST_PAIRS)),
+        }
 
     def __len__(self) -> int:
         return len(self.counts)

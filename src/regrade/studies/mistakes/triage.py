@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from regrade.classes import Superclasses
 from regrade.core import NO_ANSWER, LabelSet, LabelState, MistakeAnnotations, MistakeCategory, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.estimate import Estimate
+from regrade.core.record import Record
 from regrade.stats import proportions
 from regrade.studies.mistakes.mistake_labels import MistakeLabels
+
+T = TypeVar("T")
 
 _MIN_IMAGES = 2  # images that must show two classes together
 _RIGHT = (LabelState.CORRECT, LabelState.UNCLEAR)
@@ -45,14 +49,24 @@ NO_ERROR = -1
 """The kind of a prediction that is the original label, and right."""
 
 
+def by_kind(values: Sequence[T]) -> dict[TriageKind, T]:
+    """Values in the order of `TriageKind`, by kind."""
+    return dict(zip(TriageKind, values, strict=True))
+
+
 @dataclass(frozen=True)
-class TriageRow:
+class TriageRow(Record):
     """One model's errors by kind: counts in the order of `TriageKind`, and their shares (None without errors)."""
 
     model: str
     images: int
     counts: tuple[int, ...]
     shares: tuple[Estimate, ...] | None
+
+    def json_fields(self) -> dict[str, Any]:
+        """The counts and shares by kind."""
+        counts = {"model": self.model, "images": self.images, "errors": self.errors, "counts": by_kind(self.counts)}
+        return {**counts, "shares": None if self.shares is None else by_kind(self.shares)}
 
     @property
     def errors(self) -> int:
