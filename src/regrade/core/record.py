@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
 
 class JsonItems(Iterable[Any], Sized):
     """The items of a sequence that is computed on demand, as JSON values; also computed on demand."""
@@ -40,7 +42,7 @@ class Record:
 
     def as_dict(self, collect: Collect = list) -> dict[str, Any]:
         """The record as a dictionary for JSON."""
-        return {key: json_value(value, collect) for key, value in self.json_fields().items()}
+        return _plain_values(self.json_fields(), collect)
 
     def json_fields(self) -> dict[str, Any]:
         """The keys of the record in JSON, with their values before conversion."""
@@ -54,6 +56,12 @@ class _JsonKey:
     key: str | None
     value: Callable[[Any], Any] | None = None
     only_if_set: bool = False
+
+    def written(self, value: Any) -> dict[str, Any]:
+        """The keys that the field becomes; a field without a key is a record, whose keys it becomes."""
+        if not self.key:
+            return value.json_fields() if isinstance(value, Record) else _field_values(value)
+        return {self.key: self.value(value) if self.value else value}
 
 
 def json_key(
@@ -82,7 +90,7 @@ def json_value(value: Any, collect: Collect = list) -> Any:
     """
     if not is_dataclass(value):
         raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
-    return json_value(_field_values(value), collect)
+    return _plain_values(_field_values(value), collect)
 
 
 @json_value.register(str | int | float | None)
@@ -135,22 +143,23 @@ def _key(key: Any) -> str:
 
 
 @cache
-def _json_keys(record: type[Any]) -> tuple[tuple[str, _JsonKey], ...]:
-    """The fields of a class of records that are written, by name."""
-    keys = [(field.name, field.metadata.get("json", _JsonKey(field.name))) for field in fields(record)]
-    return tuple((name, key) for name, key in keys if key.key is not None)
+def _rules(record: type[Any]) -> tuple[tuple[str, _JsonKey | None], ...]:
+    """The fields of a class of records that are written, by name, with their metadata."""
+    rules = [(field.name, field.metadata.get("json")) for field in fields(record)]
+    return tuple((name, rule) for name, rule in rules if rule is None or rule.key is not None)
 
 
 def _field_values(record: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for name, rule in _json_keys(record.__class__):
+    for name, rule in _rules(record.__class__):
         value = getattr(record, name)
-        if rule.only_if_set and value is None:
-            continue
-        if rule.value is not None:
-            value = rule.value(value)
-        if rule.key:
-            values[rule.key] = value
-        else:
-            values |= value.json_fields() if isinstance(value, Record) else _field_values(value)
+        if rule is None:
+            values[name] = value
+        elif value is not None or not rule.only_if_set:
+            values |= rule.written(value)
     return values
+
+
+def _plain_values(values: Mapping[str, Any], collect: Collect) -> dict[str, Any]:
+    """The values as JSON; most are plain already, and there may be millions."""
+    return {key: value if type(value) in _PLAIN else json_value(value, collect) for key, value in values.items()}

@@ -25,7 +25,7 @@ from regrade.studies.geography.grouping import Grouping, grouping
 from regrade.studies.geography.growth import DisparityGrowth, GrowthVerdict
 from regrade.studies.geography.progress import BenchmarkKind, Progress, ProgressGap, ProgressRate
 from regrade.studies.geography.result import Disparity, Geography, GeographyPart, GroupSize, ModelByGroup
-from regrade.studies.geography.study import map_figure
+from regrade.studies.geography.world_map import map_figure
 from regrade.studies.grade.analysis import EVERYTHING, Grade, GradeRow, slice_masks
 from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
 from regrade.studies.image_noise import ImageNoise

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import e, isclose, log
-from operator import attrgetter
 from typing import Any
 
 from regrade.core import Estimate, ScoreKind, Table, Tabular
@@ -101,7 +100,7 @@ class Confusion(Tabular):
     ids: Sequence[str] = field(metadata=json_key("images", len))
     confidence: float
     scores: FloatArray = field(metadata=NOT_IN_JSON)
-    bins: ScoreBins = field(metadata=json_key("bin_width", attrgetter("width")))
+    bins: ScoreBins = field(metadata=json_key("bin_width", lambda bins: bins.width))
     distribution: Distribution
     models: tuple[ConfusedModel, ...]
     agreements: tuple[RankAgreement, ...]

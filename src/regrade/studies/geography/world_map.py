@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair
-
 from regrade.core import Estimate, UndefinedError, UnknownName
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval_text, percent
 from regrade.display.style import FAINT, INK, SEQUENTIAL, SMALL, TEXT, WIDTH
 from regrade.display.wording import listed
@@ -20,8 +19,11 @@ _EXTREMES = 3
 _NEAR = (28.0, 9.0)  # degrees of longitude and latitude within which two labels would overlap
 
 
-def draw_map(result: Geography, model: str | None) -> Figure:
-    """The map of one model (default: the best)."""
+def map_figure(result: Geography, model: str | None = None) -> Figure:
+    """Draw a model's accuracies on a map of countries or regions (default: the best model).
+
+    Raises if the groups are neither countries nor regions, such as incomes.
+    """
     row = _row(result, model)
     map_places = places(result.names)
     if map_places is None:
@@ -84,13 +86,13 @@ def _layers(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[Any]
         .mark_geoshape(stroke="white", strokeWidth=0.5)
         .transform_lookup(lookup="id", from_=altair.LookupData(data=_values(areas), key="code", fields=fields))
         .transform_filter("isValid(datum.value)")
-        .encode(color=color, tooltip=_TOOLTIP)
+        .encode(color=color, tooltip=_tooltip())
     )
     where = {"longitude": "longitude:Q", "latitude": "latitude:Q"}
     small = (
         altair.Chart(inline(dots))
         .mark_circle(size=70, stroke=INK, strokeWidth=0.8, opacity=1)
-        .encode(**where, color=color, tooltip=_TOOLTIP)
+        .encode(**where, color=color, tooltip=_tooltip())
     )
     labels = _labels(drawn, accuracies)
     size = TEXT if len(drawn) <= _LABELS else SMALL
@@ -101,12 +103,13 @@ def _layers(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[Any]
     return [ground, *([shapes] if areas else []), *([small] if dots else []), halo, ink]
 
 
-_TOOLTIP = [
-    altair.Tooltip("group:N", title="group"),
-    altair.Tooltip("country:N", title="country"),
-    altair.Tooltip("shown:N", title="accuracy"),
-    altair.Tooltip("images:Q", format=",", title="images"),
-]
+def _tooltip() -> list[altair.Tooltip]:
+    return [
+        altair.Tooltip("group:N", title="group"),
+        altair.Tooltip("country:N", title="country"),
+        altair.Tooltip("shown:N", title="accuracy"),
+        altair.Tooltip("images:Q", format=",", title="images"),
+    ]
 
 
 def _areas(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
