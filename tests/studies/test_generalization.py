@@ -17,7 +17,7 @@ from regrade.core.record import json_value
 from regrade.stats import Scale, proportion
 from regrade.studies import AdaptivityVerdict, Grade, GradeRow, ModelCounts, SetCounts, SetPair, counts_of
 from regrade.studies.generalization.analysis import generalization
-from regrade.studies.image_noise import ImageNoise
+from regrade.studies.set_counts import ImageNoise
 
 
 def counts(name, rights, images, top5=None):

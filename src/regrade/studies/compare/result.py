@@ -13,9 +13,9 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import INLINE
 from regrade.stats import best_share
-from regrade.studies.compare.model_pairs import ModelPairs
-from regrade.studies.compare.pair import Pair
+from regrade.studies.compare.model_pairs import ModelPairs, Pair
 from regrade.studies.review_differences import MOST_PAIRS
+from regrade.studies.same_images import Basis
 
 
 class ComparisonPart(Enum):
@@ -38,36 +38,6 @@ class Rank:
     low: int
     high: int
     novel: int
-
-
-@dataclass(frozen=True)
-class Basis:
-    """What a comparison is based on: the images of a test set or of a slice, and the labels and scoring rule.
-
-    ``equivalence`` is the margin, as a fraction, within which two models count as equivalent; None if not tested.
-    """
-
-    test_set: str
-    images: int
-    confidence: float = 0.95
-    labels: str | None = None
-    labels_version: int | None = None
-    rule: str | None = None
-    slice: str | None = None
-    notes: tuple[str, ...] = ()
-    equivalence: float | None = None
-
-    @property
-    def level(self) -> float:
-        """The significance level of the tests, 1 - confidence."""
-        return 1 - self.confidence
-
-    @property
-    def title(self) -> str:
-        """Test set, slice and labels, for headings."""
-        part = f", slice {self.slice}" if self.slice else ""
-        against = f" against {self.labels}@{self.labels_version}" if self.labels else ""
-        return f"{self.test_set}{part}{against}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,8 +9,7 @@ from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
 from regrade.metrics import ConfusionEntropies
 from regrade.stats import kendall, robust_pearson
-from regrade.studies.confusion.distribution import ScoreBins, peak
-from regrade.studies.confusion.undefined import none_if_undefined
+from regrade.studies.confusion.distribution import ScoreBins, none_if_undefined, peak
 
 STRIDES = (3, 5, 10, 20)
 """Strides over the epochs, starting with the first (Albiero et al. 2023, Figure 5)."""

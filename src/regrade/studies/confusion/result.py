@@ -11,12 +11,10 @@ from typing import Any
 from regrade.core import Estimate, ScoreKind, Table, Tabular
 from regrade.core.arrays import FloatArray
 from regrade.core.record import INLINE, NOT_IN_JSON, Record, json_key
-from regrade.studies.confusion.distribution import Distribution, ScoreBins
-from regrade.studies.confusion.error_curve import ErrorCurve
+from regrade.studies.confusion.distribution import Distribution, ErrorCurve, ScoreBins
 from regrade.studies.confusion.expected_error import ExpectedError
-from regrade.studies.confusion.hard_set import HardSet
+from regrade.studies.confusion.hard_set import HardSet, Transfer
 from regrade.studies.confusion.reduced_checkpoints import RankAgreement, ReducedCheckpoints
-from regrade.studies.confusion.transfer import Transfer
 
 
 class ConfusionPart(Enum):

@@ -8,9 +8,7 @@ from regrade.core import Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
 from regrade.stats import Scale
-from regrade.studies.generalization.adaptivity import Adaptivity
-from regrade.studies.generalization.difficulty import Difficulty
-from regrade.studies.generalization.loss_parts import LossParts
+from regrade.studies.generalization.explanations import Adaptivity, Difficulty, LossParts
 from regrade.studies.generalization.shift_line import ShiftLine
 
 _NAMED = 5  # left-out models that a note names; the data lists all of them

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
-from regrade.studies.geography.growth import DisparityGrowth
-from regrade.studies.geography.progress import Progress
+from regrade.studies.geography.progress import DisparityGrowth, Progress
 
 _MAX_COLUMNS = 8  # with more groups, they are left out of the models table
 

@@ -23,14 +23,10 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.record import NOT_IN_JSON
 from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous, proportion
-from regrade.studies.grade.confidences import stored_confidences
-from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images
+from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images, stored_confidences
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
-from regrade.studies.scoring import Scoring
-
-EVERYTHING = "all"
-"""The name of the slice that contains every example."""
+from regrade.studies.scoring import EVERYTHING, Scoring
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from regrade.display.parts import (
 from regrade.display.style import COLORS, FAINT, INK, SHAPES
 from regrade.stats import proportion
 from regrade.studies.mistakes.categories import CategoryCount
-from regrade.studies.mistakes.distances import DistanceCount
+from regrade.studies.mistakes.confused_classes import DistanceCount
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.triage import TriageKind, TriageRow
 

@@ -10,14 +10,10 @@ from typing import Any, cast
 from regrade.core import InputError, Table, Tabular
 from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.studies.mistakes import tables
-from regrade.studies.mistakes.agreement import TriageAgreement
-from regrade.studies.mistakes.categories import Categories
-from regrade.studies.mistakes.changes import Change
-from regrade.studies.mistakes.distances import DEFINITION, DistanceCount
-from regrade.studies.mistakes.flow import Flow
-from regrade.studies.mistakes.major import MajorSlice
-from regrade.studies.mistakes.pairs import PairTail
-from regrade.studies.mistakes.triage import TriageRow
+from regrade.studies.mistakes.categories import Categories, MajorSlice
+from regrade.studies.mistakes.confused_classes import DEFINITION, DistanceCount, PairTail
+from regrade.studies.mistakes.flow import Change, Flow
+from regrade.studies.mistakes.triage import TriageAgreement, TriageRow
 
 
 class MistakePart(Enum):

@@ -8,14 +8,10 @@ from typing import Any
 from regrade.core import Cell, Column, Estimate, MistakeCategory, Table
 from regrade.core.amounts import amount
 from regrade.stats import PairedChiSquare
-from regrade.studies.mistakes.agreement import ALIKE, TriageAgreement
-from regrade.studies.mistakes.categories import Categories, CategoryTest
-from regrade.studies.mistakes.changes import Change
-from regrade.studies.mistakes.distances import DEFINITION, DistanceCount
-from regrade.studies.mistakes.flow import Flow
-from regrade.studies.mistakes.major import MajorSlice
-from regrade.studies.mistakes.pairs import PairTail
-from regrade.studies.mistakes.triage import TriageKind, TriageRow
+from regrade.studies.mistakes.categories import Categories, CategoryTest, MajorSlice
+from regrade.studies.mistakes.confused_classes import DEFINITION, DistanceCount, PairTail
+from regrade.studies.mistakes.flow import Change, Flow
+from regrade.studies.mistakes.triage import ALIKE, TriageAgreement, TriageKind, TriageRow
 
 _LISTED = 5  # most frequencies of pairs listed in a note
 

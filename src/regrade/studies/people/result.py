@@ -10,12 +10,12 @@ from typing import Any
 from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import INLINE, json_key
-from regrade.studies.compare.pair import Pair
-from regrade.studies.compare.result import Basis, pair_table
-from regrade.studies.grade.analysis import EVERYTHING
+from regrade.studies.compare.model_pairs import Pair
+from regrade.studies.compare.result import pair_table
 from regrade.studies.people.accuracy import Contender, PeopleRow
-from regrade.studies.people.agreement import Agreement
-from regrade.studies.people.timing import FastImages, SpeedBand, TimeSpent
+from regrade.studies.people.answers import Agreement, FastImages, SpeedBand, TimeSpent
+from regrade.studies.same_images import Basis
+from regrade.studies.scoring import EVERYTHING
 
 
 class PeoplePart(Enum):
