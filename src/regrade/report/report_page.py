@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 
-from regrade.display.figure import Figure
+from regrade.display.figure import Figure, asset, heading_of, without_title
 from regrade.display.finding import Finding
-from regrade.display.page import asset, heading_of, without_title
 from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
 from regrade.report.drawing import DrawnFigure
 from regrade.report.report_table import packed, packed_text, script_hash, table_html
