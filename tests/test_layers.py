@@ -22,7 +22,7 @@ ROWS = (
     {"__main__"},
 )
 PURE = ("core", "metrics", "stats", "studies")
-NOT_PURE = {"study.py", "figure.py", "world_map.py", "countries.py", "label_places.py"}
+NOT_PURE = {"study.py", "figure.py", "world_map.py", "label_places.py"}
 """Files in the folder of a study that may load data or draw; its analysis and its result may not."""
 SHARED_LOADERS = {"loading.py", "registry.py", "report_data.py", "study.py", "grade/metric_registry.py"}
 LEAKAGE_SEARCH = {"leakage/search.py", "leakage/signatures.py", "leakage/pairs_page.py"}  # decode and compare images

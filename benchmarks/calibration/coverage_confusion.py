@@ -13,9 +13,9 @@ from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import proportion
 from regrade.stats.intervals import exact_bounds
-from regrade.studies.confusion.agreement_line import agreement_lines
 from regrade.studies.confusion.expected_error import (
     SetScores,
+    agreement_lines,
     expectation_gap,
     expected_by_confidence,
     expected_by_score,

@@ -11,9 +11,8 @@ from scipy import special
 from benchmarks.calibration.checks import coverage_check, repeated
 from regrade.core import Estimate
 from regrade.stats import GroupShares, Ratio, group_shares, range_ratio, share_difference, share_range, smallest_share
-from regrade.studies.geography.rows import group_accuracies
-from regrade.studies.people.accuracy import CorrectnessTable
-from regrade.studies.people.subsets import Subset
+from regrade.studies.geography.analysis import group_accuracies
+from regrade.studies.people.accuracy import CorrectnessTable, Subset
 
 TRUE_SHARES = np.array([0.8, 0.75, 0.7, 0.6])
 _WEAKER = np.array([0.7, 0.68, 0.64, 0.6])

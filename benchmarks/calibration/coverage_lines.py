@@ -24,7 +24,7 @@ from regrade.stats import (
     slope_ratio,
     two_way_mean,
 )
-from regrade.studies.generalization.line_robustness import robustness_to
+from regrade.studies.generalization.analysis import robustness_to
 
 SLOPE, SCATTER, CHANGE = 1.1, 0.01, -0.1
 

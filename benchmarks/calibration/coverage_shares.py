@@ -22,9 +22,9 @@ from regrade.stats import (
     wilson,
 )
 from regrade.studies.compare.model_pairs import model_pairs
-from regrade.studies.confusion.transfer import transfer
+from regrade.studies.confusion.hard_set import transfer
 from regrade.studies.generalization.analysis import _gaps, _PairedCounts
-from regrade.studies.generalization.loss_parts import loss_parts
+from regrade.studies.generalization.explanations import loss_parts
 from regrade.studies.plan.review import _Decided
 
 _NORMAL = stats.norm.ppf(0.975)

@@ -42,4 +42,4 @@ def _study(rng: np.random.Generator, *, models: int, images: int, shift: float) 
     shapes = [distribution(each, bins, confidence=0.95) for each in (scores, unlabeled_scores)]
     unlabeled = UnlabeledSet("other", shapes[1], images, 0, tuple(rows))
     ids = tuple(map(str, range(images)))
-    return Confusion("labeled", ensemble, 0.95, ids, scores, bins, shapes[0], (), (), (), None, None, unlabeled)
+    return Confusion("labeled", ensemble, ids, 0.95, scores, bins, shapes[0], (), (), (), None, None, unlabeled)

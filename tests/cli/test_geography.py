@@ -16,7 +16,7 @@ import regrade
 from regrade.classes import imagenet_1k
 from regrade.stats import bonferroni_confidence, clustered_proportion
 from regrade.studies import figure, findings
-from regrade.studies.geography.study import map_figure
+from regrade.studies.geography.world_map import map_figure
 
 WORLD = World(
     sizes=(160, 150, 140, 170, 120, 130),

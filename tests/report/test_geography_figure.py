@@ -12,7 +12,7 @@ from regrade.core import UndefinedError, UnknownName
 from regrade.display.style import COLORS
 from regrade.studies import ModelCounts, SetCounts, figure, findings
 from regrade.studies.geography.analysis import geography
-from regrade.studies.geography.study import map_figure
+from regrade.studies.geography.world_map import map_figure
 
 LARGE = World(
     sizes=(3000,) * 6, gains=(0.25, 0.4, 0.35, 0.5, 0.35, 0.3), difficulty=(0.1, 0, 0, -0.1, 0, 0.02), household=1

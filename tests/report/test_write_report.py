@@ -3,13 +3,17 @@
 import csv
 import json
 from dataclasses import replace
+from importlib import import_module
 
 import altair
+import numpy as np
 import pytest
 
 from regrade.core import AlreadyStored, Column, MissingExtra, Table, WriteError
 from regrade.display import Figure, Finding, FindingKind
 from regrade.report import Gallery, GalleryTile, Provenance, Report, Section, write_report
+from regrade.studies.compare.analysis import compare_correctness
+from regrade.studies.same_images import Basis
 
 CHART = altair.Chart(altair.InlineData(values=[{"model": "a", "x": 1}])).mark_point().encode(x="x:Q")
 FIGURE = Figure("points", "One point.", CHART.properties(title="A point"))
@@ -50,6 +54,15 @@ class TestFiles:
     def test_tables_contain_the_numbers(self, folder):
         with (folder / "tables/points.csv").open() as file:
             assert list(csv.reader(file)) == [["model", "n"], ["a", "1"], ["b", "2"]]
+
+    def test_long_lists_are_cut_and_counted(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(import_module("regrade.report.write_report"), "_MOST_ITEMS", 2)
+        correct = np.arange(12).reshape(4, 3) % 4 > 0
+        compared = compare_correctness(tuple("abcd"), correct, basis=Basis("set", 3))
+        write_report(replace(REPORT, sections=(Section("c", "C?", result=compared),)), tmp_path / "R")
+        (section,) = json.loads((tmp_path / "R" / "results.json").read_text())["sections"]
+        assert [(pair["first"], pair["second"]) for pair in section["result"]["pairs"]] == [("a", "b"), ("a", "c")]
+        assert section["result"]["all_pairs"] == 6 and len(section["result"]["ranks"]) == 4
 
     def test_sections_do_not_share_file_names(self, tmp_path):
         """Test sets may be called `points` and `points-2`, and the first have two tables."""

@@ -27,10 +27,8 @@ from regrade.metrics import confusion_score, final_predictions
 from regrade.stats import clopper_pearson, independent_difference, kendall
 from regrade.studies import ConfusionPart, HardRule, Scoring
 from regrade.studies.confusion.analysis import confusion
-from regrade.studies.confusion.distribution import Distribution, ScoreBins, distribution
-from regrade.studies.confusion.error_curve import error_curve
-from regrade.studies.confusion.hard_set import hard_set
-from regrade.studies.confusion.transfer import ranking_holds, transfer
+from regrade.studies.confusion.distribution import Distribution, ScoreBins, distribution, error_curve
+from regrade.studies.confusion.hard_set import hard_set, ranking_holds, transfer
 
 TOP = log2(CLASSES)
 

@@ -20,10 +20,10 @@ from regrade.core import (
     checkpoints_of,
 )
 from regrade.studies import ConfusionPart, Scoring, UnlabeledInputs
-from regrade.studies.confusion.agreement_line import agreement_lines
 from regrade.studies.confusion.analysis import confusion
 from regrade.studies.confusion.expected_error import (
     SetScores,
+    agreement_lines,
     expectation_gap,
     expected_by_confidence,
     expected_by_score,

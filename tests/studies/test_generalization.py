@@ -13,10 +13,11 @@ from scipy.stats import ttest_rel
 
 from benchmarks.calibration.worlds import correct_predictions, counted
 from regrade.core import InputError, UndefinedError, UnknownName
+from regrade.core.record import json_value
 from regrade.stats import Scale, proportion
 from regrade.studies import AdaptivityVerdict, Grade, GradeRow, ModelCounts, SetCounts, SetPair, counts_of
 from regrade.studies.generalization.analysis import generalization
-from regrade.studies.image_noise import ImageNoise
+from regrade.studies.set_counts import ImageNoise
 
 
 def counts(name, rights, images, top5=None):
@@ -358,7 +359,7 @@ class TestNoShift:
         assert untold.adaptivity.verdict is AdaptivityVerdict.NO_SPREAD
         assert untold.difficulty.in_words() == "not enough spread to tell"
         assert "not enough spread to tell" in untold.line(Scale.LINEAR).in_words()
-        json.dumps(untold.as_dict(), allow_nan=False)
+        json.dumps(json_value(untold), allow_nan=False)
 
 
 def test_interval_is_wider_from_counts_alone():

@@ -8,7 +8,7 @@ import pytest
 
 from regrade.stats import holm, images_for_difference, paired_difference, paired_equivalence, smallest_difference
 from regrade.studies import Basis, Comparison, Pair, compare_correctness
-from regrade.studies.compare.pair import PairResult
+from regrade.studies.compare.model_pairs import PairResult
 
 MODELS, IMAGES = 30, 200
 

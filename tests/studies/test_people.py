@@ -28,7 +28,7 @@ from regrade.studies import Contender, MultilabelScoring, ReviewedLabels, Scorin
 from regrade.studies.compare.analysis import compare
 from regrade.studies.grade.analysis import grade
 from regrade.studies.people.analysis import people
-from regrade.studies.people.timing import fast_images, median_seconds, speed_bands, time_spent
+from regrade.studies.people.answers import fast_images, median_seconds, speed_bands, time_spent
 
 GROUPS = {"dogs": (1, 2), "objects": (3,), "organisms": (0, 1, 2)}
 ZOO = ClassSpace(

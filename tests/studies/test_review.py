@@ -113,6 +113,7 @@ class TestNovel:
     def test_a_table_with_the_names_of_classes(self, world):
         novel = world.novel()
         table = novel.table()
+        assert novel.as_dict()["novel"] == table.records() and novel.as_dict()["test_set"] == world.test_set.name
         first = (f"i{novel.examples[0]}", SPACE.ids[novel.classes[0]])
         assert table.rows[0][:2] == first
         assert len(table.rows) == len(novel.votes)

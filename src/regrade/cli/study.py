@@ -90,7 +90,7 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
             say(f"figure: {study.figure(result).save(path)}")
         for output, value in writes:
             say(output.write(store, result, value))
-        return CommandResult(table, study.as_dict(result, StreamedList), study.head, study.most)
+        return CommandResult(table, result.as_dict(StreamedList), study.head, study.most)
 
     command.__name__, command.__doc__ = study.name, study.summary
     parameters = _parameters(study) | {name: (_annotated(output), None) for name, output in outputs.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from regrade.core.record import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Record):
     """A value with its confidence interval, the sample size and the method.
 
     ``n`` is the number of units (images, unless the method says otherwise), and ``method`` names
@@ -27,10 +28,6 @@ class Estimate:
     def half_width(self) -> float:
         """Half the length of the interval."""
         return (self.high - self.low) / 2
-
-    def as_dict(self) -> dict[str, Any]:
-        """The five fields as a dictionary for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "method": self.method}
 
     def __str__(self) -> str:
         return f"{100 * self.value:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from regrade.core.errors import InputError
 from regrade.core.estimate import Estimate
+from regrade.core.record import Record
 
 if TYPE_CHECKING:
     import pandas
@@ -146,8 +147,8 @@ class Table:
         )
 
 
-class Tabular(ABC):
-    """A result that can be printed and exported as a table."""
+class Tabular(Record, ABC):
+    """A result that can be printed, exported as a table, and written as JSON."""
 
     def __str__(self) -> str:
         return str(self.table())

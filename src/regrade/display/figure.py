@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regrade.core import InputError, MissingExtra
-from regrade.display.page import page
-from regrade.display.style import config
+from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, config
 from regrade.store import replace_file
 
 if TYPE_CHECKING:
@@ -72,3 +73,70 @@ _FORMS: dict[str, Callable[[dict[str, Any]], bytes]] = {
     ".pdf": lambda spec: converter().vegalite_to_pdf(spec, vl_version=VEGA_LITE),
     ".json": lambda spec: (json.dumps(spec, indent=2) + "\n").encode(),
 }
+
+
+_STYLE = f"""
+  body {{ margin: 0; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
+  figure {{ margin: 0 auto; padding: 16px; max-width: 960px; box-sizing: border-box; }}
+  h1 {{ font-size: 20px; line-height: 1.25; margin: 0 0 4px; }}
+  figcaption {{ color: {GRAY}; font-size: 14px; margin: 0 0 12px; }}
+  #chart {{ width: 100%; overflow-x: auto; }}
+  #chart svg {{ max-width: 100%; height: auto; }}
+  #vg-tooltip-element {{ font: 13px/1.4 {FONT}; border: 1px solid {FAINT}; }}
+  #vg-tooltip-element table tr td.key {{ color: {GRAY}; max-width: 220px; }}
+  a {{ color: {COLORS[0]}; }}
+"""
+
+_SCRIPT = """
+  const figure = JSON.parse(document.getElementById("figure").textContent);
+  const target = document.getElementById("chart");
+  let shown, room;
+  async function draw() {
+    if (target.clientWidth === room) return;
+    room = target.clientWidth;
+    if (shown) shown.finalize();
+    shown = await drawFitted(target, figure, room);
+  }
+  draw();
+  addEventListener("resize", () => { clearTimeout(draw.soon); draw.soon = setTimeout(draw, 150); });
+"""
+
+
+def page(spec: dict[str, Any], *, scripts: str) -> str:
+    """The page of a Vega-Lite figure with the scripts that draw it; title and subtitle become text of the page."""
+    title, subtitle = heading_of(spec)
+    drawn = without_title(spec)
+    alt = html.escape(str(spec.get("description", "")))
+    data = json.dumps(drawn).replace("</", r"<\/")
+    fitting = asset("fitting.js")
+    library = scripts.replace("</script", r"<\/script")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title) or alt}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<figure>\n"
+        f"<h1>{html.escape(title)}</h1>\n<figcaption>{html.escape(subtitle)}</figcaption>\n"
+        f'<div id="chart" role="img" aria-label="{alt}"></div>\n</figure>\n'
+        f'<script type="application/json" id="figure">{data}</script>\n'
+        f"<script>{library}</script>\n<script>{fitting}{_SCRIPT}</script>\n</body>\n</html>\n"
+    )
+
+
+def heading_of(spec: dict[str, Any]) -> tuple[str, str]:
+    """Title and subtitle of a figure, each as one line."""
+    title = spec.get("title")
+    parts = title if isinstance(title, dict) else {"text": title}
+    return _line(parts.get("text")), _line(parts.get("subtitle"))
+
+
+def without_title(spec: dict[str, Any]) -> dict[str, Any]:
+    """A figure without its title, which is text of the page instead."""
+    return {key: value for key, value in spec.items() if key != "title"}
+
+
+def asset(name: str, package: str = "regrade.display") -> str:
+    """The text of a style sheet or script that is included in pages."""
+    return (resources.files(package) / "data" / name).read_text(encoding="utf-8")
+
+
+def _line(text: Any) -> str:
+    return " ".join(text) if isinstance(text, list) else str(text or "")

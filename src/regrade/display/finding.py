@@ -8,6 +8,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
+from regrade.core.record import Record
+
 
 @dataclass(frozen=True)
 class FindingKind:
@@ -23,7 +25,7 @@ class FindingKind:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """A short headline, and one or two sentences with the numbers and their intervals.
 
     ``weight`` is the importance for a reader with one minute: near 1 for what contradicts a first impression, near 0.5
@@ -35,15 +37,10 @@ class Finding:
     text: str
     weight: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """The finding, ready for JSON."""
-        return {
-            "kind": self.kind.name,
-            "headline": self.headline,
-            "text": self.text,
-            "test": self.kind.test or None,
-            "weight": self.weight,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the name and the test of the kind."""
+        kind = {"kind": self.kind.name, "headline": self.headline, "text": self.text, "test": self.kind.test or None}
+        return {**kind, "weight": self.weight}
 
 
 _KINDS: dict[str, FindingKind] = {}

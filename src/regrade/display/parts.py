@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair
-
 from regrade.core import Estimate
+from regrade.display.lazy_altair import altair
 from regrade.display.style import INK, LARGE, SMALL, TEXT, WIDTH
 
 _LETTER = 0.53  # the mean width of a letter, relative to the font size

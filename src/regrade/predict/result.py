@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 from regrade.core import Cell, Column, Table, Tabular
 from regrade.core.amounts import amount
+from regrade.core.record import Record
 
 _SHOWN = 10  # unreadable images listed per pair
 
 
 @dataclass(frozen=True)
-class ModelRun:
+class ModelRun(Record):
     """One model on one test set: ``resumed`` examples came from an earlier run; ``already`` if all were stored.
 
     ``unreadable`` maps each example without a prediction to the reason; ``runtime`` computed the scores;
@@ -32,6 +34,10 @@ class ModelRun:
     workers_lost: int = 0
     recovered: int = 0
     images_away: bool = False
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the rate."""
+        return {**super().json_fields(), "rate": self.rate}
 
     @property
     def rate(self) -> float | None:
@@ -59,13 +65,6 @@ class Run(Tabular):
     def unreadable(self) -> int:
         """Number of unreadable images, over all pairs."""
         return sum(len(pair.unreadable) for pair in self.pairs)
-
-    def as_dict(self) -> dict[str, object]:
-        """The run as JSON-compatible data."""
-        return {
-            "pairs": [{**asdict(pair), "rate": pair.rate} for pair in self.pairs],
-            "failures": [asdict(failure) for failure in self.failures],
-        }
 
     def table(self) -> Table:
         """One row per pair; the notes list the first unreadable images of each."""

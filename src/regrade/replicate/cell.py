@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from regrade.core import Column, InputError, Table, Tabular
+from regrade.core.record import Record
 from regrade.replicate.printed import PrintedFigure, number, packaged_rows, printed_figures
 
 _SLACK = 1 + 1e-9  # factor on a tolerance, for floating-point error at its edge
@@ -35,7 +36,7 @@ class CellKind(Enum):
 
 
 @dataclass(frozen=True)
-class Cell:
+class Cell(Record):
     """One printed figure and ours, computed from ``basis``.
 
     If ours is known to differ, ``expected`` is the value it must have, to the digits given, and ``why`` the reason.
@@ -53,6 +54,21 @@ class Cell:
     def __post_init__(self) -> None:
         if bool(self.expected) != bool(self.why):
             raise InputError(f"{self.name}: expected and why must be given together")
+
+    def json_fields(self) -> dict[str, Any]:
+        """The figure, as printed and as recomputed."""
+        return {
+            "table": self.printed.where,
+            "cell": self.name,
+            "basis": self.basis,
+            "kind": self.kind,
+            "published": self.printed.value,
+            "ours": self.ours,
+            "tolerance": self.tolerance,
+            "expected": number(self.expected)[0] if self.expected else None,
+            "outcome": self.outcome,
+            "why": self.why,
+        }
 
     @property
     def name(self) -> str:
@@ -75,21 +91,6 @@ class Cell:
     def _near(ours: float | None, value: float, tolerance: float) -> bool:
         return ours is not None and abs(ours - value) <= tolerance * _SLACK
 
-    def as_dict(self) -> dict[str, Any]:
-        """The cell, ready for JSON."""
-        return {
-            "table": self.printed.where,
-            "cell": self.name,
-            "basis": self.basis,
-            "kind": self.kind.value,
-            "published": self.printed.value,
-            "ours": self.ours,
-            "tolerance": self.tolerance,
-            "expected": number(self.expected)[0] if self.expected else None,
-            "outcome": self.outcome.value,
-            "why": self.why,
-        }
-
 
 @dataclass(frozen=True, repr=False)
 class Replication(Tabular):
@@ -103,6 +104,16 @@ class Replication(Tabular):
     def of(cls, paper: str, cells: Iterable[Cell], notes: Iterable[str] = ()) -> Replication:
         """The replication of a paper; each cell gets its deviation listed in ``data/deviations.csv``."""
         return cls(paper, tuple(map(with_deviation, cells)), tuple(notes))
+
+    def json_fields(self) -> dict[str, Any]:
+        """The cells, with the counts of their outcomes and what is covered."""
+        return {
+            "paper": self.paper,
+            "counts": {kind: {outcome: self.count(outcome, kind) for outcome in CellOutcome} for kind in CellKind},
+            "cells": self.cells,
+            "coverage": self.coverage.parts,
+            "notes": self.notes,
+        }
 
     def count(self, outcome: CellOutcome, kind: CellKind | None = None) -> int:
         """The number of cells with an outcome (default: of both kinds)."""
@@ -119,19 +130,6 @@ class Replication(Tabular):
         """Which tables and sections of the paper are covered, and why others are not."""
         data, construction = ([cell.printed for cell in self.cells if cell.kind is kind] for kind in CellKind)
         return coverage(self.paper, data, construction)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The replication, ready for JSON."""
-        counts = {
-            kind.value: {outcome.value: self.count(outcome, kind) for outcome in CellOutcome} for kind in CellKind
-        }
-        return {
-            "paper": self.paper,
-            "counts": counts,
-            "cells": [cell.as_dict() for cell in self.cells],
-            "coverage": self.coverage.as_dict(),
-            "notes": list(self.notes),
-        }
 
     def table(self) -> Table:
         """One line per cell."""
@@ -192,10 +190,6 @@ class Coverage:
     """The coverage of a paper, part by part."""
 
     parts: tuple[CoveredPart, ...]
-
-    def as_dict(self) -> list[dict[str, Any]]:
-        """The coverage, ready for JSON."""
-        return [asdict(part) for part in self.parts]
 
     def lines(self) -> tuple[str, ...]:
         """Four sentences: covered, not covered although data would allow, not coverable, and nothing to recompute."""

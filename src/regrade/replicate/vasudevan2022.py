@@ -25,7 +25,7 @@ from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure
 from regrade.stats import ChiSquare, chi_square
 from regrade.studies.mistakes.categories import categories_of
-from regrade.studies.mistakes.changes import change_between
+from regrade.studies.mistakes.flow import change_between
 from regrade.studies.mistakes.mistake_labels import reviewed_mistakes
 from regrade.tables import read_json, texts
 

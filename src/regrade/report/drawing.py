@@ -11,8 +11,7 @@ from typing import Any, Self
 
 from PIL import Image
 
-from regrade.display.figure import VEGA_LITE, Figure, converter
-from regrade.display.page import without_title
+from regrade.display.figure import VEGA_LITE, Figure, converter, without_title
 from regrade.executors.processes import ProcessPerThread
 
 _PROCESSES = 2

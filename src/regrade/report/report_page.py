@@ -8,13 +8,11 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 
-from regrade.display.figure import Figure
+from regrade.display.figure import Figure, asset, heading_of, without_title
 from regrade.display.finding import Finding
-from regrade.display.page import asset, heading_of, without_title
 from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
 from regrade.report.drawing import DrawnFigure
-from regrade.report.packed import packed, packed_text, script_hash
-from regrade.report.report_table import table_html
+from regrade.report.report_table import packed, packed_text, script_hash, table_html
 from regrade.report.sections import Gallery, GalleryTile, KeyFinding, Report, Section
 
 _PACKAGE = "regrade.report"  # has the style and the script of the page

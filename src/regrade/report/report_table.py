@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import html
+import json
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 from regrade.core import Cell, Estimate, Table
-from regrade.report.packed import packed
+
+
+def packed_text(text: str) -> str:
+    """A text, compressed and encoded in base64."""
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=9, mtime=0)).decode()
+
+
+def packed(data: Any) -> str:
+    """Data as JSON, compressed and encoded in base64."""
+    return packed_text(json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False))
+
+
+def script_hash(script: str) -> str:
+    """The source expression of a script in a Content-Security-Policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
 
 FIRST_ROWS = 20
 """The number of rows that a table shows first."""

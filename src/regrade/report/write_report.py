@@ -8,17 +8,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regrade.core import Table
+from regrade.core import Table, Tabular
+from regrade.core.record import JsonItems, json_value
 from regrade.display.text import to_csv, to_latex, to_markdown
 from regrade.report.drawing import Drawing
 from regrade.report.report_page import file_anchor, provenance_anchor, report_page
 from regrade.report.report_table import table_endings
 from regrade.report.sections import Report, Section
 from regrade.store import check_folder, replace_folder
-from regrade.studies import Comparison
 
 PAGE, RESULTS = "index.html", "results.json"
-_MOST_PAIRS = 100_000  # the most pairs of models in results.json; regrade compare --json has all
+_MOST_ITEMS = 100_000  # of a long list in results.json, such as pairs of models; regrade compare --json has all
 _TABLES = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 
 
@@ -50,7 +50,7 @@ def _files(report: Report, drawing: Drawing) -> Iterator[tuple[str, bytes]]:
     for name, table in _tables(report):
         for ending in table_endings(len(table.rows)):
             yield f"tables/{name}.{ending}", _TABLES[ending](table).encode()
-    yield RESULTS, (json.dumps(as_dict(report), allow_nan=False) + "\n").encode()
+    yield RESULTS, (json.dumps(json_value(_content(report)), allow_nan=False) + "\n").encode()
     yield PAGE, report_page(report, drawing.of, scripts=drawing.scripts()).encode()
 
 
@@ -60,23 +60,30 @@ def _tables(report: Report) -> Iterator[tuple[str, Table]]:
     yield from ((provenance_anchor(number), table) for number, table in enumerate(report.provenance.tables))
 
 
-def as_dict(report: Report) -> dict[str, Any]:
-    """A report, ready for JSON: every result, and its provenance."""
+def _content(report: Report) -> dict[str, Any]:
+    """The content of results.json: every result, and the provenance of the report."""
     return {
         "title": report.title,
         "created": report.created,
         "key_findings": [{**key.finding.as_dict(), "section": key.section.anchor} for key in report.key_findings],
         "sections": [_section(section) for section in report.sections],
-        "behind": {"settings": dict(report.provenance.settings), **report.provenance.data},
+        "behind": {"settings": report.provenance.settings, **report.provenance.data},
     }
 
 
-def _result(result: Any) -> dict[str, Any]:
-    """A result, ready for JSON; of very many pairs of models, only the first ones and the total number."""
-    if not isinstance(result, Comparison) or len(result.pairs) <= _MOST_PAIRS:
-        content: dict[str, Any] = result.as_dict()
-        return content
-    return {**result.as_dict(lambda pairs: list(islice(pairs, _MOST_PAIRS))), "all_pairs": len(result.pairs)}
+class _FirstItems(list[Any]):
+    """The first items of a long list, and the total number."""
+
+    def __init__(self, items: JsonItems) -> None:
+        super().__init__(islice(items, _MOST_ITEMS))
+        self.total = len(items)
+
+
+def _result(result: Tabular) -> dict[str, Any]:
+    """A result for results.json; of very long lists, only the first items and, as ``all_<key>``, the total number."""
+    content = result.as_dict(_FirstItems)
+    totals = {key: items.total for key, items in content.items() if isinstance(items, _FirstItems)}
+    return content | {f"all_{key}": total for key, total in totals.items() if total > len(content[key])}
 
 
 def _section(section: Section) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def _section(section: Section) -> dict[str, Any]:
         "anchor": section.anchor,
         "question": section.question,
         "about": section.about,
-        "findings": [finding.as_dict() for finding in section.findings],
+        "findings": section.findings,
         "figures": [f"figures/{file_anchor(section, number)}.svg" for number in range(len(section.figures))],
         "tables": [f"tables/{file_anchor(section, number)}.csv" for number in range(len(section.tables))],
         "kind": None if section.result is None else type(section.result).__name__,

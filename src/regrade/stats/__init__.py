@@ -35,7 +35,16 @@ from regrade.stats.group_shares import (
     smallest_share,
 )
 from regrade.stats.independent import fisher_exact, independent_difference, subset_effect
-from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, quantile, wilson
+from regrade.stats.intervals import (
+    Intervals,
+    Ratio,
+    clopper_pearson,
+    jeffreys,
+    proportion,
+    proportions,
+    quantile,
+    wilson,
+)
 from regrade.stats.line_fit import Band, LineFit, Scale, bootstrap_line, bootstrap_lines, fit_line, fit_lines
 from regrade.stats.means import (
     absolute_mean,
@@ -85,7 +94,6 @@ from regrade.stats.power import (
     smallest_disparity,
 )
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
-from regrade.stats.ratio import Ratio
 from regrade.stats.selection import (
     align_with_test,
     below_others_p_values,

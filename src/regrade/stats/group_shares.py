@@ -17,8 +17,7 @@ from scipy import sparse, special
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import Intervals, exact_bounds, method_name, normal_quantile, tail_share
-from regrade.stats.ratio import Ratio
+from regrade.stats.intervals import Intervals, Ratio, exact_bounds, method_name, normal_quantile, tail_share
 
 _GRID = 400  # integration points for the distribution of the largest error
 _EPSILON = 1e-12  # a variance below this is rounding error

@@ -13,6 +13,7 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.cores import elementwise
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
+from regrade.core.record import Record
 
 _FEW = 20  # up to this many pairs, computing every quantile is faster than finding duplicates
 
@@ -162,3 +163,28 @@ def quantile(values: ArrayLike, share: float, *, confidence: float = 0.95) -> Es
         raise UndefinedError(f"{n} values are too few for an interval of the {100 * share:g}% quantile")
     method = method_name("order statistics", confidence)
     return Estimate(float(np.quantile(ordered, share)), float(ordered[low]), float(ordered[high]), n, method)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio(Record):
+    """A ratio of two estimates with its interval.
+
+    ``value`` is None if the denominator is 0. ``low`` or ``high`` is None if the interval is unbounded on that side,
+    because the denominator is not significantly different from 0. ``n`` is the sample size and ``method`` the name of
+    the interval.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+
+    def __str__(self) -> str:
+        if self.low is None and self.high is None:
+            return f"{_text(self.value, '–')} (no bounds)"
+        return f"{_text(self.value, '–')} [{_text(self.low, '-∞')}, {_text(self.high, '∞')}]"
+
+
+def _text(value: float | None, missing: str) -> str:
+    return missing if value is None else f"{value:.2f}"

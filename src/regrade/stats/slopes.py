@@ -10,9 +10,8 @@ from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import method_name, normal_quantile, tail_share
+from regrade.stats.intervals import Ratio, method_name, normal_quantile, tail_share
 from regrade.stats.line_fit import Scale, line_contrasts, robust_weights, scaled_accuracies
-from regrade.stats.ratio import Ratio
 
 _FLAT = 1e-12  # a slope below this is rounding error
 

@@ -2,33 +2,36 @@
 
 from regrade.display.finding import finding_kinds, verdict_kinds
 from regrade.studies.compare.analysis import compare_correctness
-from regrade.studies.compare.model_pairs import ModelPairs
-from regrade.studies.compare.pair import McNemarTests, Pair, PairResult
-from regrade.studies.compare.result import Basis, Comparison, ComparisonPart, Rank
+from regrade.studies.compare.model_pairs import McNemarTests, ModelPairs, Pair, PairResult
+from regrade.studies.compare.result import Comparison, ComparisonPart, Rank
 from regrade.studies.confusion.hard_set import HardRule, HardSet
 from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
 from regrade.studies.corruptions.analysis import (
     CleanCorrectness,
+    CorruptionFrame,
     CorruptionGrade,
     CorruptionRow,
     Extreme,
+    corruption_frame,
     corruption_grade,
 )
-from regrade.studies.corruptions.frame import CorruptionFrame, corruption_frame
-from regrade.studies.generalization.adaptivity import Adaptivity, AdaptivityVerdict
 from regrade.studies.generalization.analysis import SetPair
-from regrade.studies.generalization.difficulty import Difficulty
-from regrade.studies.generalization.loss_parts import LossParts
+from regrade.studies.generalization.explanations import Adaptivity, AdaptivityVerdict, Difficulty, LossParts
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
-from regrade.studies.geography.grouping import Grouping, grouping
-from regrade.studies.geography.growth import DisparityGrowth, GrowthVerdict
-from regrade.studies.geography.progress import BenchmarkKind, Progress, ProgressGap, ProgressRate
+from regrade.studies.geography.group_frame import Grouping, grouping
+from regrade.studies.geography.progress import (
+    BenchmarkKind,
+    DisparityGrowth,
+    GrowthVerdict,
+    Progress,
+    ProgressGap,
+    ProgressRate,
+)
 from regrade.studies.geography.result import Disparity, Geography, GeographyPart, GroupSize, ModelByGroup
-from regrade.studies.geography.study import map_figure
-from regrade.studies.grade.analysis import EVERYTHING, Grade, GradeRow, slice_masks
+from regrade.studies.geography.world_map import map_figure
+from regrade.studies.grade.analysis import Grade, GradeRow, slice_masks
 from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
-from regrade.studies.image_noise import ImageNoise
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, ModelChange
 from regrade.studies.label_change.diff import LabelDiff, ProblemChange, describe_change, label_diff
 from regrade.studies.leakage.pairs import LeakedPair
@@ -57,10 +60,9 @@ from regrade.studies.panel_agreement import (
     panel_agreement,
 )
 from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
-from regrade.studies.people.agreement import Agreement, EqualPair
 from regrade.studies.people.analysis import FAST_SECONDS
+from regrade.studies.people.answers import Agreement, EqualPair, FastImages, SpeedBand, TimeSpent
 from regrade.studies.people.result import Missed, MissedImage, People, PeoplePart
-from regrade.studies.people.timing import FastImages, SpeedBand, TimeSpent
 from regrade.studies.plan.accuracy import plan_accuracy
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
 from regrade.studies.plan.pairs import (
@@ -86,10 +88,10 @@ from regrade.studies.registry import (
 )
 from regrade.studies.report_data import ReportData
 from regrade.studies.review import Novel, apply_review, draw_review, model_review, novel_predictions
-from regrade.studies.same_images import SameImages, same_images
-from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
+from regrade.studies.same_images import Basis, SameImages, same_images
+from regrade.studies.scoring import EVERYTHING, MultilabelScoring, Scoring, TopK, scoring_for
 from regrade.studies.seeded_predictions import Seeds, draw_seeds
-from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of, counts_with_noise
+from regrade.studies.set_counts import ImageNoise, ModelCounts, SetCounts, counts_of, counts_with_noise
 from regrade.studies.similarity.analysis import CLUSTER_KAPPA, similarity_of
 from regrade.studies.similarity.result import PairMatrix, Similarity, SimilarPair
 from regrade.studies.study import Chapter, Flag, Output, Parts, ProgressCallback, Study, StudyOptions, option

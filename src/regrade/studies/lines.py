@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.record import json_key
 from regrade.stats import Band, LineFit, Scale, bootstrap_lines, fit_lines
 
 DRAWS = 100_000
@@ -31,19 +31,7 @@ class ModelLine:
     robust_intercept: Estimate
     r_squared: float
     draws: int
-    band: Band | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The line, ready for JSON; with the band if there is one."""
-        data: dict[str, Any] = {
-            "scale": self.scale.value,
-            **{key: getattr(self, key).as_dict() for key in _ESTIMATES},
-            "r_squared": self.r_squared,
-            "draws": self.draws,
-        }
-        if self.band is not None:
-            data["band"] = {key: getattr(self.band, key).tolist() for key in ("x", "line", "low", "high")}
-        return data
+    band: Band | None = field(metadata=json_key("band", only_if_set=True))
 
     def in_words(self) -> str:
         """Slope, intercept and how well the line fits, in the units of the scale."""
@@ -54,9 +42,6 @@ class ModelLine:
             f"slope {_with_interval(slope, 1, 2)}, by the robust t {_interval(self.robust_slope, 1, 2)}, "
             f"intercept {_with_interval(offset, unit, digits)}, R² {self.r_squared:.4f}"
         )
-
-
-_ESTIMATES = ("slope", "intercept", "robust_slope", "robust_intercept")
 
 
 def clip_to_scale(accuracies: FloatArray, images: IntArray, scale: Scale) -> FloatArray:

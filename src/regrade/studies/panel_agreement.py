@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -112,34 +111,6 @@ class PanelAgreement(Tabular):
             for reason in measures.undefined
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """The agreement, ready for JSON."""
-        return {
-            "queue": self.queue,
-            "votes": self.votes,
-            "items": self.items,
-            "measures": [
-                {
-                    "of": measures.of,
-                    "equal": _plain(measures.equal),
-                    "fleiss": _plain(measures.fleiss),
-                    "krippendorff": _plain(measures.krippendorff),
-                    "undefined": list(measures.undefined),
-                }
-                for measures in self.measures
-            ],
-            "seconds": _plain(self.seconds),
-            "reviewers": [
-                {
-                    "person": reviewer.person,
-                    "votes": reviewer.votes,
-                    "with_others": _plain(reviewer.with_others),
-                    "seconds": _plain(reviewer.seconds),
-                }
-                for reviewer in self.reviewers
-            ],
-        }
-
 
 _INDEPENDENT = "from independent votes, given before the others' votes were visible"
 
@@ -243,7 +214,3 @@ def _median(votes: Iterable[PanelVote], confidence: float) -> Estimate | None:
         return quantile([vote.seconds for vote in votes if vote.seconds is not None], 0.5, confidence=confidence)
     except UndefinedError:
         return None
-
-
-def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else estimate.as_dict()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,10 @@ class Novel(Tabular):
         unjudged = ~((rows >= 0) & frame.judged[rows]) & ~np.isin(self.examples, frame.problematic)
         parts = (self.examples[unjudged], self.classes[unjudged], self.votes[unjudged], self.scores[unjudged])
         return Novel(self.test_set, self.labels, *parts, self.models)
+
+    def json_fields(self) -> dict[str, Any]:
+        """The test set, the labels, and the rows of the table."""
+        return {"test_set": self.test_set.name, "labels": self.labels, "novel": self.table().records()}
 
     def table(self) -> Table:
         """One row per pair."""

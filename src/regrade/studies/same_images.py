@@ -10,11 +10,40 @@ import numpy as np
 from regrade.core import InputError, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import MultilabelRule
-from regrade.studies.compare.result import Basis
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import apply_review, problem_notes
 from regrade.studies.review_differences import ReviewDifferences, review_differences, review_rows
 from regrade.studies.scoring import Scoring
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a comparison is based on: the images of a test set or of a slice, and the labels and scoring rule.
+
+    ``equivalence`` is the margin, as a fraction, within which two models count as equivalent; None if not tested.
+    """
+
+    test_set: str
+    images: int
+    confidence: float = 0.95
+    labels: str | None = None
+    labels_version: int | None = None
+    rule: str | None = None
+    slice: str | None = None
+    notes: tuple[str, ...] = ()
+    equivalence: float | None = None
+
+    @property
+    def level(self) -> float:
+        """The significance level of the tests, 1 - confidence."""
+        return 1 - self.confidence
+
+    @property
+    def title(self) -> str:
+        """Test set, slice and labels, for headings."""
+        part = f", slice {self.slice}" if self.slice else ""
+        against = f" against {self.labels}@{self.labels_version}" if self.labels else ""
+        return f"{self.test_set}{part}{against}"
 
 
 @dataclass(frozen=True, eq=False)

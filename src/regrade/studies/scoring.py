@@ -33,6 +33,9 @@ from regrade.metrics import (
     top_k_within,
 )
 
+EVERYTHING = "all"
+"""The name of the slice that contains every example."""
+
 
 @dataclass(frozen=True)
 class TopK:

@@ -164,20 +164,14 @@ def _no_verdicts(_: Any) -> frozenset[Enum]:
     return frozenset()
 
 
-def _as_dict(result: Any, _: Callable[[Iterable[Any]], list[Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = result.as_dict()
-    return content
-
-
 @dataclass(frozen=True)
 class Study(Generic[P, O, R]):
     """One question: its options, the function that loads the data and runs the analysis, and what follows from it.
 
     ``requires`` says which data a workspace needs for the question, for the report's list of open questions.
     ``chapters`` yields the runs that a report shows without being asked. ``verdicts`` are those that the tables print.
-    ``head`` limits the rows on a terminal, ``most`` those in every format but CSV. ``as_dict`` may build long lists of
-    the JSON by the function it gets. ``run`` gets the store; a study of
-    files outside a workspace has ``in_workspace`` false and gets None.
+    ``head`` limits the rows on a terminal, ``most`` those in every format but CSV. ``run`` gets the store; a
+    study of files outside a workspace has ``in_workspace`` false and gets None.
     """
 
     name: str
@@ -196,7 +190,6 @@ class Study(Generic[P, O, R]):
     head: int | None = 24
     most: int | None = None
     in_workspace: bool = True
-    as_dict: Callable[[R, Callable[[Iterable[Any]], list[Any]]], dict[str, Any]] = _as_dict
 
     @property
     def command(self) -> str:

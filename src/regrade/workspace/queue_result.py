@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from regrade.core import Column, Table, Tabular
 from regrade.core.amounts import amount
+from regrade.core.record import Record
 
 if TYPE_CHECKING:
     from regrade.ledger import QueueProgress
@@ -24,19 +25,19 @@ class QueueResult(Tabular):
     items: int
     notes: tuple[str, ...] = ()
 
+    def json_fields(self) -> dict[str, Any]:
+        """The cells of the table, with the notes."""
+        return {**self.table().records()[0], "notes": self.notes}
+
     def table(self) -> Table:
         """One row, with the notes."""
         keys = ("queue", "question", "added", "items", "overlap")
         columns = tuple(Column(key, "votes per item" if key == "overlap" else key) for key in keys)
         return Table("queued", columns, (tuple(getattr(self, key) for key in keys),), self.notes)
 
-    def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
-        return {**self.table().records()[0], "notes": list(self.notes)}
-
 
 @dataclass(frozen=True)
-class PublishResult:
+class PublishResult(Record):
     """Where a queue was published to, what changed there, and the state of its items.
 
     ``changes`` counts the changes by description and is empty if there are none. ``written`` is False for a dry run
@@ -49,17 +50,6 @@ class PublishResult:
     written: bool
     of: Mapping[str, int]
     notes: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
-        return {
-            "queue": self.queue,
-            "target": self.target,
-            "changes": dict(self.changes),
-            "written": self.written,
-            "of": dict(self.of),
-            "notes": list(self.notes),
-        }
 
     def in_words(self) -> str:
         """The result in one line."""

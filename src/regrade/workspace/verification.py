@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from regrade.core import Column, FormatError, RegradeError, StoreError, Table, Tabular
 from regrade.core.amounts import amount
@@ -59,13 +58,6 @@ class Verification(Tabular):
         title = f"verified: {amount(len(self.problems), 'problem')}" if self.problems else "verified: no problems"
         notes = tuple(f"{problem.subject}: {problem.trouble}" for problem in self.problems)
         return Table(title, tuple(Column(key, key) for key in keys), rows, notes)
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
-        return {
-            "checked": [vars(part) for part in self.checked],
-            "problems": [{"subject": problem.subject, "trouble": problem.trouble} for problem in self.problems],
-        }
 
 
 def verify_workspace(store: Store, *, progress: ProgressCallback) -> Verification:

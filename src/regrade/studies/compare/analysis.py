@@ -11,12 +11,11 @@ from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedEr
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import discordant_counts, proportions
 from regrade.stats.ranks import rank_intervals_from_counts
-from regrade.studies.compare.model_pairs import ModelPairs, model_pairs
-from regrade.studies.compare.pair import Pair
-from regrade.studies.compare.result import Basis, Comparison, Rank
+from regrade.studies.compare.model_pairs import ModelPairs, Pair, model_pairs
+from regrade.studies.compare.result import Comparison, Rank
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review_differences import MOST_PAIRS, ReviewDifferences
-from regrade.studies.same_images import same_images
+from regrade.studies.same_images import Basis, same_images
 from regrade.studies.scoring import Scoring
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair
-
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.display.style import COLORS, GRAY
 from regrade.studies.compare.result import Comparison

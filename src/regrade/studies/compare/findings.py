@@ -8,7 +8,7 @@ from regrade.core import Estimate
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim, register_verdicts
 from regrade.display.wording import listed, points, share
-from regrade.studies.compare.pair import PairResult
+from regrade.studies.compare.model_pairs import PairResult
 from regrade.studies.compare.result import Comparison
 
 _PAIR_TEST = "Exact McNemar test of two models on the same images, at the level of the intervals."

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from regrade.core import Column, Estimate, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import INLINE
 from regrade.stats import best_share
-from regrade.studies.compare.model_pairs import ModelPairs
-from regrade.studies.compare.pair import Pair
+from regrade.studies.compare.model_pairs import ModelPairs, Pair
 from regrade.studies.review_differences import MOST_PAIRS
+from regrade.studies.same_images import Basis
 
 
 class ComparisonPart(Enum):
@@ -39,41 +40,11 @@ class Rank:
     novel: int
 
 
-@dataclass(frozen=True)
-class Basis:
-    """What a comparison is based on: the images of a test set or of a slice, and the labels and scoring rule.
-
-    ``equivalence`` is the margin, as a fraction, within which two models count as equivalent; None if not tested.
-    """
-
-    test_set: str
-    images: int
-    confidence: float = 0.95
-    labels: str | None = None
-    labels_version: int | None = None
-    rule: str | None = None
-    slice: str | None = None
-    notes: tuple[str, ...] = ()
-    equivalence: float | None = None
-
-    @property
-    def level(self) -> float:
-        """The significance level of the tests, 1 - confidence."""
-        return 1 - self.confidence
-
-    @property
-    def title(self) -> str:
-        """Test set, slice and labels, for headings."""
-        part = f", slice {self.slice}" if self.slice else ""
-        against = f" against {self.labels}@{self.labels_version}" if self.labels else ""
-        return f"{self.test_set}{part}{against}"
-
-
 @dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
     """All pairs of the compared models, and their ranks, best first."""
 
-    basis: Basis
+    basis: Basis = field(metadata=INLINE)
     pairs: ModelPairs
     ranks: tuple[Rank, ...]
 
@@ -90,18 +61,6 @@ class Comparison(Tabular):
         """Shape (m - 1,): the row in ``pairs`` of each model in the ranking and the next one."""
         ranked = [rank.model for rank in self.ranks]
         return self.pairs.rows_of(ranked[:-1], ranked[1:])
-
-    def as_dict(self, collect: Callable[[Iterable[dict[str, Any]]], Any] = list) -> dict[str, Any]:
-        """The comparison, ready for JSON; all pairs of a model share one accuracy object.
-
-        ``collect`` gathers the pairs, of which there may be millions.
-        """
-        accuracies = {rank.model: rank.accuracy.as_dict() for rank in self.ranks}
-        return {
-            **vars(self.basis),
-            "pairs": collect(pair.as_dict(accuracies) for pair in self.pairs),
-            "ranks": [{**vars(rank), "accuracy": accuracies[rank.model]} for rank in self.ranks],
-        }
 
     def table(self) -> Table:
         """The pair of two models, or the ranks of more."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regrade.core import ClassSpace, InputError
-from regrade.display import Figure
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
 from regrade.studies.compare.analysis import compare
+from regrade.studies.compare.figure import comparison_figure
 from regrade.studies.compare.findings import comparison_findings, comparison_verdicts
 from regrade.studies.compare.result import Comparison, ComparisonPart
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
@@ -90,13 +90,6 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
                 yield Chapter(scored_against(test_set, labels), options, kind="comparison")
 
 
-def figure(result: Comparison) -> Figure:
-    """The ranks of the models with their intervals."""
-    from regrade.studies.compare.figure import comparison_figure  # imports altair
-
-    return comparison_figure(result)
-
-
 COMPARE = Study(
     name="compare",
     question="Which models differ in accuracy?",
@@ -106,12 +99,11 @@ COMPARE = Study(
     options=CompareOptions,
     result=Comparison,
     run=run,
-    figure=figure,
+    figure=comparison_figure,
     findings=comparison_findings,
     verdicts=comparison_verdicts,
     parts=Parts(ComparisonPart, "Table to print. pairs: the test of every pair of models."),
     chapters=chapters,
     head=200,
     most=10_000,
-    as_dict=Comparison.as_dict,
 )

@@ -18,13 +18,11 @@ from regrade.metrics import (
 )
 from regrade.metrics.confusion_score import bits_in
 from regrade.stats import proportion
-from regrade.studies.confusion.distribution import ScoreBins, distribution
-from regrade.studies.confusion.error_curve import error_curve
+from regrade.studies.confusion.distribution import ScoreBins, distribution, error_curve
 from regrade.studies.confusion.graded_models import GradedModel, Scored, grade_models, own_name, same_size
-from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set
+from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set, ranking_holds, transfer
 from regrade.studies.confusion.reduced_checkpoints import RankAgreement, fewer_checkpoints, rank_agreements
 from regrade.studies.confusion.result import ConfusedModel, Confusion, ScoredEnsemble
-from regrade.studies.confusion.transfer import ranking_holds, transfer
 from regrade.studies.confusion.unlabeled import LabeledSet, UnlabeledInputs, expected_errors
 from regrade.studies.scoring import Scoring
 
@@ -83,8 +81,8 @@ def confusion(
     return Confusion(
         test_set.name,
         ensemble,
-        confidence,
         test_set.ids,
+        confidence,
         scores,
         bins,
         distribution(scores, bins, confidence=confidence),

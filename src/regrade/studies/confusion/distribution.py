@@ -1,16 +1,26 @@
-"""Distribution of the confusion scores of a test set: quantiles, histogram and peak."""
+"""The distribution of confusion scores, and the error of a model by score."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from regrade.core import Estimate, InputError
-from regrade.core.arrays import FloatArray, IntArray
-from regrade.stats import quantile
-from regrade.studies.confusion.undefined import none_if_undefined
+from regrade.core import Estimate, InputError, UndefinedError
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.record import json_key
+from regrade.stats import binned_correlation, proportions, quantile, robust_pearson
+
+
+def none_if_undefined(statistic: Callable[..., Estimate], *samples: Any, **options: Any) -> Estimate | None:
+    """Return the statistic of the samples, or None if it is undefined."""
+    try:
+        return statistic(*samples, **options)
+    except UndefinedError:
+        return None
+
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """The reported quantiles."""
@@ -64,11 +74,6 @@ class Distribution:
     counts: tuple[int, ...]
     peak: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the distribution as a dict for JSON."""
-        quantiles = {f"{share:g}": value.as_dict() if value else None for share, value in self.quantiles.items()}
-        return {"mean": self.mean, "quantiles": quantiles, "counts": list(self.counts), "peak": self.peak}
-
 
 def distribution(scores: FloatArray, bins: ScoreBins, *, confidence: float) -> Distribution:
     """Summarize scores (n,)."""
@@ -81,3 +86,42 @@ def peak(scores: FloatArray, bins: ScoreBins) -> float:
     """Return the mean score of the images in the fullest bin."""
     places = bins.of(scores)
     return float(scores[places == np.bincount(places).argmax()].mean())
+
+
+@dataclass(frozen=True)
+class ScoreBin:
+    """Images whose score lies from ``low`` to below ``high``, and the model's error on them."""
+
+    low: float
+    high: float
+    error: Estimate
+
+
+@dataclass(frozen=True)
+class ErrorCurve:
+    """One model's error by score, in non-empty bins and as correlations (None if undefined).
+
+    ``binned`` is Pearson's r over the bins, as probably computed in the paper: sparse bins count as much as full ones.
+    ``single`` is r over single images, between the score and an error of 0 or 1 (point-biserial).
+    """
+
+    bins: tuple[ScoreBin, ...]
+    binned: Estimate | None = field(metadata=json_key("binned_correlation"))
+    single: Estimate | None = field(metadata=json_key("correlation"))
+
+
+def error_curve(
+    scores: FloatArray, wrong: BoolArray, bins: ScoreBins, *, rng: np.random.Generator, confidence: float
+) -> ErrorCurve:
+    """Relate a model's mistakes ``wrong`` (n,) to the scores (n,) of the same images; n must be at least 1."""
+    places = bins.of(scores)
+    sizes = np.bincount(places, minlength=bins.count)
+    misses = np.bincount(places[wrong], minlength=bins.count)
+    full = np.flatnonzero(sizes)
+    errors = proportions(misses[full], sizes[full], confidence=confidence)
+    score_bins = tuple(ScoreBin(*bins.edges(int(place)), error) for place, error in zip(full, errors, strict=True))
+    return ErrorCurve(
+        score_bins,
+        none_if_undefined(binned_correlation, misses, sizes, bins.middles, rng=rng, confidence=confidence),
+        none_if_undefined(robust_pearson, scores, wrong, confidence=confidence),
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair
 import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
     heading,
     inline,

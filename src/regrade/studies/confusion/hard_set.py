@@ -1,15 +1,27 @@
-"""The hard set: the images with the highest confusion scores, chosen without labels."""
+"""The hard set: the images with the highest confusion scores, chosen without labels, and the errors of models on it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from regrade.core import UNLABELED, InputError, SliceSet, TestSet, UndefinedError
+from regrade.core import UNLABELED, Estimate, InputError, SliceSet, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.record import Record
+from regrade.stats import (
+    MIN_SPREAD,
+    accuracy_covariance,
+    independent_difference,
+    kendall,
+    proportion,
+    spread_beyond_noise,
+)
+from regrade.stats.intervals import method_name
+from regrade.studies.confusion.distribution import none_if_undefined
 
 _DEFAULT_SHARE = 10  # default: the hardest 1 / 10 of the images
 
@@ -35,12 +47,16 @@ class HardRule:
 
 
 @dataclass(frozen=True, eq=False)
-class HardSet:
+class HardSet(Record):
     """The hard images of a test set (``inside`` (n,)), and the rule as text."""
 
     test_set: str
     inside: BoolArray
     rule: str
+
+    def json_fields(self) -> dict[str, Any]:
+        """The rule, and the positions of the hard images in the test set."""
+        return {"rule": self.rule, "images": self.images, "places": np.flatnonzero(self.inside)}
 
     @property
     def images(self) -> int:
@@ -62,10 +78,6 @@ class HardSet:
             groups={column: tuple(values[i] for i in places.tolist()) for column, values in test_set.groups.items()},
             slice_sets=(),
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the set as a dict for JSON; images are given by their positions in the test set."""
-        return {"rule": self.rule, "images": self.images, "places": np.flatnonzero(self.inside).tolist()}
 
 
 def hard_set(test_set: TestSet, scores: FloatArray, predictions: IntArray, rule: HardRule, *, unit: str) -> HardSet:
@@ -104,3 +116,66 @@ def _hardest_of_each(order: IntArray, classes: IntArray, rule: HardRule) -> Bool
     inside = np.zeros(len(own), dtype=bool)
     inside[grouped[within < (rule.hardest or 0)]] = True
     return inside
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One model's error on hard images and on the rest, and their difference; None without images."""
+
+    hard: Estimate | None
+    rest: Estimate | None
+    difference: Estimate | None
+
+
+def transfer(wrong: BoolArray, inside: BoolArray, *, confidence: float) -> Transfer:
+    """Compare a model's mistakes (n,) on hard images with those on the rest, as independent samples."""
+    counts = [(int((wrong & part).sum()), int(part.sum())) for part in (inside, ~inside)]
+    hard, rest = (proportion(k, n, confidence=confidence) if n else None for k, n in counts)
+    if hard is None or rest is None:
+        return Transfer(hard, rest, None)
+    bounds = independent_difference(*counts[0], *counts[1], confidence=confidence)
+    method = method_name("newcombe", confidence)
+    n = hard.n + rest.n
+    return Transfer(hard, rest, Estimate(hard.value - rest.value, float(bounds.low), float(bounds.high), n, method))
+
+
+def ranking_holds(
+    wrong: Sequence[BoolArray], counted: Sequence[BoolArray], inside: BoolArray, *, confidence: float
+) -> Estimate | None:
+    """Return Kendall's tau-b between the models' errors on hard images and on the rest; None for fewer than 4 models.
+
+    ``wrong`` and ``counted`` (n,) are per model, ``inside`` (n,) marks the hard images. The interval is over models.
+    Sampling noise attenuates tau, so the upper bound is corrected for it (disattenuation, Spearman 1904). If the models
+    hardly differ beyond that noise, the upper bound is 1.
+    """
+    both = [(row & own & inside, row & own & ~inside, own) for row, own in zip(wrong, counted, strict=True)]
+    kept = [(hard, rest, own) for hard, rest, own in both if (own & inside).any() and (own & ~inside).any()]
+    if not kept:
+        return None
+    parts = [(np.stack([row[place] for row in kept]), side) for place, side in ((0, inside), (1, ~inside))]
+    own = np.stack([row[2] for row in kept])
+    hard, rest = (errors.sum(axis=1) / (own & side).sum(axis=1) for errors, side in parts)
+    tau = none_if_undefined(kendall, hard.tolist(), rest.tolist(), confidence=confidence)
+    if tau is None:
+        return None
+    reliability = [_reliability(errors[:, side], own[:, side]) for errors, side in parts]
+    high = max(_without_noise(tau.high, reliability[0] * reliability[1]), tau.value)
+    return replace(tau, high=high, method=f"{tau.method}, noise of images taken out above")
+
+
+def _reliability(wrong: BoolArray, counted: BoolArray) -> float:
+    """The share of the variance of errors (m,) that is not sampling noise; 0 if it cannot be estimated."""
+    try:
+        noise = accuracy_covariance(wrong, counted)
+    except UndefinedError:
+        return 0.0
+    reliability, spread = spread_beyond_noise((wrong & counted).sum(axis=1) / counted.sum(axis=1), noise)
+    return reliability if spread >= MIN_SPREAD else 0.0
+
+
+def _without_noise(tau: float, reliability: float) -> float:
+    """Tau of normal pairs without noise, from the tau of measured pairs with this reliability."""
+    if reliability <= 0:
+        return 1.0
+    correlation = np.sin(np.pi / 2 * tau) / np.sqrt(reliability)
+    return float(2 / np.pi * np.arcsin(np.clip(correlation, -1.0, 1.0))) if correlation > 0 else tau

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
 from regrade.metrics import ConfusionEntropies
 from regrade.stats import kendall, robust_pearson
-from regrade.studies.confusion.distribution import ScoreBins, peak
-from regrade.studies.confusion.undefined import none_if_undefined
+from regrade.studies.confusion.distribution import ScoreBins, none_if_undefined, peak
 
 STRIDES = (3, 5, 10, 20)
 """Strides over the epochs, starting with the first (Albiero et al. 2023, Figure 5)."""
@@ -29,10 +27,6 @@ class ReducedCheckpoints:
     correlation: Estimate | None
     peak: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a dict for JSON."""
-        return {**vars(self), "correlation": self.correlation.as_dict() if self.correlation else None}
-
 
 @dataclass(frozen=True)
 class RankAgreement:
@@ -41,10 +35,6 @@ class RankAgreement:
     first: str
     second: str
     tau: Estimate | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the pair as a dict for JSON."""
-        return {**vars(self), "tau": self.tau.as_dict() if self.tau else None}
 
 
 def fewer_checkpoints(

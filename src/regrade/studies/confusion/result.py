@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from math import e, isclose, log
 from typing import Any
 
 from regrade.core import Estimate, ScoreKind, Table, Tabular
 from regrade.core.arrays import FloatArray
-from regrade.studies.confusion.distribution import Distribution, ScoreBins
-from regrade.studies.confusion.error_curve import ErrorCurve
+from regrade.core.record import INLINE, NOT_IN_JSON, Record, json_key
+from regrade.studies.confusion.distribution import Distribution, ErrorCurve, ScoreBins
 from regrade.studies.confusion.expected_error import ExpectedError
-from regrade.studies.confusion.hard_set import HardSet
+from regrade.studies.confusion.hard_set import HardSet, Transfer
 from regrade.studies.confusion.reduced_checkpoints import RankAgreement, ReducedCheckpoints
-from regrade.studies.confusion.transfer import Transfer
 
 
 class ConfusionPart(Enum):
@@ -31,7 +30,7 @@ class ConfusionPart(Enum):
 
 
 @dataclass(frozen=True)
-class ScoredEnsemble:
+class ScoredEnsemble(Record):
     """The ensemble that confusion scores come from: members, epochs and the kind of stored scores.
 
     ``base`` is the base of the logarithm; confusion scores lie between 0 and ``top``.
@@ -44,6 +43,10 @@ class ScoredEnsemble:
     classes: int
     base: float
 
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the range and the unit of the scores."""
+        return {**super().json_fields(), "top": self.top, "unit": self.unit}
+
     @property
     def top(self) -> float:
         """The largest possible score: all classes equally probable after every epoch."""
@@ -54,11 +57,6 @@ class ScoredEnsemble:
         """The unit of a score."""
         named = {2.0: "bits", e: "nats", 10.0: "hartleys"}
         return next((name for base, name in named.items() if isclose(self.base, base)), f"units of base {self.base:g}")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the ensemble as a dict for JSON."""
-        plain = {**vars(self), "kind": self.kind.value, "members": list(self.members), "epochs": list(self.epochs)}
-        return {**plain, "top": self.top, "unit": self.unit}
 
 
 @dataclass(frozen=True)
@@ -71,18 +69,8 @@ class ConfusedModel:
     model: str
     inside: bool
     error: Estimate
-    curve: ErrorCurve
+    curve: ErrorCurve = field(metadata=INLINE)
     transfer: Transfer | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a dict for JSON."""
-        return {
-            "model": self.model,
-            "inside": self.inside,
-            "error": self.error.as_dict(),
-            **self.curve.as_dict(),
-            "transfer": self.transfer.as_dict() if self.transfer else None,
-        }
 
 
 @dataclass(frozen=True)
@@ -94,14 +82,6 @@ class UnlabeledSet:
     images: int
     beyond: int
     errors: tuple[ExpectedError, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the set as a dict for JSON."""
-        return {
-            **vars(self),
-            "distribution": self.distribution.as_dict(),
-            "errors": [row.as_dict() for row in self.errors],
-        }
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -115,17 +95,17 @@ class Confusion(Tabular):
 
     test_set: str
     ensemble: ScoredEnsemble
+    ids: Sequence[str] = field(metadata=json_key("images", len))
     confidence: float
-    ids: Sequence[str]
-    scores: FloatArray
-    bins: ScoreBins
+    scores: FloatArray = field(metadata=NOT_IN_JSON)
+    bins: ScoreBins = field(metadata=json_key("bin_width", lambda bins: bins.width))
     distribution: Distribution
     models: tuple[ConfusedModel, ...]
     agreements: tuple[RankAgreement, ...]
     fewer: tuple[ReducedCheckpoints, ...]
     hard: HardSet | None
     ranking: Estimate | None
-    unlabeled: UnlabeledSet | None
+    unlabeled: UnlabeledSet | None = field(metadata=json_key("other"))
     notes: tuple[str, ...] = ()
 
     @property
@@ -161,21 +141,3 @@ class Confusion(Tabular):
         from regrade.studies.confusion.tables import confusion_table  # avoids a circular import
 
         return confusion_table(self, part)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the study as a dict for JSON; the scores of single images are in the images table."""
-        return {
-            "test_set": self.test_set,
-            "ensemble": self.ensemble.as_dict(),
-            "images": self.images,
-            "confidence": self.confidence,
-            "bin_width": self.bins.width,
-            "distribution": self.distribution.as_dict(),
-            "models": [model.as_dict() for model in self.models],
-            "agreements": [agreement.as_dict() for agreement in self.agreements],
-            "fewer": [row.as_dict() for row in self.fewer],
-            "hard": self.hard.as_dict() if self.hard else None,
-            "ranking": self.ranking.as_dict() if self.ranking else None,
-            "other": self.unlabeled.as_dict() if self.unlabeled else None,
-            "notes": list(self.notes),
-        }

@@ -12,9 +12,9 @@ import numpy as np
 from regrade.core import AlreadyStored, Checkpoints, InputError, Predictions, ScoreKind, SliceSet, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
-from regrade.display import Figure
 from regrade.store import Store, keep_slices
 from regrade.studies.confusion.analysis import BIN_WIDTH, confusion
+from regrade.studies.confusion.figure import confusion_figure
 from regrade.studies.confusion.findings import confusion_findings
 from regrade.studies.confusion.hard_set import HardRule
 from regrade.studies.confusion.result import Confusion, ConfusionPart
@@ -246,13 +246,6 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
         yield Chapter(test_set.name, options, parts_of(ConfusionPart.MODELS, ConfusionPart.EXPECTED))
 
 
-def figure(result: Confusion) -> Figure:
-    """The error of models by score."""
-    from regrade.studies.confusion.figure import confusion_figure  # imports altair
-
-    return confusion_figure(result)
-
-
 CONFUSION = Study(
     name="confusion",
     question="Which images confuse models?",
@@ -262,7 +255,7 @@ CONFUSION = Study(
     options=ConfusionOptions,
     result=Confusion,
     run=run,
-    figure=figure,
+    figure=confusion_figure,
     findings=confusion_findings,
     parts=Parts(
         ConfusionPart,

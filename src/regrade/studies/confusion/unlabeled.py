@@ -11,7 +11,7 @@ from regrade.core import Checkpoints, Estimate, MismatchError, TestSet, Undefine
 from regrade.core.arrays import FloatArray
 from regrade.metrics import confusion_score, final_predictions
 from regrade.stats import proportion
-from regrade.studies.confusion.distribution import ScoreBins, distribution
+from regrade.studies.confusion.distribution import ScoreBins, distribution, none_if_undefined
 from regrade.studies.confusion.expected_error import (
     ExpectedError,
     SetScores,
@@ -23,7 +23,6 @@ from regrade.studies.confusion.expected_error import (
 )
 from regrade.studies.confusion.graded_models import GradedModel, Scored, grade_models, same_size
 from regrade.studies.confusion.result import UnlabeledSet
-from regrade.studies.confusion.undefined import none_if_undefined
 from regrade.studies.scoring import Scoring
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from regrade.core import Column, Estimate, InputError, MismatchError, Predictions, Table, Tabular, TestSet
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.record import Record
 from regrade.metrics import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
@@ -26,9 +28,9 @@ from regrade.stats import (
     proportion,
     significantly_below,
 )
-from regrade.studies.corruptions.frame import CorruptionFrame, corruption_frame
-from regrade.studies.grade.analysis import EVERYTHING
-from regrade.studies.scoring import Scoring
+from regrade.studies.scoring import EVERYTHING, Scoring
+
+_SEVERITIES = ("1", "2", "3", "4", "5")
 
 
 @dataclass(frozen=True)
@@ -46,27 +48,22 @@ class CorruptionRow:
     relative: Estimate | None
     clean: Estimate | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value.as_dict() if isinstance(value, Estimate) else value for name, value in plain.items()}
-
 
 @dataclass(frozen=True)
-class Extreme:
+class Extreme(Record):
     """The lowest or highest of several, and ``open``: those from which no difference is shown."""
 
     name: str
     open: tuple[str, ...]
 
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with whether it is settled."""
+        return {**super().json_fields(), "settled": self.settled}
+
     @property
     def settled(self) -> bool:
         """Whether it is shown to differ from every other."""
         return not self.open
-
-    def as_dict(self) -> dict[str, Any]:
-        """The extreme, ready for JSON."""
-        return {"name": self.name, "open": list(self.open), "settled": self.settled}
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,17 +80,6 @@ class CorruptionGrade(Tabular):
     notes: tuple[str, ...]
     most_robust: Extreme | None = None
     hardest: Extreme | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The grade, ready for JSON."""
-        return {
-            "test_set": self.test_set,
-            "clean": self.clean,
-            "rows": [row.as_dict() for row in self.rows],
-            "notes": list(self.notes),
-            "most_robust": self.most_robust.as_dict() if self.most_robust else None,
-            "hardest": self.hardest.as_dict() if self.hardest else None,
-        }
 
     def table(self) -> Table:
         """One row per model and corruption; empty columns are left out."""
@@ -322,3 +308,76 @@ def _notes(frame: CorruptionFrame, rows: Sequence[CorruptionRow], clean: CleanCo
     if clean:
         notes.append(f"clean: the same images of {clean.test_set.name}; relative CE: in excess of the clean error")
     return tuple(notes)
+
+
+@dataclass(frozen=True, eq=False)
+class CorruptionFrame:
+    """``positions`` (images, corruptions, severities) in the test set; each combination occurs exactly once."""
+
+    images: tuple[str, ...]
+    corruptions: tuple[str, ...]
+    severities: tuple[str, ...]
+    positions: IntArray
+
+    @cached_property
+    def reference_corruptions(self) -> IntArray:
+        """Indices of the corruptions for which AlexNet's error is published; empty unless all five severities exist."""
+        published = [number for number, name in enumerate(self.corruptions) if name in ALEXNET_ERRORS]
+        return np.array(published if self.severities == _SEVERITIES else [], dtype=int)
+
+    @property
+    def reference_errors(self) -> FloatArray:
+        """AlexNet's errors under the reference corruptions."""
+        return np.array([ALEXNET_ERRORS[self.corruptions[number]] for number in self.reference_corruptions])
+
+
+def corruption_frame(test_set: TestSet) -> CorruptionFrame:
+    """Index a test set with group columns ``corruption`` and ``severity``; missing combinations raise.
+
+    The group column ``image`` names the image of an example; without it, the id after ``corruption/severity/`` does.
+    """
+    for column in ("corruption", "severity"):
+        if column not in test_set.groups:
+            raise InputError(
+                f"test set {test_set.name} has no group column {column!r}: create one with regrade testsets corrupt"
+            )
+    images, image_of = _coded(_images(test_set), sorted)
+    corruptions, corruption_of = _coded(test_set.groups["corruption"], _paper_order)
+    severities, severity_of = _coded(test_set.groups["severity"], sorted)
+    positions = np.full((len(images), len(corruptions), len(severities)), -1)
+    positions[image_of, corruption_of, severity_of] = np.arange(len(test_set))
+    missing = np.argwhere(positions < 0)
+    if len(missing):
+        image, corruption, severity = missing[0].tolist()
+        raise InputError(
+            f"test set {test_set.name} lacks {corruptions[corruption]} of severity {severities[severity]} for image "
+            f"{images[image]!r}: add the missing examples, every image is needed under every corruption and severity"
+        )
+    if len(test_set) > positions.size:
+        raise InputError(f"test set {test_set.name} has an image twice under the same corruption and severity")
+    return CorruptionFrame(images, corruptions, severities, positions)
+
+
+def _images(test_set: TestSet) -> Sequence[str]:
+    """The image that each example was made from."""
+    if "image" in test_set.groups:
+        return test_set.groups["image"]
+    kinds = zip(test_set.groups["corruption"], test_set.groups["severity"], strict=True)
+    prefixes = [f"{corruption}/{severity}/" for corruption, severity in kinds]
+    if not all(example.startswith(prefix) for example, prefix in zip(test_set.ids, prefixes, strict=True)):
+        raise InputError(
+            f"test set {test_set.name} does not say which examples show the same image: add a group column 'image'"
+        )
+    return [example.removeprefix(prefix) for example, prefix in zip(test_set.ids, prefixes, strict=True)]
+
+
+def _coded(values: Sequence[str], in_order: Callable[[set[str]], list[str]]) -> tuple[tuple[str, ...], IntArray]:
+    """The distinct values in order, and for each value its index among them."""
+    names = in_order(set(values))
+    number_of = {name: number for number, name in enumerate(names)}
+    return tuple(names), np.array([number_of[value] for value in values])
+
+
+def _paper_order(names: set[str]) -> list[str]:
+    """Corruptions of ImageNet-C in the order of the paper, then all others by name."""
+    return [name for name in ALEXNET_ERRORS if name in names] + sorted(names - set(ALEXNET_ERRORS))

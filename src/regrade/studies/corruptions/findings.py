@@ -6,7 +6,7 @@ from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim
 from regrade.display.wording import listed, share
 from regrade.studies.corruptions.analysis import CorruptionGrade, CorruptionRow
-from regrade.studies.grade.analysis import EVERYTHING
+from regrade.studies.scoring import EVERYTHING
 
 _MODELS_TEST = (
     "Paired t tests of the first model against every other on the same images, one-sided, Bonferroni-corrected."

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair
-
 from regrade.core import Estimate
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import direct_labels, heading, panel_heading
 from regrade.display.style import COLORS, GRAY, INK, WIDTH
 from regrade.stats import Scale

@@ -10,7 +10,7 @@ from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim, register_verdicts
 from regrade.display.wording import listed, plain, points, right_counts, share, signed
 from regrade.stats import best_share, widen_for_comparisons
-from regrade.studies.generalization.adaptivity import AdaptivityVerdict
+from regrade.studies.generalization.explanations import AdaptivityVerdict
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
 
 _LARGE = 0.05  # a mean change that contradicts a first impression

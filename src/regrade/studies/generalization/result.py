@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from regrade.core import Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
+from regrade.core.record import json_key
 from regrade.stats import Scale
-from regrade.studies.generalization.adaptivity import Adaptivity
-from regrade.studies.generalization.difficulty import Difficulty
-from regrade.studies.generalization.loss_parts import LossParts
+from regrade.studies.generalization.explanations import Adaptivity, Difficulty, LossParts
 from regrade.studies.generalization.shift_line import ShiftLine
 
 _NAMED = 5  # left-out models that a note names; the data lists all of them
@@ -43,12 +41,9 @@ class ModelShift:
     original_rank_last: int
     new_rank_last: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
-        return {
-            name: value.as_dict() if isinstance(value, Estimate) else value
-            for name, value in ((name, getattr(self, name)) for name in self.__dataclass_fields__)
-        }
+
+def _by_scale(lines: tuple[ShiftLine, ...]) -> dict[Scale, ShiftLine]:
+    return {line.scale: line for line in lines}
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class SetShift:
     standard: int
     mean_change: Estimate
     mean_change_top5: Estimate | None
-    lines: tuple[ShiftLine, ...]
+    lines: tuple[ShiftLine, ...] = field(metadata=json_key("lines", _by_scale))
     difficulty: Difficulty
     losses: LossParts
     adaptivity: Adaptivity
@@ -74,21 +69,6 @@ class SetShift:
     def line(self, scale: Scale) -> ShiftLine:
         """The line on a scale."""
         return next(line for line in self.lines if line.scale is scale)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The shift, ready for JSON."""
-        return {
-            "new_set": self.new_set,
-            "models": self.models,
-            "standard": self.standard,
-            "mean_change": self.mean_change.as_dict(),
-            "mean_change_top5": None if self.mean_change_top5 is None else self.mean_change_top5.as_dict(),
-            "lines": {line.scale.value: line.as_dict() for line in self.lines},
-            "difficulty": self.difficulty.as_dict(),
-            "losses": self.losses.as_dict(),
-            "adaptivity": self.adaptivity.as_dict(),
-            "left_out": list(self.left_out),
-        }
 
     def in_words(self, scale: Scale) -> tuple[str, ...]:
         """The summaries as sentences, one per line."""
@@ -115,24 +95,13 @@ class Generalization(Tabular):
     original: str
     scale: Scale
     confidence: float
-    shifts: tuple[SetShift, ...]
+    shifts: tuple[SetShift, ...] = field(metadata=json_key("sets"))
     rows: tuple[ModelShift, ...]
     notes: tuple[str, ...] = ()
 
     def of(self, new_set: str) -> tuple[ModelShift, ...]:
         """The rows of one new set."""
         return tuple(row for row in self.rows if row.new_set == new_set)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The study, ready for JSON."""
-        return {
-            "original": self.original,
-            "scale": self.scale.value,
-            "confidence": self.confidence,
-            "sets": [shift.as_dict() for shift in self.shifts],
-            "rows": [row.as_dict() for row in self.rows],
-            "notes": list(self.notes),
-        }
 
     def table(self) -> Table:
         """One row per model and new set; summaries over models are in the notes."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.record import json_key
 from regrade.stats import Band, LineFit, NoisyLine, Scale, accuracy_variance, fit_noisy_line, largest_covariance
 
 NOT_ENOUGH_SPREAD = "not enough spread to tell"
 """The text for a line if the models' spread on the original is less than three times its standard error."""
+
+
+def _line_record(line: LineFit) -> dict[str, Any]:
+    return {"slope": line.slope, "intercept": line.intercept, "draws": line.draws}
 
 
 @dataclass(frozen=True)
@@ -30,27 +35,8 @@ class ShiftLine:
     intercept: Estimate | None
     r_squared: float
     reliability: float
-    band: Band | None
-    published: LineFit | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The line, ready for JSON; with the band if there is one."""
-        data: dict[str, Any] = {
-            "scale": self.scale.value,
-            "slope": None if self.slope is None else self.slope.as_dict(),
-            "intercept": None if self.intercept is None else self.intercept.as_dict(),
-            "r_squared": self.r_squared,
-            "reliability": self.reliability,
-        }
-        if self.published is not None:
-            data["published"] = {
-                "slope": self.published.slope.as_dict(),
-                "intercept": self.published.intercept.as_dict(),
-                "draws": self.published.draws,
-            }
-        if self.band is not None:
-            data["band"] = {key: getattr(self.band, key).tolist() for key in ("x", "line", "low", "high")}
-        return data
+    published: LineFit | None = field(metadata=json_key("published", _line_record, only_if_set=True))
+    band: Band | None = field(metadata=json_key("band", only_if_set=True))
 
     def in_words(self) -> str:
         """Slope, intercept and how well the line fits, in the units of the scale."""
@@ -107,8 +93,8 @@ def shift_line(
             line = replace(line, fit=_hull(overlapping.fit, line.fit))
     fit = _r_squared(scale.transform(x), scale.transform(y))
     if line.fit is None:
-        return ShiftLine(scale, None, None, fit, line.reliability, None)
-    return ShiftLine(scale, line.fit.slope, line.fit.intercept, fit, line.reliability, line.fit.band)
+        return ShiftLine(scale, None, None, fit, line.reliability, None, None)
+    return ShiftLine(scale, line.fit.slope, line.fit.intercept, fit, line.reliability, None, line.fit.band)
 
 
 def with_interval(estimate: Estimate, unit: int, digits: int) -> str:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
 from regrade.core.amounts import amount
-from regrade.display import Figure
 from regrade.stats import Scale
 from regrade.store import Store
 from regrade.studies.generalization.analysis import SetPair, generalization
+from regrade.studies.generalization.figure import generalization_figure
 from regrade.studies.generalization.findings import generalization_findings, generalization_verdicts
 from regrade.studies.generalization.result import Generalization
 from regrade.studies.lines import DRAWS
@@ -165,13 +165,6 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
         yield Chapter(about, options, lambda result: (result.sets_table(), result.table()))
 
 
-def figure(result: Generalization) -> Figure:
-    """New against original accuracies, with the fitted line."""
-    from regrade.studies.generalization.figure import generalization_figure  # imports altair
-
-    return generalization_figure(result)
-
-
 GENERALIZATION = Study(
     name="generalization",
     question="Does it hold on new data?",
@@ -180,7 +173,7 @@ GENERALIZATION = Study(
     options=GeneralizationOptions,
     result=Generalization,
     run=run,
-    figure=figure,
+    figure=generalization_figure,
     findings=generalization_findings,
     verdicts=generalization_verdicts,
     chapters=chapters,

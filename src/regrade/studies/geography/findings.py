@@ -8,7 +8,7 @@ from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim, register_verdicts
 from regrade.display.wording import plain, share
 from regrade.stats import Ratio
-from regrade.studies.geography.growth import GrowthVerdict
+from regrade.studies.geography.progress import GrowthVerdict
 from regrade.studies.geography.result import Geography
 
 _LARGE = 0.1  # a disparity that contradicts a first impression

@@ -10,10 +10,8 @@ import numpy as np
 from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import accuracy_covariance, extremes_differ, largest_covariance, slope_deviation, spread_beyond_noise
-from regrade.studies.geography.group_frame import GroupFrame, ModelCorrectness, few
-from regrade.studies.geography.grouping import NO_GROUP
-from regrade.studies.geography.growth import DisparityGrowth, disparity_growth
-from regrade.studies.geography.progress import Progress, progress_of
+from regrade.studies.geography.group_frame import NO_GROUP, GroupFrame, ModelCorrectness, few
+from regrade.studies.geography.progress import DisparityGrowth, Progress, disparity_growth, progress_of
 from regrade.studies.geography.result import ModelByGroup
 from regrade.studies.set_counts import SetCounts
 

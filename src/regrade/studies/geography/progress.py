@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from regrade.core import Estimate
-from regrade.core.arrays import FloatArray
-from regrade.stats import Ratio, Scale, slope_difference, slope_noise, slope_ratio
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.record import INLINE, Record
+from regrade.stats import (
+    Ratio,
+    Scale,
+    group_shares,
+    range_ratio,
+    share_range,
+    slope_difference,
+    slope_noise,
+    slope_ratio,
+)
 from regrade.stats.intervals import normal_quantile
 from regrade.studies.lines import ModelLine, model_line, model_lines
 
@@ -37,16 +47,12 @@ class ProgressRate:
 
     benchmark: str
     kind: BenchmarkKind
-    line: ModelLine
+    line: ModelLine = field(metadata=INLINE)
 
     @property
     def rate(self) -> Estimate:
         """The slope, with an interval that is valid for few models."""
         return self.line.robust_slope
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the rate as a dict for JSON."""
-        return {"benchmark": self.benchmark, "kind": self.kind.value, **self.line.as_dict()}
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,6 @@ class ProgressGap:
     standard: str
     difference: Estimate
     ratio: Ratio
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the gap as a dict for JSON."""
-        return {"standard": self.standard, "difference": self.difference.as_dict(), "ratio": self.ratio.as_dict()}
 
     def in_words(self) -> str:
         """Describe the difference and the ratio."""
@@ -95,19 +97,6 @@ class Progress:
     def of(self, kind: BenchmarkKind) -> tuple[ProgressRate, ...]:
         """Return the rates of one kind of benchmark."""
         return tuple(rate for rate in self.rates if rate.kind is kind)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the progress as a dict for JSON."""
-        return {
-            "original": self.original,
-            "models": list(self.models),
-            "rates": [rate.as_dict() for rate in self.rates],
-            "gaps": [gap.as_dict() for gap in self.gaps],
-            "disparity": self.disparity.as_dict(),
-            "extremes": list(self.extremes),
-            "apart": self.apart.as_dict(),
-            "settled": self.settled,
-        }
 
     def in_words(self) -> tuple[str, ...]:
         """Describe the results over all models, one line each."""
@@ -218,3 +207,79 @@ def _over_images(line: ModelLine, deviation: float, confidence: float) -> ModelL
 
 def _number(estimate: Estimate) -> str:
     return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+TIMES = 3.0
+"""The claim of Richards et al. 2023: the best models' disparity is at least this many times that of the weakest."""
+
+
+class GrowthVerdict(Enum):
+    """Whether the interval of the ratio supports the claim."""
+
+    SUPPORTED = "supported"
+    NOT_SETTLED = "not settled"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True)
+class DisparityGrowth(Record):
+    """The disparity of the ``best`` models, that of the ``weakest``, and their ratio.
+
+    Several models are combined by their mean accuracy in each group. Intervals are over images, for these models.
+    """
+
+    best: tuple[str, ...]
+    weakest: tuple[str, ...]
+    best_disparity: Estimate
+    weakest_disparity: Estimate
+    ratio: Ratio
+    chosen: str
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the claim and the verdict on it."""
+        fields = super().json_fields()
+        chosen = fields.pop("chosen")
+        return {**fields, "at_least": TIMES, "verdict": self.verdict, "chosen": chosen}
+
+    @property
+    def verdict(self) -> GrowthVerdict:
+        """Whether the ratio is at least 3."""
+        if self.ratio.low is not None and self.ratio.low >= TIMES:
+            return GrowthVerdict.SUPPORTED
+        if self.ratio.high is not None and self.ratio.high < TIMES:
+            return GrowthVerdict.CONTRADICTED
+        return GrowthVerdict.NOT_SETTLED
+
+    def in_words(self) -> str:
+        """Describe the claim and the result."""
+        return (
+            f"disparity at least tripled: {self.verdict.value}; {self.chosen}: {self.best_disparity} against "
+            f"{self.weakest_disparity}, ratio {self.ratio}"
+        )
+
+
+def disparity_growth(
+    right: BoolArray,
+    groups: IntArray,
+    clusters: IntArray | None,
+    *,
+    best: dict[str, int],
+    weakest: dict[str, int],
+    chosen: str,
+    confidence: float,
+) -> DisparityGrowth:
+    """Compare the disparities of two sets of models, from ``right`` (m, n) on images that count for all of them.
+
+    ``best`` and ``weakest`` map model names to their rows.
+    """
+    best_shares, weakest_shares = (
+        group_shares(np.mean(right[list(rows.values())], axis=0), groups, clusters) for rows in (best, weakest)
+    )
+    return DisparityGrowth(
+        tuple(best),
+        tuple(weakest),
+        share_range(best_shares, confidence=confidence),
+        share_range(weakest_shares, confidence=confidence),
+        range_ratio(best_shares, weakest_shares, confidence=confidence),
+        chosen,
+    )

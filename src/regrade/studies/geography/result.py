@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
-from regrade.studies.geography.growth import DisparityGrowth
-from regrade.studies.geography.progress import Progress
+from regrade.studies.geography.progress import DisparityGrowth, Progress
 
 _MAX_COLUMNS = 8  # with more groups, they are left out of the models table
 
@@ -29,10 +27,6 @@ class GroupSize:
     images: int
     clusters: int | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the group as a dict for JSON."""
-        return {"name": self.name, "images": self.images, "clusters": self.clusters}
-
 
 @dataclass(frozen=True)
 class Disparity:
@@ -50,17 +44,6 @@ class Disparity:
     settled: bool
     lowest: Estimate
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the disparity as a dict for JSON."""
-        return {
-            "value": self.value.as_dict(),
-            "chance": self.chance,
-            "best": self.best,
-            "worst": self.worst,
-            "settled": self.settled,
-            "lowest": self.lowest.as_dict(),
-        }
-
 
 @dataclass(frozen=True)
 class ModelByGroup:
@@ -75,17 +58,6 @@ class ModelByGroup:
     groups: tuple[Estimate | None, ...]
     disparity: Disparity | None
     between: tuple[Estimate | None, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a dict for JSON."""
-        return {
-            "model": self.model,
-            "overall": self.overall.as_dict(),
-            "original": _plain(self.original),
-            "groups": [_plain(accuracy) for accuracy in self.groups],
-            "disparity": None if self.disparity is None else self.disparity.as_dict(),
-            "between": [_plain(difference) for difference in self.between],
-        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,23 +85,6 @@ class Geography(Tabular):
     def row(self, model: str) -> ModelByGroup:
         """Return the row of one model."""
         return next(row for row in self.rows if row.model == model)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the study as a dict for JSON."""
-        return {
-            "test_set": self.test_set,
-            "by": self.by,
-            "top": self.top,
-            "confidence": self.confidence,
-            "clusters": self.clusters,
-            "groups": [group.as_dict() for group in self.groups],
-            "edges": list(self.edges),
-            "between": [list(pair) for pair in self.between],
-            "rows": [row.as_dict() for row in self.rows],
-            "progress": None if self.progress is None else self.progress.as_dict(),
-            "growth": None if self.growth is None else self.growth.as_dict(),
-            "notes": list(self.notes),
-        }
 
     def table(self) -> Table:
         """Return one row per model, with a column per group if there are few; the notes summarize all models."""
@@ -231,7 +186,3 @@ class Geography(Tabular):
     def _table_notes(self) -> tuple[str, ...]:
         together = self.progress.in_words() if self.progress else ()
         return (*together, *((self.growth.in_words(),) if self.growth else ()), *self.notes)
-
-
-def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else estimate.as_dict()

@@ -12,8 +12,10 @@ from regrade.core import InputError, TestSet, UndefinedError
 from regrade.display import Figure
 from regrade.store import Store
 from regrade.studies.geography.analysis import geography
+from regrade.studies.geography.figure import geography_figure
 from regrade.studies.geography.findings import geography_findings, geography_verdicts
 from regrade.studies.geography.result import Geography, GeographyPart
+from regrade.studies.geography.world_map import map_figure
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.set_counts import SetCounts, counts_with_noise
@@ -107,16 +109,6 @@ def _counts(store: Store, test_set: TestSet, models: Sequence[str], progress: Pr
     return counts_with_noise(test_set, scored, confidence=store.config.confidence)
 
 
-def map_figure(result: Geography, model: str | None = None) -> Figure:
-    """Draw a model's accuracies on a map of countries or regions (default: the best model).
-
-    Raises if the groups are neither countries nor regions, such as incomes.
-    """
-    from regrade.studies.geography.world_map import draw_map  # imports altair
-
-    return draw_map(result, model)
-
-
 def _save_map(_: Store, result: Geography, path: str) -> str:
     """Save the map for the command; if the groups cannot be drawn on a map, say the reason."""
     try:
@@ -141,13 +133,6 @@ def _maps(result: Geography) -> Sequence[Figure]:
     return (map_figure(result),)
 
 
-def figure(result: Geography) -> Figure:
-    """Accuracies by group."""
-    from regrade.studies.geography.figure import geography_figure  # imports altair
-
-    return geography_figure(result)
-
-
 GEOGRAPHY = Study(
     name="geography",
     question="How does accuracy vary by region?",
@@ -156,7 +141,7 @@ GEOGRAPHY = Study(
     options=GeographyOptions,
     result=Geography,
     run=run,
-    figure=figure,
+    figure=geography_figure,
     findings=geography_findings,
     verdicts=geography_verdicts,
     parts=Parts(

@@ -21,15 +21,12 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.record import NOT_IN_JSON
 from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous, proportion
-from regrade.studies.grade.confidences import stored_confidences
-from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images
+from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images, stored_confidences
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
-from regrade.studies.scoring import Scoring
-
-EVERYTHING = "all"
-"""The name of the slice that contains every example."""
+from regrade.studies.scoring import EVERYTHING, Scoring
 
 
 @dataclass(frozen=True)
@@ -70,10 +67,6 @@ class GradeRow:
     anytime: Estimate | None = None
     values: Mapping[str, Estimate] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
-        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
-
     def mark_simultaneous(self, slices: int, confidence: float) -> GradeRow:
         """The row with the number of simultaneous slices added to the methods of its intervals."""
         estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
@@ -99,19 +92,7 @@ class Grade(Tabular):
     rows: tuple[GradeRow, ...]
     notes: tuple[str, ...]
     hard_slices: tuple[str, ...] = ()
-    metrics: tuple[GradeMetric, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """The grade, ready for JSON."""
-        return {
-            "test_set": self.test_set,
-            "labels": self.labels,
-            "labels_version": self.labels_version,
-            "rule": self.rule,
-            "rows": [row.as_dict() for row in self.rows],
-            "notes": list(self.notes),
-            "hard_slices": list(self.hard_slices),
-        }
+    metrics: tuple[GradeMetric, ...] = field(default=(), metadata=NOT_IN_JSON)
 
     def table(self) -> Table:
         """One row per model and slice; empty columns are left out."""
@@ -402,9 +383,3 @@ def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[s
 
 def _few(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    return value.as_dict() if isinstance(value, Estimate) else value

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair
-
 from regrade.core import PERSON_PREFIX, Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.display.style import COLORS, INK, SHAPES
-from regrade.studies.grade.analysis import EVERYTHING, Grade, GradeRow
+from regrade.studies.grade.analysis import Grade, GradeRow
+from regrade.studies.scoring import EVERYTHING
 
 _MODELS = 120  # the most rows that are readable
 _MEASURES = {

@@ -17,7 +17,8 @@ from regrade.stats import (
     widen_for_comparisons,
     worst_share,
 )
-from regrade.studies.grade.analysis import EVERYTHING, Grade, GradeRow
+from regrade.studies.grade.analysis import Grade, GradeRow
+from regrade.studies.scoring import EVERYTHING
 
 _LABELS_TEST = (
     "Paired interval of multi-label minus top-1 accuracy on the same images, compared with 0, Bonferroni-corrected for "

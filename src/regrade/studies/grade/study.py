@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regrade.core import ClassSpace, InputError
-from regrade.display import Figure
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
 from regrade.studies.corruptions.study import COLUMNS as CORRUPTION_COLUMNS
 from regrade.studies.geography.study import PLACE_COLUMNS
 from regrade.studies.grade.analysis import Grade, grade
+from regrade.studies.grade.figure import grade_figure
 from regrade.studies.grade.findings import grade_findings
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import BUILT_IN, GradeMetric, MetricFunction, chosen_metrics
@@ -144,13 +144,6 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
             yield Chapter(test_set.name, options, kind="slices", question="On which images are models weak?")
 
 
-def figure(result: Grade) -> Figure:
-    """The accuracies of all models with their intervals."""
-    from regrade.studies.grade.figure import grade_figure  # imports altair
-
-    return grade_figure(result)
-
-
 GRADE = Study(
     name="grade",
     question="How good is each model?",
@@ -159,7 +152,7 @@ GRADE = Study(
     options=GradeOptions,
     result=Grade,
     run=run,
-    figure=figure,
+    figure=grade_figure,
     findings=grade_findings,
     chapters=chapters,
     head=None,

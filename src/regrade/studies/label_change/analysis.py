@@ -56,11 +56,6 @@ class ModelChange:
     rank_before_last: int | None = None
     rank_after_last: int | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The row, ready for JSON."""
-        values = dict(vars(self))
-        return {key: value.as_dict() if isinstance(value, Estimate) else value for key, value in values.items()}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelChange(Tabular):
@@ -72,8 +67,8 @@ class LabelChange(Tabular):
     models: tuple[ModelChange, ...]
     notes: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+    def json_fields(self) -> dict[str, Any]:
+        """The label sets, what changed between them, and the models."""
         return {
             "test_set": self.test_set.name,
             "before": self.diff.before,
@@ -81,8 +76,8 @@ class LabelChange(Tabular):
             "rule": self.rule,
             "counts": self.diff.counts(),
             "pairs": self.pair_table().records(),
-            "models": [row.as_dict() for row in self.models],
-            "notes": list(self.notes),
+            "models": self.models,
+            "notes": self.notes,
         }
 
     def table(self) -> Table:

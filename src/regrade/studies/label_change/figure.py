@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair
-
 from regrade.core import UndefinedError
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
     heading,
     inline,

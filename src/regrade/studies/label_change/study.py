@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regrade.display import Figure
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, label_change
+from regrade.studies.label_change.figure import label_change_figure
 from regrade.studies.label_change.findings import label_change_findings
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.study import Parts, Study, StudyOptions, models_option, option, rule_option, test_set_option
@@ -36,13 +36,6 @@ def run(store: Store, options: LabelChangeOptions) -> LabelChange:
     return label_change(test_set, scored, before=before, after=after, confidence=store.config.confidence)
 
 
-def figure(result: LabelChange) -> Figure:
-    """The accuracies before and after."""
-    from regrade.studies.label_change.figure import label_change_figure  # imports altair
-
-    return label_change_figure(result)
-
-
 LABEL_CHANGE = Study(
     name="label_change",
     question="What did the new labels change?",
@@ -51,7 +44,7 @@ LABEL_CHANGE = Study(
     options=LabelChangeOptions,
     result=LabelChange,
     run=run,
-    figure=figure,
+    figure=label_change_figure,
     findings=label_change_findings,
     parts=Parts(LabelChangePart, "models: accuracy under both. counts: number of changes. pairs: every change."),
     head=40,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from regrade.core import UNLABELED, Distance, NearPairs, TestSet
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import NOT_IN_JSON
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,7 @@ class LeakedPair:
     mirrored: bool
     closeness: float
     distances: Mapping[str, float]
-    positions: tuple[int, int]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the pair as a dict for JSON."""
-        fields = {key: value for key, value in vars(self).items() if key != "positions"}
-        return {**fields, "distances": {**self.distances}}
+    positions: tuple[int, int] = field(metadata=NOT_IN_JSON)
 
 
 def leaked_pairs(pairs: Sequence[NearPairs], test_set: TestSet, against: TestSet) -> tuple[LeakedPair, ...]:

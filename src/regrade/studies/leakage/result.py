@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from regrade.core import Column, Distance, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
+from regrade.core.record import json_key
 from regrade.studies.leakage.pairs import LeakedPair
 
 ANY = "any"
@@ -57,17 +57,12 @@ class LeakedModel:
     model: str
     distance: str
     all: Estimate
-    leaked: Estimate | None
-    clean: Estimate | None
+    leaked: Estimate | None = field(metadata=json_key("found"))
+    clean: Estimate | None = field(metadata=json_key("others"))
     difference: Estimate | None
     change: Estimate | None
     p_value: float | None = None
     holm: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a dict for JSON."""
-        keys = {"leaked": "found", "clean": "others"}
-        return {keys.get(name, name): value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,7 @@ class Leakage(Tabular):
     against: str | None
     images: int
     references: int
-    results: tuple[DistanceResult, ...]
+    results: tuple[DistanceResult, ...] = field(metadata=json_key("found"))
     models: tuple[LeakedModel, ...]
     pairs: tuple[LeakedPair, ...]
     groups: tuple[DuplicateGroup, ...]
@@ -211,23 +206,6 @@ class Leakage(Tabular):
         rows = tuple((group.kept, len(group.surplus), ", ".join(group.surplus)) for group in self.groups)
         kept = "kept: the largest image, or the first of equal size; groups include near duplicates of near duplicates"
         return Table(f"groups {self._where}", columns, rows, (kept, *self._left_out()))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the study as a dict for JSON."""
-        return {
-            "test_set": self.test_set,
-            "against": self.against,
-            "images": self.images,
-            "references": self.references,
-            "found": [asdict(result) for result in self.results],
-            "models": [model.as_dict() for model in self.models],
-            "pairs": [pair.as_dict() for pair in self.pairs],
-            "groups": [asdict(group) for group in self.groups],
-            "nearest": [asdict(bar) for bar in self.nearest],
-            "unreadable": [asdict(image) for image in self.unreadable],
-            "confidence": self.confidence,
-            "notes": list(self.notes),
-        }
 
     @property
     def _where(self) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from regrade.core import Distance, InputError
-from regrade.display import Figure
 from regrade.neighbors import NEIGHBORS, SIZE, NeighborEngine, no_progress
 from regrade.store import Store
+from regrade.studies.leakage.figure import leakage_figure
 from regrade.studies.leakage.findings import leakage_findings
 from regrade.studies.leakage.result import Leakage, LeakagePart
 from regrade.studies.leakage.search import check_pairs_file, search_folders, search_for, study_leakage, write_pairs
@@ -149,13 +149,6 @@ def searched_pairs(data: ReportData) -> Iterator[tuple[str, str, int]]:
                 yield name, other_name, max(both)
 
 
-def figure(result: Leakage) -> Figure:
-    """The distances to the nearest images."""
-    from regrade.studies.leakage.figure import leakage_figure  # imports altair
-
-    return leakage_figure(result)
-
-
 _TABLES_HELP = "Table to print. models: accuracy with and without duplicates. pairs: all pairs. groups: within one set."
 
 LEAKAGE = Study(
@@ -167,7 +160,7 @@ LEAKAGE = Study(
     options=LeakageOptions,
     result=Leakage,
     run=run,
-    figure=figure,
+    figure=leakage_figure,
     findings=leakage_findings,
     parts=Parts(LeakagePart, _TABLES_HELP),
     chapters=chapters,
@@ -188,7 +181,7 @@ NEIGHBORS_COMMAND = Study(
     options=NeighborsOptions,
     result=Leakage,
     run=lambda _, options: find_near_duplicates(options),
-    figure=figure,
+    figure=leakage_figure,
     parts=Parts(LeakagePart, _TABLES_HELP, _shown_part),
     in_workspace=False,
 )

@@ -11,16 +11,19 @@ from regrade.classes import Superclasses
 from regrade.core import LabelSet, MistakeAnnotations, Predictions, TestSet
 from regrade.core.amounts import amount
 from regrade.stats import proportion
-from regrade.studies.mistakes.agreement import TriageAgreement, model_agreement, review_agreement
-from regrade.studies.mistakes.categories import categories_of
-from regrade.studies.mistakes.changes import Change, change_between
-from regrade.studies.mistakes.distances import DistanceCount, distances_of, reviewed_distances
-from regrade.studies.mistakes.flow import Flow, flow_of
-from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
+from regrade.studies.mistakes.categories import MajorScore, MajorSlice, categories_of, major_slice
+from regrade.studies.mistakes.confused_classes import DistanceCount, PairCounter, distances_of, reviewed_distances
+from regrade.studies.mistakes.flow import Change, Flow, change_between, flow_of
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList, reviewed_mistakes
-from regrade.studies.mistakes.pairs import PairCounter
 from regrade.studies.mistakes.result import Mistakes
-from regrade.studies.mistakes.triage import Triage, TriageRow, make_triage
+from regrade.studies.mistakes.triage import (
+    Triage,
+    TriageAgreement,
+    TriageRow,
+    make_triage,
+    model_agreement,
+    review_agreement,
+)
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import problem_notes
 

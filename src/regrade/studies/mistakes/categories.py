@@ -1,21 +1,25 @@
-"""Categories and severities of mistakes, and tests whether two models or test sets differ in them."""
+"""Categories and severities of mistakes, tests whether two models or test sets differ in them, and major mistakes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regrade.core import Estimate, MistakeAnnotations, MistakeCategory, UndefinedError
-from regrade.core.arrays import IntArray
+from regrade.core import Estimate, InputError, MistakeAnnotations, MistakeCategory, SliceSet, UndefinedError
+from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import Record, json_key
 from regrade.stats import ChiSquare, PairedChiSquare, chi_square, paired_chi_square, proportion
 
 
 @dataclass(frozen=True)
-class CategoryCount:
+class CategoryCount(Record):
     """The mistakes of one category in one review (category None: all), by severity, with shares.
 
     Borderline mistakes count as minor. ``share`` is None for all categories together, ``major_share`` without mistakes.
@@ -27,6 +31,17 @@ class CategoryCount:
     minor: int
     share: Estimate | None
     major_share: Estimate | None
+
+    def json_fields(self) -> dict[str, Any]:
+        """The counts and shares of the category."""
+        counts = {"mistakes": self.mistakes, "major": self.major, "minor": self.minor}
+        shares = {"share": self.share, "major_share": self.major_share}
+        return {"review": self.review, "category": self.name, **counts, **shares}
+
+    @property
+    def name(self) -> str:
+        """The category as text."""
+        return "all" if self.category is None else self.category.value
 
     @property
     def mistakes(self) -> int:
@@ -53,7 +68,7 @@ class CategoryTest:
 class Categories:
     """Counts of all reviews, and tests of all pairs of reviews."""
 
-    counts: tuple[CategoryCount, ...]
+    counts: tuple[CategoryCount, ...] = field(metadata=json_key("categories"))
     tests: tuple[CategoryTest, ...]
 
 
@@ -128,3 +143,54 @@ def _by_category(review: MistakeAnnotations) -> list[int]:
 
 def _by_severity(review: MistakeAnnotations) -> list[int]:
     return [int(review.major.sum()), int((~review.major).sum())]
+
+
+@dataclass(frozen=True)
+class MajorScore:
+    """One model's accuracy on the major slice; None if no image is scored."""
+
+    model: str
+    right: Estimate | None
+
+
+@dataclass(frozen=True, eq=False)
+class MajorSlice(Record):
+    """The images on which at least ``least`` of the reviewed ``models`` make a major mistake, as ``inside`` (n,)."""
+
+    test_set: str
+    models: tuple[str, ...]
+    least: int
+    inside: BoolArray
+    scores: tuple[MajorScore, ...] = ()
+
+    def json_fields(self) -> dict[str, Any]:
+        """The models, the number of images, and the accuracies on them."""
+        return {"models": self.models, "least": self.least, "images": self.images, "scores": self.scores}
+
+    @property
+    def images(self) -> int:
+        """Number of images in the slice."""
+        return int(self.inside.sum())
+
+    def as_slices(self, name: str) -> SliceSet:
+        """Return the slice as a named slice set, ready to be stored."""
+        if not self.images:
+            raise InputError(f"no image is a major mistake of {self.least} models: the slice would be empty")
+        origin = f"major mistakes of at least {self.least} of {', '.join(self.models)}"
+        inside = {name: self.inside}
+        return SliceSet(name, self.test_set, len(self.inside), inside, origin=origin, chosen_hard=True)
+
+
+def major_slice(reviews: Sequence[MistakeAnnotations], *, least: int | None = None) -> MajorSlice:
+    """Return the images with a major mistake in at least ``least`` reviews (default: three quarters of them)."""
+    if not reviews:
+        raise InputError("a slice of major mistakes needs a review: regrade import mistakes")
+    threshold = math.ceil(0.75 * len(reviews)) if least is None else least
+    if not 1 <= threshold <= len(reviews):
+        raise InputError(
+            f"at least {threshold} of {amount(len(reviews), 'review')} of mistakes cannot be: give 1 to {len(reviews)}"
+        )
+    counts = np.zeros(reviews[0].size, dtype=np.int64)
+    for review in reviews:
+        counts[review.examples[review.major]] += 1
+    return MajorSlice(reviews[0].test_set, tuple(review.model for review in reviews), threshold, counts >= threshold)

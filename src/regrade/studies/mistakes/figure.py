@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair
 import numpy as np
 
 from regrade.core import MistakeCategory, UndefinedError
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
     heading,
     inline,
@@ -26,7 +26,7 @@ from regrade.display.parts import (
 from regrade.display.style import COLORS, FAINT, INK, SHAPES
 from regrade.stats import proportion
 from regrade.studies.mistakes.categories import CategoryCount
-from regrade.studies.mistakes.distances import DistanceCount
+from regrade.studies.mistakes.confused_classes import DistanceCount
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.triage import TriageKind, TriageRow
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, cast
 
-from regrade.core import Estimate, InputError, Table, Tabular
+from regrade.core import InputError, Table, Tabular
+from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.studies.mistakes import tables
-from regrade.studies.mistakes.agreement import TriageAgreement
-from regrade.studies.mistakes.categories import Categories
-from regrade.studies.mistakes.changes import Change
-from regrade.studies.mistakes.distances import DEFINITION, DistanceCount
-from regrade.studies.mistakes.flow import Flow
-from regrade.studies.mistakes.major import MajorSlice
-from regrade.studies.mistakes.pairs import PairTail
-from regrade.studies.mistakes.triage import TriageKind, TriageRow
-
-MOST_PAIRS = 100
-"""Number of confused pairs in the JSON output; the table has all."""
+from regrade.studies.mistakes.categories import Categories, MajorSlice
+from regrade.studies.mistakes.confused_classes import DEFINITION, DistanceCount, PairTail
+from regrade.studies.mistakes.flow import Change, Flow
+from regrade.studies.mistakes.triage import TriageAgreement, TriageRow
 
 
 class MistakePart(Enum):
@@ -45,17 +39,22 @@ class Mistakes(Tabular):
     test_set: str
     labels: str
     relabeled: str | None
-    flows: tuple[Flow, ...]
+    flows: tuple[Flow, ...] = field(metadata=json_key("flow"))
     triage: tuple[TriageRow, ...]
     agreement: tuple[TriageAgreement, ...]
-    categories: Categories
+    categories: Categories = field(metadata=INLINE)
+    distance_definition: str = field(default=DEFINITION, init=False)
     distances: tuple[DistanceCount, ...]
     pairs: PairTail
     changes: tuple[Change, ...]
     major: MajorSlice | None
-    confidence: float = 0.95
+    confidence: float = field(default=0.95, metadata=NOT_IN_JSON)
     notes: tuple[str, ...] = ()
-    triage_notes: tuple[str, ...] = ()
+    triage_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with all notes."""
+        return {**super().json_fields(), "notes": (*self.notes, *self.triage_notes)}
 
     def table(self) -> Table:
         """Return the flow of the models' mistakes; the categories if there are only reviews."""
@@ -96,41 +95,6 @@ class Mistakes(Tabular):
         }
         return bool(filled[part])
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the study as a dict for JSON, with only the most frequent confused pairs."""
-        kinds = [kind.value for kind in TriageKind]
-        return {
-            "test_set": self.test_set,
-            "labels": self.labels,
-            "relabeled": self.relabeled,
-            "flow": [_flow(flow) for flow in self.flows],
-            "triage": [
-                {
-                    "model": row.model,
-                    "images": row.images,
-                    "errors": row.errors,
-                    "counts": dict(zip(kinds, row.counts, strict=True)),
-                    "shares": None if row.shares is None else dict(zip(kinds, _plain(row.shares), strict=True)),
-                }
-                for row in self.triage
-            ],
-            "agreement": [tables.agreement_record(row) for row in self.agreement],
-            "categories": [tables.category_record(count) for count in self.categories.counts],
-            "tests": [tables.test_record(test) for test in self.categories.tests],
-            "distance_definition": DEFINITION,
-            "distances": [tables.distance_record(count) for count in self.distances],
-            "pairs": {
-                "sources": list(self.pairs.sources),
-                "pairs": len(self.pairs),
-                "confusions": self.pairs.total,
-                "frequencies": {str(size): pairs for size, pairs in self.pairs.frequencies.items()},
-                "most_frequent": [dict(vars(pair)) for pair in self.pairs.rows(MOST_PAIRS)],
-            },
-            "changes": [change.as_dict() for change in self.changes],
-            "major": None if self.major is None else tables.major_record(self.major),
-            "notes": [*self.notes, *self.triage_notes],
-        }
-
 
 _NO_REVIEWS = "it needs people's reviews of mistakes (regrade import mistakes)"
 _NEEDS = {
@@ -143,19 +107,3 @@ _NEEDS = {
     MistakePart.COMPARE: "name the model to compare with by --against",
     MistakePart.MAJOR: _NO_REVIEWS,
 }
-
-
-def _flow(flow: Flow) -> dict[str, Any]:
-    accuracies = {
-        when: {rule: _value(getattr(getattr(flow, when), rule)) for rule in ("over_images", "over_classes")}
-        for when in ("before", "after")
-    }
-    return {**vars(flow), "overturned": flow.overturned, **accuracies}
-
-
-def _plain(estimates: tuple[Estimate, ...]) -> list[dict[str, Any]]:
-    return [estimate.as_dict() for estimate in estimates]
-
-
-def _value(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else estimate.as_dict()

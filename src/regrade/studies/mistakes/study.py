@@ -8,10 +8,10 @@ from dataclasses import MISSING, dataclass
 from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
-from regrade.display import Figure
 from regrade.store import FIRST_MODEL, Store, keep_slices
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
+from regrade.studies.mistakes.figure import mistakes_figure
 from regrade.studies.mistakes.findings import mistakes_findings
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.report_data import ReportData, scored_against
@@ -174,13 +174,6 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
             yield Chapter(scored_against(test_set, labels), MistakesOptions(test_set.name, labels), parts)
 
 
-def figure(result: Mistakes) -> Figure:
-    """What remains of the errors under the labels."""
-    from regrade.studies.mistakes.figure import mistakes_figure  # imports altair
-
-    return mistakes_figure(result)
-
-
 MISTAKES = Study(
     name="mistakes",
     question="Which mistakes are mistakes?",
@@ -190,7 +183,7 @@ MISTAKES = Study(
     options=MistakesOptions,
     result=Mistakes,
     run=run,
-    figure=figure,
+    figure=mistakes_figure,
     findings=mistakes_findings,
     parts=Parts(
         MistakePart,

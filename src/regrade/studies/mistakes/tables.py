@@ -1,24 +1,18 @@
-"""Tables of the mistakes study, and records for JSON."""
+"""Tables of the mistakes study."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from regrade.core import Cell, Column, Estimate, MistakeCategory, Table
 from regrade.core.amounts import amount
 from regrade.stats import PairedChiSquare
-from regrade.studies.mistakes.agreement import ALIKE, TriageAgreement
-from regrade.studies.mistakes.categories import Categories, CategoryCount, CategoryTest
-from regrade.studies.mistakes.changes import Change
-from regrade.studies.mistakes.distances import DEFINITION, DistanceCount
-from regrade.studies.mistakes.flow import Flow
-from regrade.studies.mistakes.major import MajorSlice
-from regrade.studies.mistakes.pairs import PairTail
-from regrade.studies.mistakes.triage import TriageKind, TriageRow
+from regrade.studies.mistakes.categories import Categories, CategoryTest, MajorSlice
+from regrade.studies.mistakes.confused_classes import DEFINITION, DistanceCount, PairTail
+from regrade.studies.mistakes.flow import Change, Flow
+from regrade.studies.mistakes.triage import ALIKE, TriageAgreement, TriageKind, TriageRow
 
-_EVERYTHING = "all"
 _LISTED = 5  # most frequencies of pairs listed in a note
 
 
@@ -137,7 +131,7 @@ def category_table(test_set: str, categories: Categories) -> Table:
         Column("major_share", "major among them"),
     )
     lines = tuple(
-        (count.review, _category(count), count.mistakes, count.share, count.major, count.minor, count.major_share)
+        (count.review, count.name, count.mistakes, count.share, count.major, count.minor, count.major_share)
         for count in categories.counts
     )
     notes = (
@@ -263,69 +257,8 @@ def _paired_in_words(test: PairedChiSquare) -> str:
     )
 
 
-def agreement_record(row: TriageAgreement) -> dict[str, Any]:
-    """Return one agreement as a dict for JSON."""
-    categories = [category.value for category in MistakeCategory]
-    kinds = [kind.value for kind in TriageKind]
-    return {
-        "source": row.source,
-        "review": row.review,
-        "images": row.images,
-        "same": row.same,
-        "counts": {c: dict(zip(kinds, counts, strict=True)) for c, counts in zip(categories, row.counts, strict=True)},
-        "people": {c: share.as_dict() for c, share in zip(categories, row.people, strict=True)},
-        "triage": {k: share.as_dict() for k, share in zip(kinds, row.triage, strict=True)},
-    }
-
-
-def category_record(count: CategoryCount) -> dict[str, Any]:
-    """Return one category of a review as a dict for JSON."""
-    return {
-        "review": count.review,
-        "category": _category(count),
-        "mistakes": count.mistakes,
-        "major": count.major,
-        "minor": count.minor,
-        "share": _estimate(count.share),
-        "major_share": _estimate(count.major_share),
-    }
-
-
-def test_record(test: CategoryTest) -> dict[str, Any]:
-    """Return one chi-square test as a dict for JSON."""
-    result = test.test
-    fields = ("statistic", "freedom", "p_value", "n", "smallest_expected", "warning")
-    values = None if result is None else {field: getattr(result, field) for field in fields}
-    paired = None if test.paired is None else asdict(test.paired)
-    return {"first": test.first, "second": test.second, "of": test.of, "test": values, "paired": paired}
-
-
-def distance_record(count: DistanceCount) -> dict[str, Any]:
-    """Return one distance as a dict for JSON."""
-    kinds = None if count.categories is None else {k.value: v.as_dict() for k, v in count.categories.items()}
-    return {**vars(count), "share": count.share.as_dict(), "categories": kinds}
-
-
-def major_record(major: MajorSlice) -> dict[str, Any]:
-    """Return the major slice as a dict for JSON."""
-    return {
-        "models": list(major.models),
-        "least": major.least,
-        "images": major.images,
-        "scores": [{"model": score.model, "right": _estimate(score.right)} for score in major.scores],
-    }
-
-
-def _category(count: CategoryCount) -> str:
-    return count.category.value if count.category else _EVERYTHING
-
-
 def _count(share: Estimate | None) -> int | None:
     return None if share is None else round(share.value * share.n)
-
-
-def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else estimate.as_dict()
 
 
 def _attribute(flow: Flow, key: str) -> Cell:

@@ -12,15 +12,12 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import proportion
 from regrade.studies.compare.analysis import compare_groups
-from regrade.studies.grade.analysis import EVERYTHING
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.people.accuracy import CorrectnessTable, PeopleRow
-from regrade.studies.people.agreement import agreement
+from regrade.studies.people.accuracy import CorrectnessTable, PeopleRow, Subset, class_subsets, fast_subset
+from regrade.studies.people.answers import SpeedBand, agreement, fast_images, median_seconds, speed_bands, time_spent
 from regrade.studies.people.result import Missed, MissedImage, People
-from regrade.studies.people.subsets import Subset, class_subsets, fast_subset
-from regrade.studies.people.timing import SpeedBand, fast_images, median_seconds, speed_bands, time_spent
 from regrade.studies.same_images import SameImages, judge_predictions, same_images
-from regrade.studies.scoring import Scoring
+from regrade.studies.scoring import EVERYTHING, Scoring
 
 FAST_SECONDS = 60.0
 """An image is fast if the median person took at most this many seconds (Shankar et al. 2020)."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair
-
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.display.style import COLORS, GRAY, SHAPES
-from regrade.studies.grade.analysis import EVERYTHING
 from regrade.studies.people.accuracy import Contender, PeopleRow
 from regrade.studies.people.result import People
+from regrade.studies.scoring import EVERYTHING
 
 _ROWS = 18  # the most people and models with readable names
 _PANELS = 3

@@ -9,9 +9,9 @@ from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim
 from regrade.display.wording import plain, share
 from regrade.stats import best_share
-from regrade.studies.grade.analysis import EVERYTHING
 from regrade.studies.people.accuracy import Contender
 from regrade.studies.people.result import People
+from regrade.studies.scoring import EVERYTHING
 
 _PAIRS_TEST = "Exact McNemar tests of all pairs of a person and a model on the same images, Holm-corrected."
 _BEST_TEST = (

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.studies.compare.pair import Pair
-from regrade.studies.compare.result import Basis, pair_table
-from regrade.studies.grade.analysis import EVERYTHING
+from regrade.core.record import INLINE, json_key
+from regrade.studies.compare.model_pairs import Pair
+from regrade.studies.compare.result import pair_table
 from regrade.studies.people.accuracy import Contender, PeopleRow
-from regrade.studies.people.agreement import Agreement
-from regrade.studies.people.timing import FastImages, SpeedBand, TimeSpent
+from regrade.studies.people.answers import Agreement, FastImages, SpeedBand, TimeSpent
+from regrade.studies.same_images import Basis
+from regrade.studies.scoring import EVERYTHING
 
 
 class PeoplePart(Enum):
@@ -62,8 +63,8 @@ class People(Tabular):
     ``speed`` cover the answers with a known time.
     """
 
-    basis: Basis
-    sizes: dict[str, int]
+    basis: Basis = field(metadata=INLINE)
+    sizes: dict[str, int] = field(metadata=json_key("subsets"))
     rows: tuple[PeopleRow, ...]
     own: dict[str, Estimate]
     tests: tuple[Pair, ...]
@@ -74,6 +75,10 @@ class People(Tabular):
     speed: tuple[SpeedBand, ...]
     novel: dict[str, int]
     notes: tuple[str, ...]
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with all notes."""
+        return {**super().json_fields(), "notes": (*self.basis.notes, *self.notes)}
 
     def names(self, kind: Contender) -> tuple[str, ...]:
         """The names of one kind, best first."""
@@ -95,24 +100,6 @@ class People(Tabular):
         if shown and all(lead < 0 for pair, lead in shown.items() if pair.second == models[0]):
             return Contender.MODEL
         return None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The study, ready for JSON."""
-        accuracies = {row.who: row.accuracy.as_dict() for row in self.on(EVERYTHING)}
-        return {
-            **vars(self.basis),
-            "subsets": self.sizes,
-            "rows": [{**asdict(row), "kind": row.kind.value} for row in self.rows],
-            "own": {who: estimate.as_dict() for who, estimate in self.own.items()},
-            "tests": [pair.as_dict(accuracies) for pair in self.tests],
-            "missed": asdict(self.missed),
-            "agreement": asdict(self.agreement) if self.agreement else None,
-            "times": [asdict(time) for time in self.times],
-            "fast": asdict(self.fast) if self.fast else None,
-            "speed": [asdict(band) for band in self.speed],
-            "novel": self.novel,
-            "notes": [*self.basis.notes, *self.notes],
-        }
 
     def table(self) -> Table:
         """One row per person or model, with the accuracy on every subset."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import InputError
-from regrade.display import Figure
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.people.analysis import FAST_SECONDS, people
+from regrade.studies.people.figure import people_figure
 from regrade.studies.people.findings import people_findings
 from regrade.studies.people.result import People, PeoplePart
 from regrade.studies.report_data import ReportData, scored_against
@@ -93,13 +93,6 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
             yield Chapter(scored_against(test_set, labels), PeopleOptions(test_set.name, labels=labels))
 
 
-def figure(result: People) -> Figure:
-    """The accuracies of people and models."""
-    from regrade.studies.people.figure import people_figure  # imports altair
-
-    return people_figure(result)
-
-
 PEOPLE = Study(
     name="people",
     question="How do models compare with people?",
@@ -108,7 +101,7 @@ PEOPLE = Study(
     options=PeopleOptions,
     result=People,
     run=run,
-    figure=figure,
+    figure=people_figure,
     findings=people_findings,
     parts=Parts(
         PeoplePart,

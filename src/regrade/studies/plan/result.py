@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core.record import INLINE, NOT_IN_JSON
 
 Rate = Estimate | float
 """A measured share with its interval, or an assumed one."""
@@ -55,31 +55,17 @@ class PlanRow:
     decided: int | None = None
     smallest: float | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a dict for JSON."""
-        return {key: value.as_dict() if isinstance(value, Estimate) else value for key, value in vars(self).items()}
-
 
 @dataclass(frozen=True, repr=False)
 class Plan(Tabular):
     """How many of a ``unit`` (images, images per group, decisions) each claim needs; ``target`` names the goal."""
 
     title: str
-    target: str
+    target: str = field(metadata=NOT_IN_JSON)
     unit: str
-    options: PlanOptions
+    options: PlanOptions = field(metadata=INLINE)
     rows: tuple[PlanRow, ...]
     notes: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the plan as a dict for JSON."""
-        return {
-            "title": self.title,
-            "unit": self.unit,
-            **vars(self.options),
-            "rows": [row.as_dict() for row in self.rows],
-            "notes": list(self.notes),
-        }
 
     def table(self) -> Table:
         """Return one row per claim, without empty columns."""

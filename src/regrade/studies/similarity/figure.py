@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import altair
 import numpy as np
 
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
 from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
     direct_labels,
     heading,
@@ -84,7 +84,7 @@ def _matrix(result: Similarity) -> altair.LayerChart:
         "axis": _places(names, shown=side <= _NAMED),
         "scale": altair.Scale(domain=[0, side], reverse=True),
     }
-    base = altair.Chart().encode(tooltip=_TOOLTIP)
+    base = altair.Chart().encode(tooltip=_tooltip())
     rect = base.mark_rect(stroke="white", strokeWidth=0.5 if side <= 40 else 0).encode(
         x=altair.X("column:Q", **across),
         y=altair.Y("row:Q", **down),
@@ -101,12 +101,13 @@ def _matrix(result: Similarity) -> altair.LayerChart:
     return layered(rect, *numbers, frames).properties(data=inline(cells), width=width, height=height)
 
 
-_TOOLTIP = [
-    altair.Tooltip("first:N"),
-    altair.Tooltip("second:N"),
-    altair.Tooltip("shown:N", title="error consistency"),
-    altair.Tooltip("agreement:N", title="same class"),
-]
+def _tooltip() -> list[altair.Tooltip]:
+    return [
+        altair.Tooltip("first:N"),
+        altair.Tooltip("second:N"),
+        altair.Tooltip("shown:N", title="error consistency"),
+        altair.Tooltip("agreement:N", title="same class"),
+    ]
 
 
 def _cells(result: Similarity) -> tuple[Sequence[str], list[dict[str, Any]]]:

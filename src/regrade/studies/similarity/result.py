@@ -12,7 +12,7 @@ import numpy as np
 from regrade.core import Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.studies.compare.result import Basis
+from regrade.studies.same_images import Basis
 
 _FEW_IMAGES = 50  # below this, intervals of kappa and of the difference cover less than their nominal level
 
@@ -51,11 +51,6 @@ class SimilarPair:
     dominance: Estimate
     independent: float
     excess: Estimate
-
-    def as_dict(self) -> dict[str, Any]:
-        """The pair, ready for JSON."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value.as_dict() if isinstance(value, Estimate) else value for name, value in plain.items()}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -105,22 +100,21 @@ class Similarity(Tabular):
             groups[number - 1].append(model)
         return tuple(tuple(names) for names in groups)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The study, ready for JSON; matrices are in the order of the models, with null where undefined."""
+    def json_fields(self) -> dict[str, Any]:
+        """The models, the matrices in their order, and the pairs."""
         rows = zip(self.models, self.accuracies, self.clusters, strict=True)
-        matrices = {
-            "kappa": self.kappa.value,
-            "agreement": self.agreement.value,
-            "dominance": self.dominance.value,
-            "independent": self.independent,
-            "excess": self.excess.value,
-        }
         return {
             **vars(self.basis),
             "alike": self.alike,
-            "models": [{"model": name, "accuracy": a.as_dict(), "cluster": number} for name, a, number in rows],
-            "matrices": {name: _plain(values) for name, values in matrices.items()},
-            "pairs": [pair.as_dict() for pair in self.pairs],
+            "models": [{"model": name, "accuracy": accuracy, "cluster": number} for name, accuracy, number in rows],
+            "matrices": {
+                "kappa": self.kappa.value,
+                "agreement": self.agreement.value,
+                "dominance": self.dominance.value,
+                "independent": self.independent,
+                "excess": self.excess.value,
+            },
+            "pairs": self.pairs,
         }
 
     def table(self) -> Table:
@@ -169,7 +163,3 @@ class Similarity(Tabular):
 
 def _few(names: tuple[str, ...]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-
-
-def _plain(values: FloatArray) -> list[list[float | None]]:
-    return [[None if isnan(value) else value for value in row] for row in values.tolist()]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from regrade.display import Figure
 from regrade.store import Store
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.similarity.analysis import similarity
+from regrade.studies.similarity.figure import similarity_figure
 from regrade.studies.similarity.findings import similarity_findings
 from regrade.studies.similarity.result import Similarity
 from regrade.studies.study import (
@@ -48,13 +48,6 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
         yield Chapter(data.original.name, SimilarityOptions(data.original.name))
 
 
-def figure(result: Similarity) -> Figure:
-    """All pairs as a matrix, and their dominance."""
-    from regrade.studies.similarity.figure import similarity_figure  # imports altair
-
-    return similarity_figure(result)
-
-
 SIMILARITY = Study(
     name="similarity",
     question="Do models err on the same images?",
@@ -62,7 +55,7 @@ SIMILARITY = Study(
     options=SimilarityOptions,
     result=Similarity,
     run=run,
-    figure=figure,
+    figure=similarity_figure,
     findings=similarity_findings,
     chapters=chapters,
     head=20,

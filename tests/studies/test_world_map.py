@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from regrade.studies.geography.countries import outlined, outlines, places
+from regrade.studies.geography.world_map import outlined, outlines, places
 
 COUNTRIES = resources.files("regrade.studies.geography") / "data" / "countries.csv"
 ROWS = list(csv.DictReader(COUNTRIES.read_text().splitlines()))
