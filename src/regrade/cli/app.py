@@ -17,7 +17,6 @@ from regrade.cli import (
     import_,
     labels,
     models,
-    plan,
     predict,
     replicate,
     report,
@@ -51,7 +50,7 @@ app.add_typer(import_.app, name="import")
 app.command("predict")(predict.predict)
 app.command("grade")(study.placeholder("grade"))
 app.command("compare")(study.placeholder("compare"))
-app.add_typer(plan.app, name="plan")
+app.add_typer(study.plan_app, name="plan")
 app.add_typer(study.app, name="study")
 app.command("neighbors")(study.placeholder("neighbors"))
 app.command("report")(report.report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -30,14 +30,33 @@ class LazyGroup(TyperGroup):
 class StudyGroup(TyperGroup):
     """The studies of the registry, one command each."""
 
+    @property
+    def studies(self) -> Sequence[Study[..., Any, Any]]:
+        """The studies, in the order of their commands."""
+        from regrade.studies import all_studies
+
+        below = [study for study in all_studies() if study.name not in TOP_LEVEL]
+        return sorted(below, key=lambda study: study.name)
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """The names of the studies."""
-        return sorted(_below_study())
+        return [study.name for study in self.studies]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """The command of a study."""
-        study = _below_study().get(cmd_name)
+        study = next((study for study in self.studies if study.name == cmd_name), None)
         return None if study is None else built(study, cmd_name)
+
+
+class PlanGroup(StudyGroup):
+    """The plans of the registry, one command each."""
+
+    @property
+    def studies(self) -> Sequence[Study[..., Any, Any]]:
+        """The plans, in the order of their commands."""
+        from regrade.studies import PLANS
+
+        return PLANS
 
 
 app = typer.Typer(
@@ -45,9 +64,15 @@ app = typer.Typer(
     help="Studies of the predictions in a workspace: generalization, similarity, mistakes, and others.",
     no_args_is_help=True,
 )
+plan_app = typer.Typer(
+    cls=PlanGroup,
+    help="Sample sizes: images or decisions needed for a claim, from assumed or measured rates.",
+    no_args_is_help=True,
+)
 
 
 @app.callback()
+@plan_app.callback()
 def _studies() -> None:
     pass
 
@@ -69,13 +94,7 @@ def built(study: Study[..., Any, Any], name: str) -> Any:
     return typer.main.get_command(single)
 
 
-def _below_study() -> dict[str, Study[..., Any, Any]]:
-    from regrade.studies import all_studies
-
-    return {study.name: study for study in all_studies() if study.name not in TOP_LEVEL}
-
-
 def _named(name: str) -> Study[..., Any, Any]:
-    from regrade.studies import NEIGHBORS_COMMAND, STUDIES
+    from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, STUDIES
 
-    return next(study for study in (*STUDIES, NEIGHBORS_COMMAND) if study.name == name)
+    return next(study for study in (*STUDIES, NEIGHBORS_COMMAND, AGREEMENT) if study.name == name)

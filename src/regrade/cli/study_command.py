@@ -33,12 +33,13 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
     outputs = {f"output_{number}": output for number, output in enumerate(study.outputs)}
 
     def command(**values: Any) -> CommandResult:
-        store = opened(values.pop("workspace")).store if study.in_workspace else None
+        folder = values.pop("workspace", None)
         path, show = values.pop("figure", None), values.pop("show", None)
         writes = [(output, value) for name, output in outputs.items() if (value := values.pop(name)) is not None]
         chosen = {name: _value(flags[name], value) for name, value in values.items()}
         options = study.options(**chosen, **{name: bar for name, bar in _PROGRESS.items() if name in names})
-        result = study.run(store, options)
+        data = study.data(opened(folder)) if study.in_workspace and study.needs_data(options) else None
+        result = study.run(data, options)
         table = _table(study, result, options, show)
         for name, flag in flags.items():
             if flag.says and chosen[name] is not None:
@@ -46,7 +47,7 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
         if path is not None and study.figure is not None:
             say(f"figure: {study.figure(result).save(path)}")
         for output, value in writes:
-            say(output.write(store, result, value))
+            say(output.write(data, result, value))
         return CommandResult(table, study.as_dict(result, StreamedList), study.head, study.most)
 
     command.__name__, command.__doc__ = study.name, study.summary
@@ -63,6 +64,8 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
 
 
 def _value(flag: Flag, value: Any) -> Any:
+    if flag.percent:
+        return None if value is None else [item / 100 for item in value] if isinstance(value, list) else value / 100
     return flag.parse(value) if flag.parse else value
 
 
@@ -96,10 +99,12 @@ def _parameter(name: str, flag: Flag, hint: Any, default: Any) -> tuple[Any, Any
         default = [] if is_list else None if default is not MISSING else MISSING
     elif is_list and default is not MISSING:
         default = list(default or ())
+    elif flag.percent and isinstance(default, float):
+        default = round(100 * default)
     names = flag.names or (f"--{name.replace('_', '-')}",)
     settings: dict[str, Any] = {"help": flag.help, "metavar": flag.metavar}
-    if flag.minimum is not None:
-        settings["min"] = flag.minimum
+    limits = {"min": flag.minimum, "max": flag.maximum}
+    settings |= {name: limit for name, limit in limits.items() if limit is not None}
     written = typer.Argument(**settings) if flag.is_argument else typer.Option(*names, **settings)
     return Annotated[kind, written], default
 
