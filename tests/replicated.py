@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from regrade.replicate import CellKind, CellOutcome, Replication, printed_figures
-from regrade.replicate.cell import deviation_key
-from regrade.replicate.printed import number, packaged_rows
+from regrade.replicate.cell import deviation_key, number, packaged_rows
 
 HEADLINES = {
     "recht2019": "recomputed from data: 164 match, 0 miss, 42 explained; by construction: 6 match, 0 miss, 6 explained",

@@ -7,6 +7,7 @@ import pytest
 from running import run, run_well
 
 import regrade
+from regrade.core import InputError
 from regrade.stats import images_for_difference, images_for_half_width, images_per_group
 from regrade.tables import Columns
 
@@ -101,6 +102,35 @@ class TestMeasured:
         first, second = rows("review", "a", "b", "-t", "set", "-w", workspace)
         assert first["available"] < second["available"] == IMAGES
         assert first["needed"] < second["needed"]
+
+
+class TestPython:
+    """Arguments are the options of the commands; rates are fractions."""
+
+    @pytest.mark.parametrize(
+        ("plan", "arguments"),
+        [
+            (lambda plan: plan.accuracy(0.01, test_set="set", models=["a"]),
+             "accuracy --half-width 1 -t set --model a"),
+            (lambda plan: plan.difference(["a", "b"], test_set="set", power=0.9), "difference a b -t set --power 90"),
+            (lambda plan: plan.rank(test_set="set"), "rank -t set"),
+            (lambda plan: plan.disparity(0.1, test_set="set", by="region"),
+             "disparity --difference 10 -t set --by region"),
+            (lambda plan: plan.review(["a", "b"], test_set="set"), "review a b -t set"),
+            (lambda plan: plan.accuracy(0.01, accuracy=[0.8]), "accuracy --half-width 1 --accuracy 80"),
+            (lambda plan: plan.difference(difference=0.01, disagreement=0.1, confidence=0.9),
+             "difference --difference 1 --disagreement 10 --confidence 90"),
+        ],
+    )  # fmt: skip
+    def test_method_plans_as_the_command(self, workspace, plan, arguments):
+        printed = run_well("plan", *arguments.split(), "-w", workspace, "--json").out
+        assert plan(regrade.open(workspace).plan).as_dict() == json.loads(printed)
+
+    def test_assumed_and_measured_rates_cannot_be_combined(self, workspace):
+        with pytest.raises(InputError, match="omit them with -t"):
+            regrade.open(workspace).plan.difference(["a", "b"], test_set="set", disagreement=0.1)
+        with pytest.raises(InputError, match="models require a test set"):
+            regrade.open(workspace).plan.difference(["a", "b"], difference=0.1)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from regrade.replicate import (
     printed_figures,
     shankar2020,
 )
-from regrade.replicate.printed import number, packaged_rows
+from regrade.replicate.cell import number, packaged_rows
 from regrade.replicate.recht2019 import recht2019
 
 FIGURE = PrintedFigure("paper1999", "Table 1", "model", "accuracy", "97.9")
@@ -130,7 +130,7 @@ def test_changed_count_makes_an_explained_cell_a_miss(monkeypatch):
 
 def test_changed_reading_of_predictions_makes_explained_lines_a_miss(published, monkeypatch):
     """Without reversing the columns of fv_16k the line through all models moves; that without Fisher vectors stays."""
-    monkeypatch.setattr("regrade.replicate.recht2019_data._REVERSED", "")
+    monkeypatch.setattr("regrade.replicate.recht2019._REVERSED", "")
     lines = [cell for cell in recht2019(published / "recht2019").cells if cell.printed.row.startswith("linear fit, I")]
     outcomes = {cell.basis: {c.outcome for c in lines if c.basis == cell.basis and c.expected} for cell in lines}
     assert outcomes["models without Fisher vectors"] == {CellOutcome.EXPLAINED}

@@ -9,7 +9,7 @@ import pytest
 
 from regrade.core import FormatError, InputError
 from regrade.replicate import CellKind, CellOutcome, replicate
-from regrade.replicate.recht2019_data import CIFAR_SETS, IMAGENET_SETS, read_published
+from regrade.replicate.recht2019 import CIFAR_SETS, IMAGENET_SETS, read_published
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,12 @@ from running import run_well
 import regrade
 from regrade.cli.study import StudyGroup, study_command
 from regrade.core import InputError
-from regrade.studies import NEIGHBORS_COMMAND, STUDIES, StudyOptions, registry
+from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, PLANS, STUDIES, StudyOptions, registry
 from regrade.studies.study import hints_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-study.md"
-RECORDS = [*STUDIES, NEIGHBORS_COMMAND]
+CHAPTERS = [*STUDIES, NEIGHBORS_COMMAND]
+RECORDS = [*CHAPTERS, *PLANS, AGREEMENT]
 
 
 @pytest.fixture
@@ -31,14 +32,16 @@ def pets(tmp_path):
     return workspace
 
 
+@pytest.mark.parametrize("study", CHAPTERS, ids=lambda study: study.name)
+def test_folder_of_a_study_has_its_parts(study):
+    folder = Path(sys.modules[study.run.__module__].__file__).parent
+    missing = {"__init__.py", "study.py", "analysis.py", "findings.py"} - {path.name for path in folder.iterdir()}
+    assert not missing, f"the folder of {study.name} has no {missing}: see docs/add-a-study.md"
+    assert (folder / "figure.py").exists() == (study.figure is not None), "figure.py and figure= belong together"
+
+
 @pytest.mark.parametrize("study", RECORDS, ids=lambda study: study.name)
 class TestRecord:
-    def test_folder_of_a_study_has_its_parts(self, study):
-        folder = Path(sys.modules[study.run.__module__].__file__).parent
-        missing = {"__init__.py", "study.py", "analysis.py", "findings.py"} - {path.name for path in folder.iterdir()}
-        assert not missing, f"the folder of {study.name} has no {missing}: see docs/add-a-study.md"
-        assert (folder / "figure.py").exists() == (study.figure is not None), "figure.py and figure= belong together"
-
     def test_every_option_has_a_help_text(self, study):
         assert all(flag.help.endswith(".") for flag in study.option_class.flags().values())
         assert (study.question.endswith("?") and study.run.__doc__ is None) or study.run.__doc__

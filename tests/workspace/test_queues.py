@@ -460,10 +460,10 @@ class TestAgreement:
         for image, own in NOVEL:
             for person, letter in zip(panel, letters[image], strict=True):
                 vote(workspace.ledger, queue, person, (image, own), words[letter], seconds=2)
-        before = workspace.review.agreement(queue.name)
+        (before,) = workspace.review.agreement(queue.name).panels
         assert before.measures[0].equal.value == pytest.approx((1 + 3 + 3 + 1) / 12)
         vote(workspace.ledger, queue, panel[2], ("i1", "cat"), "correct", why="persuaded")
-        assert workspace.review.agreement(queue.name).measures == before.measures
+        assert workspace.review.agreement(queue.name).panels[0].measures == before.measures
 
     def test_agreement_rejects_training_queues(self, workspace):
         workspace.review.queue_labels("s", mode="training")

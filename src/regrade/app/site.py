@@ -118,6 +118,6 @@ class Site:
 
     def _agreement(self, queue: Queue) -> PanelAgreement | None:
         try:
-            return self.workspace.review.agreement(queue.name, revealed_only=True)
+            return self.workspace.review.agreement(queue.name, revealed_only=True).panels[0]
         except InputError:
             return None

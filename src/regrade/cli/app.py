@@ -76,7 +76,7 @@ for _name, _command in {
         "import_:app", "Import predictions, checkpoints, labels, slices, decisions and people from files."
     ),
     "plan": lazy_command(
-        "plan:app", "Sample sizes: images or decisions needed for a claim, from assumed or measured rates."
+        "study:plan_app", "Sample sizes: images or decisions needed for a claim, from assumed or measured rates."
     ),
     "study": lazy_command(
         "study:app", "Studies of the predictions in a workspace: generalization, similarity, mistakes, and others."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -77,20 +77,16 @@ def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:
         if result.exit_code:
             raise typer.Exit(result.exit_code)
 
-    add_options(run, command, {name: (annotation, False) for name, annotation in _FLAGS.items()})
+    _add_flags(run, command)
     return run
 
 
-def add_options(
-    run: Callable[..., Any], command: Callable[..., Any], added: Mapping[str, tuple[Any, Any]], *, instead_of: str = ""
-) -> None:
-    """Give ``run`` the parameters of ``command`` and the added ones; each of these is an annotation and a default.
-
-    The parameter of ``command`` named by ``instead_of`` is left out: ``run`` passes it itself.
-    """
+def _add_flags(run: Callable[..., Any], command: Callable[..., Any]) -> None:
+    """Give ``run`` the parameters of ``command`` and the output options."""
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters.items()
-    options = {name: (hints[name], parameter.default) for name, parameter in own if name != instead_of} | dict(added)
+    options = {name: (hints[name], parameter.default) for name, parameter in own}
+    options |= {name: (annotation, False) for name, annotation in _FLAGS.items()}
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ import typer
 
 from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.labels import LabelSet
+from regrade.cli.lazy_group import LazyGroup, lazy_study
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import, say, watching, watching_images
 from regrade.core import StratifyBy
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from regrade.workspace import QueueResult
     from regrade.workspace.review import Review
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True)
 
 Name = Annotated[str | None, typer.Option(help="Name of the queue; items are added to an existing queue.")]
 Overlap = Annotated[
@@ -249,52 +249,11 @@ def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
     }
 
 
-class AgreementTable(StrEnum):
-    """The tables of agreement."""
-
-    panel = "panel"
-    reviewers = "reviewers"
-
-
-@app.command()
-@shown
-def agreement(
-    queue: Annotated[str | None, typer.Argument(help="The queue (default: all queues).")] = None,
-    show: Annotated[
-        AgreementTable,
-        typer.Option(
-            help="panel: agreement of all reviewers. reviewers: each reviewer of a queue compared with the others."
-        ),
-    ] = AgreementTable.panel,
-    workspace: WorkspaceOption = Path(),
-) -> CommandResult:
-    """Measure agreement between reviewers: equal answers, Fleiss' kappa and Krippendorff's alpha.
-
-    Only independent votes count, which were cast before the reviewers could see each other's votes.
-    """
-    from dataclasses import replace
-
-    from regrade.core import InputError
-
-    opened_workspace = opened(workspace)
-    if queue is not None:
-        result = opened_workspace.review.agreement(queue)
-        return CommandResult(
-            result.table() if show is AgreementTable.panel else result.reviewer_table(), result.as_dict()
-        )
-    if show is AgreementTable.reviewers:
-        raise InputError("--show reviewers needs the name of a queue")
-    names = [
-        queue.name for queue in opened_workspace.review.readable_ledger.queues.all() if queue.mode.value != "training"
-    ]
-    if not names:
-        raise InputError("there is no queue yet whose answers count: create one with regrade review queue")
-    results = [opened_workspace.review.agreement(name) for name in names]
-    tables = [result.table() for result in results]
-    rows = tuple(row for table in tables for row in table.rows)
-    notes = tables[0].notes[:1] + tuple(f"{result.queue}: {reason}" for result in results for reason in result.reasons)
-    combined = replace(tables[0], title="agreement", rows=rows, notes=notes)
-    return CommandResult(combined, {"agreement": [result.as_dict() for result in results]})
+app.command("agreement")(
+    lazy_study(
+        "agreement", "Measure agreement between reviewers: equal answers, Fleiss' kappa and Krippendorff's alpha."
+    )
+)
 
 
 @app.command()

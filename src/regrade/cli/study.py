@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from enum import Enum
 from pathlib import Path
@@ -35,20 +35,41 @@ _READABLE = (bool, int, float, Path, str)  # types that the command line reads; 
 class StudyGroup(TyperGroup):
     """The studies of the registry, one command each."""
 
+    @property
+    def studies(self) -> Sequence[Study[..., Any, Any]]:
+        """The studies, in the order of their commands."""
+        from regrade.studies import all_studies
+
+        below = [study for study in all_studies() if study.name not in TOP_LEVEL]
+        return sorted(below, key=lambda study: study.name)
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """The names of the studies."""
-        return sorted(_below_study())
+        return [study.command for study in self.studies]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """The command of a study."""
-        study = _below_study().get(cmd_name)
+        study = next((study for study in self.studies if study.command == cmd_name), None)
         return None if study is None else built(cmd_name, study_command(study))
 
 
+class PlanGroup(StudyGroup):
+    """The plans of the registry, one command each."""
+
+    @property
+    def studies(self) -> Sequence[Study[..., Any, Any]]:
+        """The plans, in the order of their commands."""
+        from regrade.studies import PLANS
+
+        return PLANS
+
+
 app = typer.Typer(cls=StudyGroup, no_args_is_help=True)
+plan_app = typer.Typer(cls=PlanGroup, no_args_is_help=True)
 
 
 @app.callback()
+@plan_app.callback()
 def _studies() -> None:
     pass
 
@@ -58,16 +79,10 @@ def command_named(name: str) -> Callable[..., None]:
     return study_command(_named(name))
 
 
-def _below_study() -> dict[str, Study[..., Any, Any]]:
-    from regrade.studies import all_studies
-
-    return {study.command: study for study in all_studies() if study.name not in TOP_LEVEL}
-
-
 def _named(name: str) -> Study[..., Any, Any]:
-    from regrade.studies import NEIGHBORS_COMMAND, STUDIES
+    from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, STUDIES
 
-    return next(study for study in (*STUDIES, NEIGHBORS_COMMAND) if study.name == name)
+    return next(study for study in (*STUDIES, NEIGHBORS_COMMAND, AGREEMENT) if study.name == name)
 
 
 def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
@@ -76,12 +91,13 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
     outputs = {f"output_{number}": output for number, output in enumerate(study.outputs)}
 
     def command(**values: Any) -> CommandResult:
-        store = opened(values.pop("workspace")).store if study.in_workspace else None
+        folder = values.pop("workspace", None)
         path, show = values.pop("figure", None), values.pop("show", None)
         writes = [(output, value) for name, output in outputs.items() if (value := values.pop(name)) is not None]
         chosen = {name: _value(flags[name], value) for name, value in values.items()}
         options = study.options(**chosen, **{name: bar for name, bar in _PROGRESS.items() if name in names})
-        result = study.run(store, options)
+        data = study.data(opened(folder)) if study.in_workspace and study.needs_data(options) else None
+        result = study.run(data, options)
         table = _table(study, result, options, show)
         for name, flag in flags.items():
             if flag.says and chosen[name] is not None:
@@ -89,7 +105,7 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
         if path is not None and study.figure is not None:
             say(f"figure: {study.figure(result).save(path)}")
         for output, value in writes:
-            say(output.write(store, result, value))
+            say(output.write(data, result, value))
         return CommandResult(table, result.as_dict(StreamedList), study.head, study.most)
 
     command.__name__, command.__doc__ = study.name, study.summary
@@ -106,6 +122,8 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
 
 
 def _value(flag: Flag, value: Any) -> Any:
+    if flag.percent:
+        return None if value is None else [item / 100 for item in value] if isinstance(value, list) else value / 100
     return flag.parse(value) if flag.parse else value
 
 
@@ -139,10 +157,12 @@ def _parameter(name: str, flag: Flag, hint: Any, default: Any) -> tuple[Any, Any
         default = [] if is_list else None if default is not MISSING else MISSING
     elif is_list and default is not MISSING:
         default = list(default or ())
+    elif flag.percent and isinstance(default, float):
+        default = round(100 * default)
     names = flag.names or (f"--{name.replace('_', '-')}",)
     settings: dict[str, Any] = {"help": flag.help, "metavar": flag.metavar}
-    if flag.minimum is not None:
-        settings["min"] = flag.minimum
+    limits = {"min": flag.minimum, "max": flag.maximum}
+    settings |= {name: limit for name, limit in limits.items() if limit is not None}
     written = typer.Argument(**settings) if flag.is_argument else typer.Option(*names, **settings)
     return Annotated[kind, written], default
 

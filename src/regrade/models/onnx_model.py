@@ -18,10 +18,16 @@ from regrade.core import InputError, MismatchError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.core.cores import usable_cores
 from regrade.core.model_spec import Preprocessing
-from regrade.models.description import ModelDescription, describe_model
+from regrade.models.description import (
+    ModelDescription,
+    check_width,
+    checked_scores,
+    checked_scores_and_features,
+    describe_model,
+    detect_score_kind,
+)
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
-from regrade.models.score_checks import check_width, checked_scores, checked_scores_and_features, detect_score_kind
 
 _PROVIDERS = {Device.CPU: "CPUExecutionProvider", Device.CUDA: "CUDAExecutionProvider"}
 _MAX_PARALLEL_CORES = 4  # up to here each core takes its own images; with more, onnxruntime splits every layer

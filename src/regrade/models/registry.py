@@ -12,11 +12,10 @@ from regrade.models.lite_model import load_lite
 from regrade.models.model import Model, Settings
 from regrade.models.onnx_model import load_onnx
 from regrade.models.open_clip_model import load_open_clip
-from regrade.models.python_model import load_python
 from regrade.models.timm_model import load_timm
-from regrade.models.torch_model import load_torch
 from regrade.models.torchvision_model import load_torchvision
 from regrade.models.transformers_model import load_transformers
+from regrade.models.user_model import load_python, load_torch
 
 ENTRY_POINTS = "regrade.models"
 """The entry-point group for third-party adapters: the prefix, and a callable (rest, settings) -> Model."""

@@ -8,10 +8,9 @@ from typing import Any
 
 from regrade.classes import imagenet_1k
 from regrade.core import ClassSpace, CropMode, InputError, Interpolation, Preprocessing, UnknownName
-from regrade.models.description import describe_model
+from regrade.models.description import check_width, describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.score_checks import check_width
 from regrade.models.torch_runtime import TorchModel
 
 _CROP_MODES = {"center": CropMode.RESIZE_THEN_CROP, "squash": CropMode.STRETCH}

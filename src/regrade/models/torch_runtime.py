@@ -14,11 +14,10 @@ import numpy as np
 
 from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import FloatArray
-from regrade.models.description import ModelDescription
+from regrade.models.description import ModelDescription, checked_scores, checked_scores_and_features
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.preprocess import normalize_by_torch
-from regrade.models.score_checks import checked_scores, checked_scores_and_features
 from regrade.models.user_code import importable_from
 
 _ONNX_OPSET = 17

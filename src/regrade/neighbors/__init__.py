@@ -1,7 +1,17 @@
 """Neighbors: near and exact duplicates among images, by pixels, structure, perceptual hash or features."""
 
 from regrade.neighbors.engines import NeighborEngine
-from regrade.neighbors.image_search import PHASH_CANDIDATE_BITS, ImageCollection, image_pairs, no_progress
+from regrade.neighbors.image_search import (
+    PHASH_CANDIDATE_BITS,
+    WINDOW,
+    ImageCollection,
+    WindowMoments,
+    dssim,
+    image_pairs,
+    no_progress,
+    squared_difference,
+    window_moments,
+)
 from regrade.neighbors.nearest import Metric, Nearest, nearest
 from regrade.neighbors.search import NEIGHBORS, default_threshold, exact_pairs, feature_pairs, phash_pairs
 from regrade.neighbors.signatures import (
@@ -14,7 +24,6 @@ from regrade.neighbors.signatures import (
     pixel_hash,
     scaled,
 )
-from regrade.neighbors.ssim import WINDOW, WindowMoments, dssim, squared_difference, window_moments
 
 __all__ = [
     "NEIGHBORS",

@@ -1,12 +1,14 @@
-"""Engines of the nearest-neighbor search: an engine names an implementation, a `Searcher` is one."""
+"""Engines of the nearest-neighbor search: by numpy, by torch on the CPU or on a GPU, and by faiss."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
+from regrade.core import InputError, MissingExtra
 from regrade.core.arrays import FloatArray, IntArray
 
 EXCLUDED = np.float32(-1e38)
@@ -138,3 +140,90 @@ class TopScores:
         starts = np.cumsum(counts + self.k) - counts - self.k
         chosen = order[starts[:, None] + np.arange(self.k)]
         self.scores[touched], self.indices[touched] = scores[chosen], indices[chosen]
+
+
+class TorchSearcher(Searcher):
+    """As the numpy searcher, with the scores on a device; only scores above the minimum are copied back."""
+
+    def __init__(self, queries: FloatArray, offset: int | None = None, *, device: str = "cpu") -> None:
+        super().__init__(queries, offset)
+        torch = _torch()
+        if device == "cuda" and not torch.cuda.is_available():
+            raise InputError(f"torch {torch.__version__} finds no GPU: search with another engine")
+        self.device = device
+        self.block_rows = 1 << 15 if device == "cuda" else 1 << 10
+        self._queries = torch.from_numpy(queries).to(device)
+
+    def search_block(self, block: FloatArray, start: int, top: TopScores) -> None:
+        """Add the candidates of a block."""
+        torch = _torch()
+        with torch.inference_mode(), _FullPrecision():
+            scores = self._queries @ self._on_device(block).T
+            queries, columns = self.self_matches(start, len(block))
+            scores[self._on_device(queries), self._on_device(columns)] = float(EXCLUDED)
+            minimum = self._minimum(scores, top)
+            rows = torch.nonzero(scores.amax(dim=1) > minimum).ravel()
+            above, matching_columns = torch.nonzero(scores[rows] > minimum[rows, None], as_tuple=True)
+            matching_rows = rows[above]
+            values = scores[matching_rows, matching_columns]
+            parts = [part.cpu().numpy() for part in (matching_rows, matching_columns, values)]
+        top.add(parts[0], parts[1] + start, parts[2])
+
+    def _minimum(self, scores: Any, top: TopScores) -> Any:
+        """The score to exceed: the lowest of the top scores, or just below the top of a first block."""
+        torch = _torch()
+        if not top.filling or scores.shape[1] <= top.k:
+            return self._on_device(top.minimum)
+        lowest = torch.topk(scores, top.k, dim=1).values[:, -1]
+        return torch.nextafter(lowest, torch.full_like(lowest, -np.inf)).clamp(min=float(EXCLUDED))
+
+    def _on_device(self, values: Any) -> Any:
+        return _torch().from_numpy(np.require(values, requirements=["C", "W"])).to(self.device)
+
+
+class _FullPrecision:
+    """Compute products in single precision, whatever was set: TF32 would select other neighbors."""
+
+    def __enter__(self) -> None:
+        self._before = _torch().get_float32_matmul_precision()
+        _torch().set_float32_matmul_precision("highest")
+
+    def __exit__(self, *_: object) -> None:
+        _torch().set_float32_matmul_precision(self._before)
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise MissingExtra("searching with torch", "torch") from error
+    return torch
+
+
+class FaissSearcher(Searcher):
+    """The exact search of faiss over one block after another."""
+
+    block_rows = 1 << 16
+
+    def __init__(self, queries: FloatArray, offset: int | None = None) -> None:
+        super().__init__(queries, offset)
+        self._faiss = _faiss()
+
+    def search_block(self, block: FloatArray, start: int, top: TopScores) -> None:
+        """Add the candidates of a block."""
+        k = min(top.k + (self.offset is not None), len(block))
+        scores, columns = self._faiss.knn(self.queries, block, k, metric=self._faiss.METRIC_INNER_PRODUCT)
+        indices = columns + start
+        valid = (columns >= 0) & (scores > EXCLUDED)
+        if self.offset is not None:
+            valid &= indices != (np.arange(len(indices)) + self.offset)[:, None]
+        rows, ranks = np.nonzero(valid)
+        top.add(rows, indices[rows, ranks], scores[rows, ranks])
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ModuleNotFoundError as error:
+        raise MissingExtra("searching with faiss", "faiss") from error
+    return faiss

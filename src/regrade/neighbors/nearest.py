@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from regrade.core import InputError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.cores import on_all_cores
-from regrade.neighbors.engines import EXCLUDED, NeighborEngine, NumpySearcher, Searcher, TopScores
+from regrade.neighbors.engines import (
+    EXCLUDED,
+    FaissSearcher,
+    NeighborEngine,
+    NumpySearcher,
+    Searcher,
+    TopScores,
+    TorchSearcher,
+)
 
 Rows = NDArray[Any]
 """Vectors (n, d), often a memory map."""
@@ -109,11 +117,7 @@ def _searcher(engine: NeighborEngine, queries: FloatArray, offset: int | None) -
     if engine is NeighborEngine.NUMPY:
         return NumpySearcher(queries, offset)
     if engine is NeighborEngine.FAISS:
-        from regrade.neighbors.faiss_search import FaissSearcher
-
         return FaissSearcher(queries, offset)
-    from regrade.neighbors.torch_search import TorchSearcher
-
     return TorchSearcher(queries, offset, device="cuda" if engine is NeighborEngine.CUDA else "cpu")
 
 

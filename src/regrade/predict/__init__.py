@@ -1,8 +1,15 @@
 """Prediction: run models on images and store the results, every example exactly once, resumable at any time."""
 
-from regrade.predict.batch_size import find_batch_size
 from regrade.predict.cluster import NamedModel, predict_on
-from regrade.predict.engine import PART_SIZE, EngineOptions, Keep, PredictionEngine, PredictionInput, Progress
+from regrade.predict.engine import (
+    PART_SIZE,
+    EngineOptions,
+    Keep,
+    PredictionEngine,
+    PredictionInput,
+    Progress,
+    find_batch_size,
+)
 from regrade.predict.predictor import LocalPredictor, Predictor
 from regrade.predict.prepare import PreparationOptions, Prepared, default_workers, prepare_all
 from regrade.predict.published_check import PublishedCheck, check_published

@@ -26,11 +26,10 @@ from regrade.core import (
 from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
 from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
-from regrade.predict.image_check import content_digest
 from regrade.predict.predictor import Predictor, choose_runtime, first_images
+from regrade.predict.prepare import content_digest
 from regrade.predict.result import ModelRun
-from regrade.predict.run import ProgressCallback, no_progress, predict_with
-from regrade.predict.stored_pair import match_stored_options
+from regrade.predict.run import ProgressCallback, match_stored_options, no_progress, predict_with
 from regrade.store import Part, Store, joined_parts
 from regrade.testsets import open_images
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain, islice
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -18,7 +20,6 @@ from regrade.core.predictions import STORED_K
 from regrade.metrics import top_k_classes
 from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer
 from regrade.models.failures import contained, first_line
-from regrade.predict.batch_size import find_batch_size
 from regrade.predict.prepare import (
     MAX_THREADS,
     PreparationOptions,
@@ -37,6 +38,11 @@ MIN_EXAMPLES_FOR_PROCESSES = 2_000
 
 Progress = Callable[[int], object]
 """Called with the number of examples just finished."""
+
+_MAX_ON_CPU, _MAX_ON_GPU = 32, 256  # larger batches are not faster
+_TRIAL = 4  # images on which the memory is measured
+_SHARE = 0.5  # of the free memory, if no budget is given
+_PROCESS = Path("/proc/self")
 
 
 class Keep(Enum):
@@ -266,3 +272,57 @@ def _error_message(error: Exception, name: str, examples: Sequence[str]) -> str:
     if isinstance(error, RegradeError) and name in text:
         return f"{text} ({_describe_examples(examples)})"
     return f"{name} failed on {_describe_examples(examples)}: {first_line(error)}"
+
+
+def find_batch_size(model: Model, budget: int | None) -> int:
+    """The largest power of two whose memory, measured on a few synthetic images, stays within a budget.
+
+    The budget is in bytes (default: half of the free memory). If memory cannot be measured, the largest useful size.
+    """
+    preprocessing = model.preprocessing
+    images = np.zeros((_TRIAL, preprocessing.channels, preprocessing.size, preprocessing.size), dtype=np.float32)
+    try:
+        with contained():
+            on_gpu = model.free_memory() is not None
+            model.scores(images[:1])  # warm-up: one-time allocations are not counted
+            need = model.peak_memory(images) if on_gpu else _peak_on_cpu(model, images)
+            free = model.free_memory() if on_gpu else _free_on_cpu()
+    except (OutOfMemory, MemoryError):
+        return 1
+    except Exception:  # the engine gets the same error and reports it with the example
+        return _MAX_ON_CPU
+    allowed = budget if budget is not None else _SHARE * free if free else None
+    return _largest(_MAX_ON_GPU if on_gpu else _MAX_ON_CPU, need, allowed)
+
+
+def _largest(limit: int, need: int | None, allowed: float | None) -> int:
+    if not need or allowed is None:
+        return limit
+    fitting = int(allowed * _TRIAL / need)
+    return min(limit, 1 << max(fitting.bit_length() - 1, 0))
+
+
+def _peak_on_cpu(model: Model, images: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> int | None:
+    """Number of bytes by which this process grows while it computes; None if the system does not report it."""
+    try:
+        (_PROCESS / "clear_refs").write_text("5")  # reset the peak
+        before = _kilobytes(_PROCESS / "status", "VmRSS")
+        model.scores(images)
+        return max(_kilobytes(_PROCESS / "status", "VmHWM") - before, 0) * 1024 + images.nbytes
+    except OSError:
+        return None
+
+
+def _free_on_cpu() -> int | None:
+    """Free bytes of this machine; None if the system does not report them."""
+    try:
+        return _kilobytes(Path("/proc/meminfo"), "MemAvailable") * 1024
+    except OSError:
+        return None
+
+
+def _kilobytes(path: Path, field: str) -> int:
+    match = re.search(rf"^{field}:\s+(\d+) kB$", path.read_text(), re.MULTILINE)
+    if match is None:
+        raise OSError(f"{path} has no {field}")
+    return int(match[1])

@@ -26,13 +26,11 @@ from regrade.core.amounts import amount
 from regrade.core.predictions import STORED_K
 from regrade.models import Model, ModelMetadata
 from regrade.predict.engine import EngineOptions, Progress
-from regrade.predict.image_check import changed_images, is_readable
 from regrade.predict.predictor import LocalPredictor, Predictor
-from regrade.predict.prepare import check_source_exists
+from regrade.predict.prepare import changed_images, check_source_exists, is_readable
 from regrade.predict.result import ModelRun
-from regrade.predict.stored_pair import match_stored_options, stored_pair
-from regrade.store import Part, PartialPredictions, PredictionSource, Store, manifest_of, with_replaced_rows
-from regrade.testsets import open_images
+from regrade.store import Manifest, Part, PartialPredictions, PredictionSource, Store, manifest_of, with_replaced_rows
+from regrade.testsets import images_are_missing, open_images
 
 ProgressCallback = Callable[[str, int], Progress]
 """Called with a description of the work and the number of examples left; returns the callback for finished examples."""
@@ -303,4 +301,68 @@ class UnreadableLimit:
             f"{self.test_set.ids[position]!r} ({reason}): if {self.source.path} is not mounted or incomplete, repair "
             "it and run the same command again, which resumes from here; to store them as unreadable, add "
             "--allow-unreadable 100%"
+        )
+
+
+def match_stored_options(store: Store, test_set: TestSet, model: str, options: EngineOptions) -> EngineOptions:
+    """Options for a retry of unreadable images: keep scores and features as stored; otherwise the same options."""
+    if not options.retry_unreadable or model not in store.predictions.model_names(test_set.name):
+        return options
+    manifest = store.predictions.manifest(test_set.name, model)
+    return replace(options, keep_scores=manifest.full_scores, keep_features=manifest.features)
+
+
+def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: EngineOptions) -> ModelRun | None:
+    """The stored run of a model on a test set, if any; raises if it is of another version of the model or images."""
+    name = model.spec.name
+    if name not in store.predictions.model_names(test_set.name):
+        return None
+    manifest = store.predictions.manifest(test_set.name, name)
+    differs = {
+        "another version of the test set": manifest.test_set_digest != test_set.digest,
+        "other weights": manifest.model.weights_hash != model.spec.weights_hash,
+        "other code": _both_differ(manifest.model.code_hash, model.spec.code_hash),
+        "another preprocessing": not _same_preprocessing(manifest.model.preprocessing, model.spec.preprocessing),
+        "other classes": manifest.class_space_digest != model.class_space.digest,
+        "only the best classes": options.keep_scores and not manifest.full_scores,
+        "no features": options.keep_features and not manifest.features and len(manifest.unreadable) < manifest.examples,
+    }
+    if any(differs.values()):
+        reasons = ", ".join(reason for reason, true in differs.items() if true)
+        folder = store.predictions.path(test_set.name, name)
+        raise AlreadyStored(
+            f"predictions of {name} on {test_set.name} are stored with {reasons}: remove {folder} first"
+        )
+    away = bool(manifest.fingerprints) and images_are_missing(store.images.read(test_set))
+    if manifest.fingerprints and not away:
+        _check_images(store, test_set, manifest, options)
+    size, unreadable = len(test_set), manifest.unreadable
+    return ModelRun(name, test_set.name, size, size, 0.0, unreadable, manifest.runtime, already=True, images_away=away)
+
+
+def _both_differ(first: str, second: str) -> bool:
+    """Whether two hashes exist and differ: older predictions have no hash of the code."""
+    return bool(first and second and first != second)
+
+
+def _same_preprocessing(first: str, second: str) -> bool:
+    """Whether two summaries of a preprocessing agree.
+
+    Earlier versions spelled the crop mode differently, but its first three words are the same and identify it.
+    """
+    (first_mode, _, first_values), (second_mode, _, second_values) = first.partition(":"), second.partition(":")
+    return first_mode.split()[:3] == second_mode.split()[:3] and first_values == second_values
+
+
+def _check_images(store: Store, test_set: TestSet, manifest: Manifest, options: EngineOptions) -> None:
+    """Raise if images have changed since they were predicted."""
+    images = open_images(store.images.read(test_set))
+    stored = store.predictions.read(test_set, manifest.model.name)
+    predicted = np.flatnonzero(stored.top1 != NO_ANSWER)
+    changed = list(changed_images(images, np.asarray(stored.fingerprints), predicted, workers=options.workers))
+    if changed:
+        folder = store.predictions.path(test_set.name, manifest.model.name)
+        raise AlreadyStored(
+            f"{amount(len(changed), 'image')} of {test_set.name} changed after {manifest.model.name} was run, for "
+            f"instance {test_set.ids[changed[0]]!r}: restore the old images, or remove {folder} to predict the new ones"
         )

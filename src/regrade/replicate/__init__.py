@@ -1,7 +1,16 @@
 """Replication of papers: each printed figure compared with the value that regrade computes."""
 
-from regrade.replicate.cell import Cell, CellKind, CellOutcome, Coverage, CoveredPart, Replication
-from regrade.replicate.printed import PrintedFigure, printed_figure, printed_figures
+from regrade.replicate.cell import (
+    Cell,
+    CellKind,
+    CellOutcome,
+    Coverage,
+    CoveredPart,
+    PrintedFigure,
+    Replication,
+    printed_figure,
+    printed_figures,
+)
 from regrade.replicate.registry import Paper, PublishedFile, fetch, folder_for, official_files, papers, replicate
 
 __all__ = [

@@ -12,8 +12,7 @@ import numpy as np
 from regrade.core import Checkpoints, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.metrics import ConfusionEntropies, confusion_entropies
-from regrade.replicate.cell import Cell, CellKind, Replication
-from regrade.replicate.printed import printed_figure
+from regrade.replicate.cell import Cell, CellKind, Replication, printed_figure
 from regrade.studies.confusion.distribution import ScoreBins, peak
 
 CLASSES, EPOCHS, SEEDS = 1_000, 100, 3

@@ -19,8 +19,7 @@ from scipy import special
 
 from regrade.core import ClassSpace, Estimate, Predictions, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.replicate.cell import Cell, CellKind, Replication
-from regrade.replicate.printed import PrintedFigure, printed_figure
+from regrade.replicate.cell import Cell, CellKind, PrintedFigure, Replication, printed_figure
 from regrade.stats import Ratio
 from regrade.studies import Geography, ModelByGroup, ModelCounts, Progress, Scoring, SetCounts
 from regrade.studies.geography.analysis import geography

@@ -11,8 +11,15 @@ from statistics import mean
 import numpy as np
 
 from regrade.classes import imagenet_1k
-from regrade.replicate.cell import Cell, CellKind, CellOutcome, Replication
-from regrade.replicate.printed import PrintedFigure, printed_figure, printed_figures
+from regrade.replicate.cell import (
+    Cell,
+    CellKind,
+    CellOutcome,
+    PrintedFigure,
+    Replication,
+    printed_figure,
+    printed_figures,
+)
 from regrade.stats import mcnemar, proportion
 from regrade.stats.intervals import exact_bounds
 

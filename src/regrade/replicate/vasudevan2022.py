@@ -21,8 +21,7 @@ from regrade.core import (
 )
 from regrade.core.arrays import IntArray
 from regrade.formats import MistakeFormat, read_mistake_file
-from regrade.replicate.cell import Cell, CellKind, Replication
-from regrade.replicate.printed import printed_figure
+from regrade.replicate.cell import Cell, CellKind, Replication, printed_figure
 from regrade.stats import ChiSquare, chi_square
 from regrade.studies.mistakes.categories import categories_of
 from regrade.studies.mistakes.flow import change_between

@@ -1,6 +1,16 @@
 """Studies: one folder per question; analyses are pure functions, and a record says how each is loaded and shown."""
 
 from regrade.display.finding import finding_kinds, verdict_kinds
+from regrade.studies.agreement.analysis import (
+    AgreementMeasures,
+    AgreementPart,
+    PanelAgreement,
+    PanelVote,
+    QueueAgreements,
+    ReviewerAgreement,
+    panel_agreement,
+)
+from regrade.studies.agreement.study import AGREEMENT
 from regrade.studies.compare.analysis import compare_correctness
 from regrade.studies.compare.model_pairs import McNemarTests, ModelPairs, Pair, PairResult
 from regrade.studies.compare.result import Comparison, ComparisonPart, Rank
@@ -52,13 +62,6 @@ from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.triage import TriageKind
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
-from regrade.studies.panel_agreement import (
-    AgreementMeasures,
-    PanelAgreement,
-    PanelVote,
-    ReviewerAgreement,
-    panel_agreement,
-)
 from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people.analysis import FAST_SECONDS
 from regrade.studies.people.answers import Agreement, EqualPair, FastImages, SpeedBand, TimeSpent
@@ -76,7 +79,9 @@ from regrade.studies.plan.pairs import (
 from regrade.studies.plan.result import Plan, PlanOptions, PlanRow
 from regrade.studies.plan.review import ReviewedPair, plan_review, reviewed_pair
 from regrade.studies.registry import (
+    PLANS,
     STUDIES,
+    Plans,
     Studies,
     all_studies,
     figure,
@@ -97,6 +102,7 @@ from regrade.studies.similarity.result import PairMatrix, Similarity, SimilarPai
 from regrade.studies.study import Chapter, Flag, Output, Parts, ProgressCallback, Study, StudyOptions, option
 
 __all__ = [
+    "AGREEMENT",
     "ANY",
     "BUILT_IN",
     "CLUSTER_KAPPA",
@@ -104,11 +110,13 @@ __all__ = [
     "EVERYTHING",
     "FAST_SECONDS",
     "NEIGHBORS_COMMAND",
+    "PLANS",
     "STUDIES",
     "Adaptivity",
     "AdaptivityVerdict",
     "Agreement",
     "AgreementMeasures",
+    "AgreementPart",
     "Basis",
     "BenchmarkKind",
     "Chance",
@@ -184,11 +192,13 @@ __all__ = [
     "Plan",
     "PlanOptions",
     "PlanRow",
+    "Plans",
     "ProblemChange",
     "Progress",
     "ProgressCallback",
     "ProgressGap",
     "ProgressRate",
+    "QueueAgreements",
     "Rank",
     "RemainingMistakes",
     "ReportData",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from regrade.core import InputError, Tabular
@@ -22,6 +23,7 @@ from regrade.studies.label_change.study import LABEL_CHANGE
 from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
 from regrade.studies.mistakes.study import MISTAKES
 from regrade.studies.people.study import PEOPLE
+from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
 from regrade.studies.similarity.study import SIMILARITY
 from regrade.studies.study import O, Study
 
@@ -41,11 +43,13 @@ class HasStore(Protocol):
     store: Store
 
 
-def study_method(study: Study[P, O, R]) -> Callable[Concatenate[HasStore, P], R]:
-    """A method that runs a study with the fields of its options as arguments."""
+def study_method(
+    study: Study[P, O, R], *, data: Callable[[Any], Any] = attrgetter("store")
+) -> Callable[Concatenate[HasStore, P], R]:
+    """A method that runs a study with the fields of its options as arguments, on the ``data`` of the object."""
 
     def method(self: HasStore, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return study.run(self.store, study.options(*arguments, **named))
+        return study.run(data(self), study.options(*arguments, **named))
 
     method.__name__ = method.__qualname__ = study.name
     method.__doc__ = study.run.__doc__
@@ -92,8 +96,28 @@ class Studies:
     label_change = study_method(LABEL_CHANGE)
 
 
-STUDIES: tuple[AnyStudy, ...] = tuple(method.study for method in vars(Studies).values() if hasattr(method, "study"))
+class Plans:
+    """Plans: how many images or decisions a claim needs, from assumed rates or those measured on a test set."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    accuracy = study_method(PLAN_ACCURACY)
+    difference = study_method(PLAN_DIFFERENCE)
+    rank = study_method(PLAN_RANK)
+    disparity = study_method(PLAN_DISPARITY)
+    review = study_method(PLAN_REVIEW)
+
+
+def _studies_of(group: type) -> tuple[AnyStudy, ...]:
+    return tuple(method.study for method in vars(group).values() if hasattr(method, "study"))
+
+
+STUDIES = _studies_of(Studies)
 """The studies of this package."""
+
+PLANS = _studies_of(Plans)
+"""The plans, which are studies without a chapter in a report."""
 
 
 @cache

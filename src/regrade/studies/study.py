@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
+from operator import attrgetter
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from regrade.core import Table, Tabular
@@ -29,13 +30,16 @@ class Flag:
     """How an option is written on the command line; by default, its name and its type give both.
 
     ``names`` are the flags, ``kind`` is the type that the command line reads and ``parse`` turns that into the value of
-    the option. An ``argument`` has no flag. ``says`` is printed with the value after the run, for files written by it.
+    the option. ``percent`` is for fractions that the command line takes in percent. An ``argument`` has no flag.
+    ``says`` is printed with the value after the run, for files written by it.
     """
 
     help: str
     names: tuple[str, ...] = ()
     metavar: str | None = None
     minimum: int | None = None
+    maximum: int | None = None
+    percent: bool = False
     kind: Any = None
     parse: Callable[[Any], Any] | None = None
     is_argument: bool = False
@@ -64,8 +68,9 @@ class StudyOptions:
 
     @classmethod
     def flags(cls) -> Mapping[str, Flag]:
-        """The fields that are options of the command, by name."""
-        return {field.name: field.metadata["flag"] for field in fields(cls) if "flag" in field.metadata}
+        """The fields that are options of the command, by name; those of a keyword only come last, as in Python."""
+        ordered = sorted(fields(cls), key=lambda field: bool(field.kw_only))
+        return {field.name: field.metadata["flag"] for field in ordered if "flag" in field.metadata}
 
 
 def hints_of(options: type[StudyOptions]) -> Mapping[str, Any]:
@@ -170,8 +175,9 @@ class Study(Generic[P, O, R]):
 
     ``requires`` says which data a workspace needs for the question, for the report's list of open questions.
     ``chapters`` yields the runs that a report shows without being asked. ``verdicts`` are those that the tables print.
-    ``head`` limits the rows on a terminal, ``most`` those in every format but CSV. ``run`` gets the store; a
-    study of files outside a workspace has ``in_workspace`` false and gets None.
+    ``head`` limits the rows on a terminal, ``most`` those in every format but CSV. ``run`` gets the ``data`` of the
+    workspace, by default its store; None if the options do not need it (``needs_data``), and for a study of files
+    outside a workspace (``in_workspace`` false).
     """
 
     name: str
@@ -190,6 +196,8 @@ class Study(Generic[P, O, R]):
     head: int | None = 24
     most: int | None = None
     in_workspace: bool = True
+    data: Callable[[Any], Any] = attrgetter("store")
+    needs_data: Callable[[O], bool] = lambda _: True
 
     @property
     def command(self) -> str:

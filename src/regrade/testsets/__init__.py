@@ -1,15 +1,13 @@
 """Test sets with images: readers for common formats, checks, and a catalog of published test sets."""
 
-from regrade.testsets.attach import locations_for
 from regrade.testsets.catalog import CatalogEntry, Download, EntryKind, Files, entry, names
-from regrade.testsets.check import Checked, check, content_hash, images_are_missing
-from regrade.testsets.contact_sheet import contact_sheet
+from regrade.testsets.check import Checked, check, contact_sheet, content_hash, images_are_missing
 from regrade.testsets.corrupted_set import Corrupted, corrupted
 from regrade.testsets.corruptions import corrupt
 from regrade.testsets.decode import decode, decode_gray_or_rgb, decode_pixels, pixels_of
 from regrade.testsets.download import RetryPolicy, download
 from regrade.testsets.mapped_table import Disagreement, MappedColumns
-from regrade.testsets.reader import Layout, Level, Reader, ReaderOptions, ReaderResult
+from regrade.testsets.reader import Layout, Level, Reader, ReaderOptions, ReaderResult, locations_for
 from regrade.testsets.registry import ENTRY_POINTS, open_images, reader_for, reader_named, readers
 from regrade.testsets.released import Released, brings_classes, find_released
 

@@ -1,4 +1,4 @@
-"""Check the images of a test set: whether they exist, can be decoded, and are repeated."""
+"""Check the images of a test set: which are missing, cannot be decoded or are repeated; and draw a contact sheet."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
-from regrade.core import Column, Images, ImageSource, InputError, StoredImage, Table, Tabular, TestSet, UnreadableImage
+from regrade.core import (
+    UNLABELED,
+    Column,
+    Images,
+    ImageSource,
+    InputError,
+    StoredImage,
+    Table,
+    Tabular,
+    TestSet,
+    UnreadableImage,
+)
 from regrade.testsets.decode import decode_gray_or_rgb
 from regrade.testsets.registry import open_images
 
@@ -18,6 +30,9 @@ ProgressCallback = Callable[[Iterable["_CheckedImage"], int], Iterable["_Checked
 _NO_CONTENT = bytes(32)  # the digest of an image that is missing
 _AHEAD = 64  # images read ahead per thread: enough to keep the threads busy, few enough to limit memory
 _SAMPLE = 5  # number of images that are tried
+
+_TILE, _CAPTION, _MARGIN = 160, 34, 8
+_PAPER, _INK, _FAINT = (255, 255, 255), (30, 30, 30), (110, 110, 110)
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,3 +177,58 @@ def _can_be_read(images: Images, position: int) -> bool:
     except UnreadableImage:
         return False
     return True
+
+
+def contact_sheet(
+    test_set: TestSet, source: ImageSource, *, rng: np.random.Generator, rows: int = 5, columns: int = 8
+) -> Image.Image:
+    """A grid of random images, each with its class name and id; unreadable images show the reason."""
+    if rows < 1 or columns < 1:
+        raise InputError(f"a contact sheet needs at least one row and one column, got {rows} x {columns}")
+    chosen = np.sort(rng.choice(len(test_set), size=min(rows * columns, len(test_set)), replace=False))
+    across = min(columns, len(chosen))
+    down = -(-len(chosen) // across)
+    width, height = _TILE + _MARGIN, _TILE + _CAPTION + _MARGIN
+    sheet = Image.new("RGB", (across * width + _MARGIN, down * height + _MARGIN), _PAPER)
+    images = open_images(source)
+    for place, position in enumerate(chosen.tolist()):
+        corner = _MARGIN + place % across * width, _MARGIN + place // across * height
+        try:
+            image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
+        except UnreadableImage as error:
+            image = _notice(str(error))
+        _paste(sheet, image, corner)
+        _caption(sheet, test_set, position, corner)
+    return sheet
+
+
+def _paste(sheet: Image.Image, image: Image.Image, corner: tuple[int, int]) -> None:
+    scale = _TILE / max(image.size)
+    small = image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))))
+    sheet.paste(small, (corner[0] + (_TILE - small.width) // 2, corner[1] + (_TILE - small.height) // 2))
+
+
+def _caption(sheet: Image.Image, test_set: TestSet, position: int, corner: tuple[int, int]) -> None:
+    label = int(test_set.labels[position])
+    name = "no label" if label == UNLABELED else test_set.class_space.names[label]
+    pen = ImageDraw.Draw(sheet)
+    lines = ((name, _INK, 2), (test_set.ids[position], _FAINT, 17))
+    for text, ink, drop in lines:
+        pen.text((corner[0], corner[1] + _TILE + drop), _fitted(text), fill=ink, font=ImageFont.load_default(12))
+
+
+def _fitted(text: str) -> str:
+    """A text truncated at its start to the width of a tile, since ids differ at their end."""
+    font = ImageFont.load_default(12)
+    text = " ".join(text.split())
+    if font.getlength(text) <= _TILE:
+        return text
+    while len(text) > 1 and font.getlength("…" + text) > _TILE:
+        text = text[1:]
+    return "…" + text
+
+
+def _notice(reason: str) -> Image.Image:
+    tile = Image.new("RGB", (_TILE, _TILE), (235, 235, 235))
+    ImageDraw.Draw(tile).text((8, _TILE // 2 - 8), _fitted(reason), fill=(160, 0, 0), font=ImageFont.load_default(12))
+    return tile

@@ -1,22 +1,24 @@
-"""Decode stored images with Pillow, or faster with simplejpeg, and apply their EXIF orientation."""
+"""Recognize image files, and decode them with Pillow, or faster with simplejpeg, with their EXIF orientation."""
 
 from __future__ import annotations
 
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError, features
 
 from regrade.core import Orientation, StoredImage, UnreadableImage
+from regrade.tables import skipped_files
 
 _DEEP_MODES = ("I", "I;16", "I;16L", "I;16B", "F")
 _GRAY_MODES = ("1", "L", "LA")
@@ -33,6 +35,17 @@ _TURNS = {
     8: Image.Transpose.ROTATE_90,
 }
 _JPEG = b"\xff\xd8\xff"  # the first bytes of every JPEG
+
+_FORMATS = {
+    "JPEG": (".jpeg", ".jpg", ".jpe", ".jfif"),
+    "PNG": (".png",),
+    "WEBP": (".webp",),
+    "BMP": (".bmp",),
+    "GIF": (".gif",),
+    "TIFF": (".tif", ".tiff"),
+    "PPM": (".ppm", ".pgm", ".pbm", ".pnm"),
+    "AVIF": (".avif",),
+}
 
 
 class MutedWarnings:
@@ -234,3 +247,34 @@ def _decoder() -> Callable[[bytes], NDArray[np.uint8]] | None:
     except Exception:  # not installed, or incompatible with the installed NumPy
         return None
     return lambda data: decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=True)
+
+
+@cache
+def image_suffixes() -> frozenset[str]:
+    """The suffixes of supported image formats, in lower case; .avif only if Pillow can decode it."""
+    return frozenset(suffix for name in _formats() for suffix in _FORMATS[name])
+
+
+def is_image(path: Path) -> bool:
+    """Whether a file is an image, judged by the beginning of its content."""
+    try:
+        with SILENCE, Image.open(path, formats=_formats()):
+            return True
+    except Exception:  # decoders raise many kinds of errors for files that are not images
+        return False
+
+
+def passed_over_images(kinds: Iterable[str]) -> tuple[str, ...]:
+    """Notes with the number of skipped files that are not images, by suffix."""
+    suffixes = list(kinds)
+    notes = skipped_files(suffixes, expected="images regrade reads")
+    if ".avif" in suffixes:
+        return (*notes, "to read .avif files, install Pillow 11.3 or newer")
+    return notes
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    # Pillow before 11.3 warns about the unknown feature
+    has_avif = "avif" in features.get_supported_modules()
+    return tuple(name for name in _FORMATS if name != "AVIF" or has_avif)

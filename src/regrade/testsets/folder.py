@@ -11,7 +11,7 @@ import numpy as np
 
 from regrade.core import FileStamp, Images, ImageSource, InputError, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
-from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
+from regrade.testsets.decode import image_suffixes, is_image, passed_over_images
 from regrade.testsets.reader import (
     Layout,
     Level,

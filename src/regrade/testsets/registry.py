@@ -21,8 +21,7 @@ from regrade.core import (
     UnreadableImage,
 )
 from regrade.tables import first_line
-from regrade.testsets.arrays import ArrayReader
-from regrade.testsets.cifar import CifarReader
+from regrade.testsets.arrays import ArrayReader, CifarReader
 from regrade.testsets.corrupted_set import READER as CORRUPTED
 from regrade.testsets.corrupted_set import CorruptedReader
 from regrade.testsets.folder import FolderReader

@@ -14,8 +14,8 @@ from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError
 from regrade.core.arrays import IntArray
 from regrade.core.strict_json import parse_json
 from regrade.tables import why_unreadable
+from regrade.testsets.decode import image_suffixes, passed_over_images
 from regrade.testsets.folder import image_places
-from regrade.testsets.image_files import image_suffixes, passed_over_images
 from regrade.testsets.reader import (
     Layout,
     Reader,

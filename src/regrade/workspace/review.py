@@ -12,7 +12,7 @@ from regrade.core import InputError, MissingExtra, StratifyBy
 from regrade.core.names import member
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import Store
-from regrade.studies import PanelAgreement
+from regrade.studies import AGREEMENT, study_method
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.ledger import (
@@ -188,16 +188,7 @@ class Review:
 
     # Progress
 
-    def agreement(self, queue: str, *, revealed_only: bool = False) -> PanelAgreement:
-        """Agreement of a queue's reviewers, from votes cast before they could see each other's votes.
-
-        ``revealed_only`` keeps items with all votes, which is what reviewers who still have to vote may see.
-        """
-        ledger = self.readable_ledger
-        from regrade.workspace.agreement_loader import study_agreement
-
-        confidence = self.store.config.confidence
-        return study_agreement(ledger, ledger.queues.named(queue), confidence=confidence, revealed_only=revealed_only)
+    agreement = study_method(AGREEMENT, data=lambda review: review)
 
     def running_review(self, queue: str) -> RunningReview | None:
         """Accuracies from a queue's decisions so far, valid at any stopping time; None unless the queue is a sample."""

@@ -31,14 +31,13 @@ from regrade.predict import (
 )
 from regrade.predict import ProgressCallback as PredictProgress
 from regrade.store import Store
-from regrade.studies import Studies, study_method
+from regrade.studies import Plans, Studies, study_method
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.grade.study import GRADE
 from regrade.studies.loading import resolve_class_space
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.labels import Labels
 from regrade.workspace.models import Models
-from regrade.workspace.plans import Plans
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
 from regrade.workspace.review import Review
 from regrade.workspace.testsets import TestSets

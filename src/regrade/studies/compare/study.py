@@ -45,8 +45,7 @@ class CompareOptions(StudyOptions):
     equivalence: float | None = option(
         "Also test for equivalence: differences below this many percentage points, e.g. 0.5.",
         None,
-        kind=float | None,
-        parse=lambda points: None if points is None else points / 100,
+        percent=True,
     )
 
 

@@ -72,7 +72,9 @@ class LeakageOptions(SearchFields):
 
     test_set: str = test_set_option()
     against: str | Path | None = option(
-        "Training set: a test set of the workspace, or a folder (default: search within the test set).", None
+        "Training set: a test set of the workspace, or a folder (default: search within the test set).",
+        None,
+        metavar="NAME|PATH",
     )
     model: str | None = option("Also compare the features of this model.", None)
 

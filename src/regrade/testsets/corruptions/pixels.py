@@ -1,4 +1,4 @@
-"""Convert pixels between bytes and floats in 0 to 1, and crop them as ImageNet-C does."""
+"""Pixels as bytes and as floats in 0 to 1, cropped as ImageNet-C does, and with Gaussian, shot or impulse noise."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ Pixels: TypeAlias = NDArray[np.uint8]
 
 _ROUNDING = 1e-3  # rounding error of single precision, in gray levels
 _SHORT_SIDE, _SIDE = 256, 224
+
+_SPREADS = (0.08, 0.12, 0.18, 0.26, 0.38)
+_PHOTONS = (60, 25, 12, 5, 3)
+_BROKEN = (0.03, 0.06, 0.09, 0.17, 0.27)
 
 
 def as_unit(pixels: Pixels) -> NDArray[np.float32]:
@@ -42,3 +46,22 @@ def center(image: Image.Image) -> Pixels:
     left, top = round((width - _SIDE) / 2), round((height - _SIDE) / 2)
     resized = image.resize((width, height), Image.Resampling.BILINEAR)
     return np.array(resized.crop((left, top, left + _SIDE, top + _SIDE)))
+
+
+def gaussian_noise(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
+    """Add Gaussian noise to every value."""
+    noise = rng.standard_normal(pixels.shape, dtype=np.float32)
+    return as_bytes(as_unit(pixels) + _SPREADS[severity - 1] * noise)
+
+
+def shot_noise(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
+    """Poisson noise: every value is a number of photons, few even for white."""
+    white = _PHOTONS[severity - 1]
+    return as_bytes(rng.poisson(as_unit(pixels) * white) / white)
+
+
+def impulse_noise(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
+    """Replace a fraction of all values by black or white."""
+    drawn = rng.random(pixels.shape, dtype=np.float32)
+    share = _BROKEN[severity - 1]
+    return np.where(drawn < share / 2, np.uint8(0), np.where(drawn < share, np.uint8(255), pixels))

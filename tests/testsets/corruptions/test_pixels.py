@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from regrade.testsets.corruptions.noise import gaussian_noise, impulse_noise, shot_noise
+from regrade.testsets.corruptions.pixels import gaussian_noise, impulse_noise, shot_noise
 
 GRAY = np.full((200, 200, 3), 128, dtype=np.uint8)
 

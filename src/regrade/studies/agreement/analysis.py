@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
 
 import numpy as np
 
-from regrade.core import Column, Estimate, Table, Tabular, UndefinedError
+from regrade.core import Column, Estimate, InputError, Table, Tabular, UndefinedError
 from regrade.core.arrays import IntArray
 from regrade.stats import fleiss_kappa, krippendorff_alpha, pairwise_agreement, proportion, quantile
 
@@ -110,6 +112,47 @@ class PanelAgreement(Tabular):
             for measures in self.measures
             for reason in measures.undefined
         )
+
+
+class AgreementPart(Enum):
+    """The tables of the agreement in queues."""
+
+    PANEL = "panel"
+    REVIEWERS = "reviewers"
+
+
+@dataclass(frozen=True, repr=False)
+class QueueAgreements(Tabular):
+    """Agreement in one named queue, or in every queue."""
+
+    panels: tuple[PanelAgreement, ...]
+    is_named: bool
+
+    @property
+    def parts(self) -> tuple[AgreementPart, ...]:
+        """The tables that the result has."""
+        return tuple(AgreementPart) if self.is_named else (AgreementPart.PANEL,)
+
+    def part(self, part: AgreementPart) -> Table:
+        """One of the tables."""
+        if part is AgreementPart.PANEL:
+            return self.table()
+        if not self.is_named:
+            raise InputError("--show reviewers needs the name of a queue")
+        return self.panels[0].reviewer_table()
+
+    def table(self) -> Table:
+        """One row per queue and question."""
+        tables = [panel.table() for panel in self.panels]
+        if self.is_named:
+            return tables[0]
+        rows = tuple(row for table in tables for row in table.rows)
+        reasons = tuple(f"{panel.queue}: {reason}" for panel in self.panels for reason in panel.reasons)
+        return replace(tables[0], title="agreement", rows=rows, notes=(_INDEPENDENT, *reasons))
+
+    def json_fields(self) -> dict[str, Any]:
+        """The agreement in the named queue, or a list of all."""
+        return self.panels[0].json_fields() if self.is_named else {"agreement": self.panels}
 
 
 _INDEPENDENT = "from independent votes, given before the others' votes were visible"

@@ -1,0 +1,1 @@
+"""How far do the reviewers of a queue agree?"""
