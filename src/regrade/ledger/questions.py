@@ -23,9 +23,9 @@ class Question:
 
     ``name`` is stored in the ledger and ``text`` is shown to people. ``answers`` are the valid ones; empty if an answer
     is a class of the test set. ``graded`` are the answers that need a severity, ``explained`` those that need a reason.
-    ``tied`` is the decision if several answers have the most votes; if it is None, the panel has to go on. Questions that ``shows_predictions`` is True for
-    are not for labelers; ``decided`` is False if everyone's own answer is kept instead of a decision of the panel.
-    ``subject`` is what a vote states, as tables of agreement call it.
+    ``tied`` is the decision if several answers have the most votes; if it is None, the panel has to go on. Questions
+    that ``shows_predictions`` is True for are not for labelers; ``decided`` is False if everyone's own answer is kept
+    instead of a decision of the panel. ``subject`` is what a vote states, as tables of agreement call it.
     """
 
     name: str
