@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
-from regrade.ledger.chain import SUBJECT, extend_chain_by
+from regrade.ledger.chain import SUBJECT
 from regrade.ledger.questions import question_named
 from regrade.ledger.queue_order import release
 from regrade.ledger.records import Mode, Person, VoteContent, shows_votes
@@ -68,7 +68,7 @@ def cast(
     *,
     now: datetime,
 ) -> RowMapping:
-    """Add a new vote after the ``votes`` so far; raises for a change without a reason."""
+    """Add a new vote after the ``votes`` so far, without its link; raises for a change without a reason."""
     before = last_vote(votes, by.id)
     was_current = before is not None and before["answer"] is not None
     if was_current and not content.why.strip():
@@ -86,7 +86,6 @@ def cast(
     change = int(was_current) - int(content.answer is not None)
     connection.execute(_COUNT, {"on_item": item_row["id"], "change": change})
     release(connection, item_row["id"], by.id)
-    extend_chain_by(connection, vote, added, item_row)  # last: it blocks other voters until the commit
     return added
 
 
