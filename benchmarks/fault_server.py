@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.review_load import ReviewServer, cookies_of, judged_workspace, load
+from regrade.workspace import Workspace
 
 _REVIEWERS = 8
 _ITEMS = 20_000
@@ -24,6 +25,11 @@ def killed_servers(work: Path, seconds: float) -> Iterator[str]:
         server.start()
         confirmed += asyncio.run(load(server.port, cookies, pace=0.0, seconds=_VOTING, kill=server)).confirmed
         yield "server killed"
+    yield from outcomes_of(workspace, confirmed)
+
+
+def outcomes_of(workspace: Workspace, confirmed: Sequence[str]) -> Iterator[str]:
+    """An outcome per confirmed vote, and one per vote or link of the chain that is wrong."""
     votes = [row for row in workspace.ledger.rows() if row["kind"] == "vote"]
     kept = {row["key"] for row in votes}
     yield from ("vote kept" if key in kept else "votes lost or doubled" for key in confirmed)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.fault_commands import disk_full, killed_processes, several_writers
+from benchmarks.fault_database import killed_databases
 from benchmarks.fault_server import killed_servers
 from benchmarks.fault_world import add_published_queues, make_every_file, read_every_file
 from benchmarks.kill_scenarios import SCENARIOS, run_scenario, write_inputs
@@ -26,7 +27,7 @@ from regrade.core import RegradeError
 from regrade.store import Store
 
 _SECONDS = float(os.environ.get("REGRADE_FAULT_SECONDS", "240"))
-_KINDS = 6
+_KINDS = 7
 
 
 def run() -> Iterator[Result]:
@@ -44,6 +45,8 @@ def run() -> Iterator[Result]:
         yield from _reported("full disk", disk_full(template, work, share), "refused in one line", "done")
         yield from _reported("several writers", several_writers(template, work, share), "all kept, nothing twice")
         yield from _reported("killed server", killed_servers(work, share), "vote kept", "server killed")
+        databases = killed_databases(work, share)
+        yield from _reported("killed PostgreSQL", databases, "vote kept", "database killed")
 
 
 def _reported(kind: str, outcomes: Iterator[str], *good: str) -> Iterator[Result]:

@@ -103,7 +103,7 @@ async def load(
     times = ResponseTimes()
     end = time.perf_counter() + seconds
     reviewers = (
-        _reviewer(_Connection(port, *cookie), times, pace=pace, end=end, late=n / len(cookies))
+        _reviewer(ReviewConnection(port, *cookie), times, pace=pace, end=end, late=n / len(cookies))
         for n, cookie in enumerate(cookies)
     )
     working = asyncio.gather(*reviewers, return_exceptions=kill is not None)
@@ -114,7 +114,9 @@ async def load(
     return times
 
 
-async def _reviewer(connection: _Connection, times: ResponseTimes, *, pace: float, end: float, late: float) -> None:
+async def _reviewer(
+    connection: ReviewConnection, times: ResponseTimes, *, pace: float, end: float, late: float
+) -> None:
     """Request an item, wait a random time as if looking at the image, vote, and repeat."""
     rng = Random(late)
     await connection.open()
@@ -137,7 +139,7 @@ async def _reviewer(connection: _Connection, times: ResponseTimes, *, pace: floa
         connection.close()
 
 
-class _Connection:
+class ReviewConnection:
     """A persistent HTTP connection, like that of a browser."""
 
     def __init__(self, port: int, cookie: str, token: str) -> None:

@@ -162,10 +162,14 @@ def test_tie_between_categories_cannot_be_locked(workspace, mistakes, server, pa
     expect(page.locator("#tie")).to_contain_text("fine-grained and non-prototypical have equally many votes")
     expect(page.locator("#lock")).to_be_disabled()
     page.keyboard.press("v")
-    page.keyboard.press("4")
-    page.keyboard.press("i")
+    page.keyboard.press("n")
     page.get_by_label("Why do you change it?").fill("it is an odd seven")
     page.keyboard.press("Enter")
+    expect(page.locator("#reason")).to_be_focused()
+    page.locator("#cast").focus()
+    page.keyboard.press("4")
+    page.keyboard.press("i")
+    page.locator("#cast").click()
     expect(page.locator("#decision")).to_contain_text("Decision: non-prototypical, minor unanimously")
 
 
@@ -214,7 +218,7 @@ def windows(server, page_of):
 @pytest.mark.parametrize("width", [360, 1280])
 def test_panel_pages_are_legible(workspace, gammas, mistakes, windows, width):
     first, second = item_numbers(workspace, gammas)
-    cast_votes(workspace, first, Rita="correct", Rob="wrong", Rose="problematic")
+    cast_votes(workspace, first, Rita="correct", Rob="wrong", Rose="problematic", reason="drawing")
     cast_votes(workspace, second, Rita="unclear", Rob="unclear", Rose="unclear")
     workspace.ledger.discussions.comment(first, workspace.ledger.people.named("Rob"), "see https://example.org")
     mistake = item_numbers(workspace, mistakes)[0]

@@ -237,7 +237,7 @@ class TestList:
         votes(first, Rita="correct", Rob="wrong", Rose="wrong")
         votes(second, Rita="wrong", Rob="wrong", Rose="wrong")
         votes(third, Rita="correct", Rob="wrong")
-        votes(fourth, Rita="unclear", Rob="problematic", Rose="wrong")
+        votes(fourth, Rita="unclear", Rob="problematic", Rose="wrong", reason="drawing")
         rita = visitor("Rita")
 
         def listed(query: str = "") -> set[int]:
@@ -334,6 +334,16 @@ class TestMistakes:
             assert answer.status_code in (400, 404)
             assert "suggests" not in answer.text
 
+    @pytest.mark.parametrize("reason", [{}, {"reason": " "}, {"reason": "\u200b"}])
+    def test_no_mistake_without_a_reason_is_refused(self, workspace, mistake_queue, visitor, reason):
+        rita, place = visitor("Rita"), f"/api/queues/{mistake_queue.id}/votes"
+        vote = {"item": item_numbers(workspace, mistake_queue)[0], "key": "my-own-key", "answer": NO_MISTAKE}
+        refused = rita.write(place, **vote, **reason)
+        message = "this vote needs a reason: say why the answer is 'no mistake'"
+        assert (refused.status_code, refused.json()) == (400, {"error": message})
+        assert workspace.ledger.queues.progress(mistake_queue).by_person == {}
+        assert rita.write(place, **vote, reason="the prediction is correct").status_code == 200
+
     def test_tie_between_categories_says_what_to_do(self, workspace, mistake_queue, visitor, votes):
         item = item_numbers(workspace, mistake_queue)[0]
         votes(item, Rita=("fine-grained", "major"), Rob=("non-prototypical", "minor"))
@@ -367,7 +377,7 @@ class TestMistakes:
         item = workspace.ledger.items.with_id(item_numbers(workspace, mistake_queue)[0])
         judged = workspace.ledger.queues.create("judged", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
         workspace.ledger.items.add(judged, [NewItem(item.example, item.class_id)])
-        votes(item.id, Rita=NO_MISTAKE, Rob=NO_MISTAKE)
+        votes(item.id, Rita=NO_MISTAKE, Rob=NO_MISTAKE, reason="the prediction is correct")
         (earlier_item,) = item_numbers(workspace, judged)
         answer = visitor("Rita").write(f"/api/panel/{mistake_queue.id}/{item.id}/again")
         assert answer.json() == {"address": f"/panel/{judged.id}/{earlier_item}"}

@@ -104,7 +104,7 @@ def test_problematic_vote_without_a_reason_is_refused(visitor, workspace, judge_
     vote = {"item": 1, "key": "12345678", "answer": "problematic"}
     refused = client.write(address, **vote, **reason)
     assert refused.status_code == 400
-    assert refused.json() == {"error": "this vote needs a reason: say why the image is problematic"}
+    assert refused.json() == {"error": "this vote needs a reason: say why the answer is 'problematic'"}
     assert workspace.ledger.queues.progress(judge_queue).by_person == {}
     assert client.write(address, **vote, reason="drawing").status_code == 200
 

@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.exc import DatabaseError
 
 from regrade.ledger import GuideText, Ledger, NewItem, Question, Role, VoteContent
 from regrade.ledger.chain import ChainLink, link_everything
 from regrade.ledger.database import writing
-from regrade.ledger.schema import APPEND_ONLY
+from regrade.ledger.schema import APPEND_ONLY, chain
 
 
 def fill(ledger: Ledger) -> Ledger:
@@ -62,6 +62,25 @@ def test_problems_is_empty_for_an_untouched_ledger(filled):
 def test_chain_is_valid_for_any_vote_time(ledger, panel, queue, seconds):
     ledger.items.add(queue, [NewItem("a.jpg", "cat")])
     ledger.votes.cast(1, panel[0], VoteContent("only", "correct", seconds=seconds))
+    assert ledger.problems() == ()
+
+
+@pytest.mark.parametrize("reason", ["'", '"', "\\", "%s %", "; COMMIT", "[local]", "é 猫 😀", "\n\t", "{kind}"])
+def test_chain_is_valid_for_any_text_of_a_vote(ledger, panel, queue, reason):
+    ledger.items.add(queue, [NewItem(f"{reason}.jpg", "cat")])
+    ledger.votes.cast(1, panel[0], VoteContent("only", "correct", reason=reason))
+    assert ledger.problems() == ()
+
+
+def test_vote_is_linked_before_the_decision_that_follows_from_it(ledger, panel, queue):
+    ledger.items.add(queue, [NewItem("a.jpg", "cat")])
+    for person in panel:
+        ledger.votes.cast(1, person, VoteContent(person.name, "correct"))
+    ledger.votes.retract(1, panel[0], key="undo", why="looked again")
+    with ledger.engine.connect() as connection:
+        links = connection.execute(select(chain.c.position, chain.c.kind).order_by(chain.c.position)).all()
+    kinds = ["vote", "vote", "vote", "decision", "decision", "vote"]
+    assert [tuple(link) for link in links] == list(enumerate(kinds, 1))
     assert ledger.problems() == ()
 
 

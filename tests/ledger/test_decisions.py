@@ -15,7 +15,7 @@ def voted(ledger, queue, panel):
         ledger.items.add(queue, [NewItem(name, "n01")])
         item = ledger.items.next(queue, panel[0])
         for person, answer in zip(panel, answers, strict=False):
-            ledger.votes.cast(item.id, person, VoteContent(f"{name} {person.name}", answer))
+            ledger.votes.cast(item.id, person, VoteContent(f"{name} {person.name}", answer, reason="drawing"))
         return item
 
     return vote

@@ -1,5 +1,6 @@
 """The questions that queues ask, and their rules."""
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -18,7 +19,7 @@ from regrade.ledger import (
     questions,
     register,
 )
-from regrade.ledger.questions import check_vote
+from regrade.ledger.questions import check_reason, check_vote
 
 SHARPNESS = Question("sharpness", "Is it sharp?", answers=("sharp", "blurred"), shows_predictions=False)
 
@@ -34,8 +35,8 @@ class TestEveryQuestion:
     def test_question_is_found_by_its_name(self, question):
         assert question_named(question.name) is question
 
-    def test_tie_and_graded_answers_are_answers(self, question):
-        assert set(question.graded) <= set(question.answers)
+    def test_rules_are_about_answers_of_the_question(self, question):
+        assert {*question.graded, *question.explained} <= set(question.answers)
         assert question.tied is None or question.tied in question.answers
 
     def test_unanimous_votes_decide(self, question):
@@ -55,6 +56,34 @@ class TestEveryQuestion:
             severity, error = (None, UnknownName) if answer in question.graded else ("major", InputError)
             with pytest.raises(error, match="severity"):
                 check_vote(question, VoteContent("key", answer, severity))
+
+    @pytest.mark.parametrize("reason", ["", " "])
+    def test_check_reason_requires_a_reason_of_explained_answers_only(self, question, reason):
+        for answer in question.answers:
+            content = VoteContent("key", answer, reason=reason)
+            if answer in question.explained:
+                with pytest.raises(InputError, match=f"needs a reason: say why the answer is '{answer}'"):
+                    check_reason(question, content)
+                content = replace(content, reason="drawing")
+            check_reason(question, content)
+
+
+def test_explained_answers():
+    """Those that take an image or a mistake out of the score."""
+    explained = {question.name: question.explained for question in QUESTIONS.values() if question.explained}
+    assert explained == {"judge": ("problematic",), "mistake": ("no mistake",)}
+
+
+@pytest.mark.parametrize(("question", "answer"), [(Question.JUDGE, "problematic"), (Question.MISTAKE, "no mistake")])
+def test_ledger_rejects_a_vote_without_the_reason_it_needs(ledger, question, answer):
+    queue = ledger.queues.create("all", question, test_set="val")
+    ledger.items.add(queue, [NewItem("a.jpg", "cat")])
+    ada = ledger.people.add("Ada", Role.REVIEWER)
+    with pytest.raises(InputError, match="needs a reason"):
+        ledger.votes.cast(1, ada, VoteContent("key", answer))
+    assert ledger.queues.progress(queue).by_person == {}
+    ledger.votes.cast(1, ada, VoteContent("key", answer, reason="drawing"))
+    assert ledger.decisions.current(1).answer == answer
 
 
 def test_register_rejects_a_name_with_other_rules(sharpness):

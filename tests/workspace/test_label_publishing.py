@@ -166,7 +166,7 @@ def test_publish_labels_starts_from_the_newest_imported_version(workspace, queue
 def test_publish_labels_takes_the_most_frequent_reason(workspace):
     panel = people(workspace.ledger, "Ada", "Bob", "Cleo", "Dan")
     queue = queue_of(workspace.ledger, "panel", JUDGED[:1], test_set="pets", labels="own", overlap=4)
-    for person, reason in zip(panel, ("wrong label", "a\n drawing", "", "a drawing"), strict=True):
+    for person, reason in zip(panel, ("wrong label", "a\n drawing", "edited", "a drawing"), strict=True):
         vote(workspace.ledger, queue, person, JUDGED[0], "problematic", reason=reason)
     workspace.review.publish("panel")
     assert labels(workspace)[1]["p2"] == "a drawing"

@@ -197,7 +197,7 @@ class TestPublishMistakes:
         )
         assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
         ledger.decisions.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
-        vote(ledger, queue, ada, ("p2", "cat"), NO_MISTAKE, why="right after all")
+        vote(ledger, queue, ada, ("p2", "cat"), NO_MISTAKE, reason="correct", why="right after all")
         assert dict(workspace.review.publish("grave").changes) == {"taken back": 1}
 
     def test_publish_mistakes_merges_queues_of_one_model(self, workspace, queue):

@@ -495,7 +495,7 @@ def mistakes_queue(ledger):
 @pytest.fixture
 def overturned(ledger, mistakes_queue):
     """A mistake that was decided to be "no mistake"."""
-    vote(ledger, mistakes_queue, people(ledger, "Ada")[0], PAIR, NO_MISTAKE)
+    vote(ledger, mistakes_queue, people(ledger, "Ada")[0], PAIR, NO_MISTAKE, reason="the prediction is correct")
     return ledger.items.with_id(item_of(ledger, mistakes_queue, *PAIR))
 
 

@@ -24,9 +24,17 @@ _FIRST = "0" * 64  # stands in for the previous hash of the first link
 _LOCK = 0x72656772616465  # PostgreSQL advisory lock: one transaction at a time extends the chain
 _TAKE_LOCK = select(func.pg_advisory_xact_lock(_LOCK))
 _LAST = select(chain).order_by(chain.c.position.desc()).limit(1)
-_LOCK_AND_LAST = (
-    f"SELECT pg_advisory_xact_lock({_LOCK}); SELECT position, hash FROM chain ORDER BY position DESC LIMIT 1"
-)
+_LOCKED = f"SELECT pg_advisory_xact_lock({_LOCK})"
+_LOCK_AND_LAST = f"{_LOCKED}; SELECT position, hash FROM chain ORDER BY position DESC LIMIT 1"
+_INSERT = f"""
+    INSERT INTO chain (position, kind, row_id, hash)
+    SELECT position + 1, '{{kind}}', {{row_id}},
+        encode(sha256(convert_to('["' || hash, 'UTF8') || decode('{{rest}}', 'hex')), 'hex')
+    FROM (
+        (SELECT position, hash FROM chain ORDER BY position DESC LIMIT 1) UNION ALL SELECT 0, '{_FIRST}'
+    ) AS candidate
+    ORDER BY position DESC LIMIT 1
+"""  # computes the same as `_hash`; hex digits need no quoting
 _ADD = insert(chain)
 _COLUMNS = {
     "vote": (
@@ -94,11 +102,31 @@ def extend_chain(connection: Connection, table: Table, rows: Sequence[RowMapping
     _extend(connection, table, added)
 
 
-def extend_chain_by(connection: Connection, table: Table, row: RowMapping, subject: RowMapping) -> None:
-    """Link a row that was just added; ``subject`` holds the columns in `SUBJECT`, which saves a query."""
+def extend_chain_and_commit(
+    connection: Connection, rows: Sequence[tuple[Table, RowMapping]], subject: RowMapping
+) -> None:
+    """Link rows that were just added and commit: nothing else may be written in this transaction.
+
+    ``subject`` holds the columns in `SUBJECT`, which saves a query. PostgreSQL gets everything in one message and
+    computes the hashes itself, so that other writers wait for the disk only, not for this process. SQLite, which has a
+    single writer, commits at the end of the transaction.
+    """
+    covered = [(table.name, _covered(table, row, subject)) for table, row in rows]
+    if connection.dialect.name == "postgresql":
+        inserts = [
+            _INSERT.format(kind=kind, row_id=int(row["id"]), rest=_text(kind, row).encode().hex())
+            for kind, row in covered
+        ]
+        connection.exec_driver_sql("; ".join([_LOCKED, *inserts, "COMMIT"]))
+    else:
+        connection.execute(_ADD, list(_links(last_link(connection), covered)))
+
+
+def _covered(table: Table, row: RowMapping, subject: RowMapping) -> dict[str, Any]:
+    """The columns of a row that its link covers; a decision that no person made has no person."""
     covered = {name: row[name] for name in _COLUMNS[table.name]}
     covered |= {column.name: subject[column.name] for column in SUBJECT}
-    _extend(connection, table, [covered])
+    return covered if row["person_id"] is not None else covered | {_PERSON.name: None}
 
 
 def link_rows_after(connection: Connection, table: Table, newest: int) -> None:
@@ -186,8 +214,13 @@ def _rows(connection: Connection) -> Iterator[tuple[str, RowMapping]]:
 
 
 def _hash(before: str, kind: str, row: _Row) -> str:
+    return hashlib.sha256(f'["{before}{_text(kind, row)}'.encode()).hexdigest()
+
+
+def _text(kind: str, row: _Row) -> str:
+    """What follows the previous hash in the JSON list of it, the kind and the row."""
     content = {name: _as_json(value) for name, value in row.items()}
-    return hashlib.sha256(json.dumps([before, kind, content], sort_keys=True).encode()).hexdigest()
+    return f'", {json.dumps([kind, content], sort_keys=True)[1:]}'
 
 
 def _as_json(value: Any) -> Any:

@@ -81,7 +81,7 @@ def current_decision(connection: Connection, item_id: int) -> RowMapping | None:
 def decide_if_unanimous(connection: Connection, item_row: RowMapping, *, now: datetime) -> RowMapping | None:
     """Decide an item after a vote was cast, if its question is for a panel and all needed votes agree.
 
-    ``item_row`` is the item as it was before the vote.
+    ``item_row`` is the item as it was before the vote. The new decision has no link yet.
     """
     if item_row["missing"] > 1 or not question_named(item_row["question"]).decided:
         return None
@@ -99,7 +99,7 @@ def decide_complete(connection: Connection, item_id: int, *, now: datetime) -> R
     item_row, votes = locked_item(connection, item_id), current_votes_on(connection, item_id)
     if item_row["missing"] > 0 or not _is_unanimous(votes):
         return None
-    return _decide(connection, item_row, votes, person_id=None, why="", now=now)
+    return _linked(connection, _decide(connection, item_row, votes, person_id=None, why="", now=now))
 
 
 def _is_unanimous(votes: Sequence[RowMapping]) -> bool:
@@ -118,7 +118,7 @@ def _lock(
     votes = current_votes_on(connection, item_id)
     if seen is not None and seen != max(vote["id"] for vote in votes):
         raise AlreadyStored("a vote on this item has changed in the meantime: look at the votes again")
-    return _decide(connection, item_row, votes, person_id=person_id, why=why, now=now)
+    return _linked(connection, _decide(connection, item_row, votes, person_id=person_id, why=why, now=now))
 
 
 def _reopen(connection: Connection, item_id: int, person_id: int, *, why: str, now: datetime) -> RowMapping:
@@ -129,10 +129,11 @@ def _reopen(connection: Connection, item_id: int, person_id: int, *, why: str, n
         raise InputError("this item is not decided")
     if not why.strip():
         raise InputError("give a reason for reverting the decision")
-    return _add(
+    reopened = _add(
         connection, item_id, answer="", severity=None, reached=REOPENED, person_id=person_id, why=why,
         last_vote=last["last_vote"], at=now,
     )  # fmt: skip
+    return _linked(connection, reopened)
 
 
 def undo_unanimous(connection: Connection, item_id: int, person_id: int, *, why: str, now: datetime) -> None:
@@ -165,10 +166,13 @@ def _decide(
 
 
 def _add(connection: Connection, item_id: int, **values: object) -> RowMapping:
-    """Add a decision after the last one on the item."""
+    """Add a decision after the last one on the item, without its link."""
     last = select(decision.c.id).where(decision.c.item_id == item_id).order_by(decision.c.id.desc()).limit(1)
     row = insert(decision).values(item_id=item_id, replaces=connection.execute(last).scalar(), **values)
-    added = connection.execute(row.returning(*decision.c)).mappings().one()
+    return connection.execute(row.returning(*decision.c)).mappings().one()
+
+
+def _linked(connection: Connection, added: RowMapping) -> RowMapping:
     extend_chain(connection, decision, [added])
     return added
 

@@ -22,16 +22,17 @@ class Question:
     """What a queue asks about each image, and the rules for its answers.
 
     ``name`` is stored in the ledger and ``text`` is shown to people. ``answers`` are the valid ones; empty if an answer
-    is a class of the test set. ``graded`` are the answers that need a severity. ``tied`` is the decision if several
-    answers have the most votes; if it is None, the panel has to go on. Questions that ``shows_predictions`` is True for
-    are not for labelers; ``decided`` is False if everyone's own answer is kept instead of a decision of the panel.
-    ``subject`` is what a vote states, as tables of agreement call it.
+    is a class of the test set. ``graded`` are the answers that need a severity, ``explained`` those that need a reason.
+    ``tied`` is the decision if several answers have the most votes; if it is None, the panel has to go on. Questions
+    that ``shows_predictions`` is True for are not for labelers; ``decided`` is False if everyone's own answer is kept
+    instead of a decision of the panel. ``subject`` is what a vote states, as tables of agreement call it.
     """
 
     name: str
     text: str
     answers: tuple[str, ...] = ()
     graded: tuple[str, ...] = ()
+    explained: tuple[str, ...] = ()
     tied: str | None = None
     shows_predictions: bool = True
     decided: bool = True
@@ -77,6 +78,7 @@ Question.JUDGE = register(
         "judge",
         "Is this class right?",
         answers=tuple(answer.value for answer in Answer),
+        explained=(Answer.PROBLEMATIC.value,),
         tied=Answer.UNCLEAR.value,
         subject="verdict",
     )
@@ -90,6 +92,7 @@ Question.MISTAKE = register(
         "What kind of mistake is it?",
         answers=(*(category.value for category in MistakeCategory), NO_MISTAKE),
         graded=tuple(category.value for category in MistakeCategory),
+        explained=(NO_MISTAKE,),
         subject="category",
     )
 )
@@ -109,6 +112,12 @@ def check_vote(question: Question, content: VoteContent) -> None:
             raise InputError("only a mistake has a severity")
     elif content.severity not in severities:
         raise UnknownName("severity", content.severity or "", severities)
+
+
+def check_reason(question: Question, content: VoteContent) -> None:
+    """Raise if a new vote lacks the reason that its answer needs; rows of earlier ledgers may lack it."""
+    if content.answer in question.explained and not content.reason.strip():
+        raise InputError(f"this vote needs a reason: say why the answer is {content.answer!r}")
 
 
 def panel_decision(question: Question, votes: Sequence[tuple[str, str | None]]) -> NewDecision:

@@ -10,11 +10,12 @@ from sqlalchemy import Connection, Engine, select
 
 from regrade.core import AlreadyStored
 from regrade.ledger import queue_order, voting
+from regrade.ledger.chain import extend_chain_and_commit
 from regrade.ledger.database import snapshot, writing
 from regrade.ledger.decisions import current_decision, decide_if_unanimous, undo_unanimous
-from regrade.ledger.questions import check_vote, question_named
+from regrade.ledger.questions import check_reason, check_vote, question_named
 from regrade.ledger.records import CountedVote, Person, Queue, Vote, VoteContent, record_of
-from regrade.ledger.schema import IS_CURRENT, item, now_in_utc, person, vote
+from regrade.ledger.schema import IS_CURRENT, decision, item, now_in_utc, person, vote
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,25 @@ class Votes:
         """Cast a person's vote, and return whether they can now see the other votes; unanimous votes decide the item.
 
         Idempotent: content with the key of a stored vote returns that vote. Raises for an answer that the question
-        does not have, a change without a reason, a vote on a decided item, and a vote without a reason after one that
-        was retracted after the reveal.
+        does not have, an answer without the reason that it needs, a change without a reason, a vote on a decided item,
+        and a vote without a reason after one that was retracted after the reveal.
         """
         now = self._now()
         with writing(self.engine) as connection:
             item_row = voting.locked_for_vote(connection, item_id, by.id)
-            check_vote(question_named(item_row["question"]), content)
+            question = question_named(item_row["question"])
+            check_vote(question, content)
             votes = voting.votes_so_far(connection, item_id, content.key)
             cast = voting.stored_vote(votes, item_row, by.id, content)
             if cast is None:
+                check_reason(question, content)
                 if item_row["missing"] <= 0 and current_decision(connection, item_id) is not None:
                     raise AlreadyStored("this item is decided: reopen it before changing a vote")
                 cast = voting.cast(connection, item_row, votes, by, content, now=now)
                 votes.append(cast)
-                decide_if_unanimous(connection, item_row, now=now)
+                decided = decide_if_unanimous(connection, item_row, now=now)
+                rows = [(vote, cast), *([(decision, decided)] if decided else [])]
+                extend_chain_and_commit(connection, rows, item_row)
         return CountedVote(record_of(Vote, cast), revealed=voting.reveals(item_row, votes, by))
 
     def has_key(self, key: str) -> bool:
@@ -90,6 +95,7 @@ class Votes:
                 undo_unanimous(connection, item_id, by.id, why=retraction.why, now=now)
                 row = voting.cast(connection, item_row, votes, by, retraction, now=now)
                 queue_order.hold(connection, item_row, by.id, now=now)
+                extend_chain_and_commit(connection, [(vote, row)], item_row)
         return record_of(Vote, row)
 
     def is_revealed(self, item_id: int, person: Person) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
 from regrade.core.panel import Mode
-from regrade.ledger.chain import SUBJECT, extend_chain_by
+from regrade.ledger.chain import SUBJECT
 from regrade.ledger.questions import question_named
 from regrade.ledger.queue_order import release
 from regrade.ledger.records import Person, VoteContent, shows_votes
@@ -69,7 +69,7 @@ def cast(
     *,
     now: datetime,
 ) -> RowMapping:
-    """Add a new vote after the ``votes`` so far; raises for a change without a reason."""
+    """Add a new vote after the ``votes`` so far, without its link; raises for a change without a reason."""
     before = last_vote(votes, by.id)
     was_current = before is not None and before["answer"] is not None
     if was_current and not content.why.strip():
@@ -87,7 +87,6 @@ def cast(
     change = int(was_current) - int(content.answer is not None)
     connection.execute(_COUNT, {"on_item": item_row["id"], "change": change})
     release(connection, item_row["id"], by.id)
-    extend_chain_by(connection, vote, added, item_row)  # last: it blocks other voters until the commit
     return added
 
 

@@ -14,7 +14,7 @@ from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.app.views import image_address, item_view, reference_addresses
 from regrade.core import InputError, MistakeCategory, Severity, UnknownName
-from regrade.core.panel import NO_MISTAKE, Answer
+from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent
 
 router = APIRouter(include_in_schema=False)
@@ -168,7 +168,6 @@ def vote(queue_id: PathId, form: VoteForm, site: SiteDep, session: Labeler) -> C
     queue, item = _item(site, session, queue_id, form.item)
     content = VoteContent(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
     check_class(site, queue, content)
-    check_reason(queue, content)
     check_seen(site, queue, item, session.person, key=form.key)
     counted = site.ledger.votes.cast(item.id, session.person, content)
     suggests = _suggestion(site, queue, item, session.person)
@@ -233,12 +232,6 @@ def check_class(site: Site, queue: Queue, content: VoteContent) -> None:
     """Raise if a label is not a class of the test set."""
     if queue.question is Question.LABEL and content.answer is not None:
         site.test_set(queue.test_set).class_space.index(content.answer)
-
-
-def check_reason(queue: Queue, content: VoteContent) -> None:
-    """Raise if an image is called problematic without a reason."""
-    if queue.question is Question.JUDGE and content.answer == Answer.PROBLEMATIC.value and not content.reason.strip():
-        raise InputError("this vote needs a reason: say why the image is problematic")
 
 
 def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:

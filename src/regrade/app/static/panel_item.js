@@ -180,6 +180,7 @@ const kind = choice(page.querySelectorAll("[data-answer]"), { chosen: (value) =>
 } });
 const grade = choice(page.querySelectorAll("[data-severity]"));
 const graded = page.querySelector("[data-severity]") !== null;
+const explained = JSON.parse(page.dataset.explained);
 
 function currentVote() {
   const full = { item: Number(item), key: newKey(), answer: kind.value, reason: by("reason").value.trim(), why: by("why").value.trim() };
@@ -190,7 +191,7 @@ function currentVote() {
 function missing() {
   if (!kind.value) return "Choose an answer first.";
   if (graded && kind.value !== none && !grade.value) return "Choose a severity.";
-  if (kind.value === "problematic" && !by("reason").value.trim()) return "Say why the image is problematic.";
+  if (explained.includes(kind.value) && !by("reason").value.trim()) return `Give the reason for “${kind.value}”.`;
   if (needsReason() && !by("why").value.trim()) return "Say why the vote changes.";
   return document.body.dataset.ready ? "" : "You can vote once the image is visible.";
 }
@@ -199,7 +200,7 @@ async function cast(event) {
   event.preventDefault();
   const lacks = missing();
   if (lacks) {
-    if (lacks.includes("problematic")) by("reason").focus();
+    if (lacks.includes("reason")) by("reason").focus();
     else if (kind.value && lacks.includes("why")) by("why").focus();
     return notice(lacks, 4);
   }

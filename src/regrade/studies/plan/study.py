@@ -13,13 +13,14 @@ from regrade.store import Store
 from regrade.studies.compare.result import Comparison
 from regrade.studies.compare.study import CompareOptions
 from regrade.studies.compare.study import run as run_compare
+from regrade.studies.grade.analysis import grade
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.plan.accuracy import plan_accuracy
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
 from regrade.studies.plan.pairs import Contrast, assumed_ranking, contrasts_of, plan_difference, plan_ranks_of
 from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, value_of
 from regrade.studies.plan.review import ReviewedPair, plan_review, reviewed_pair
-from regrade.studies.scoring import EVERYTHING, grade
+from regrade.studies.scoring import EVERYTHING
 from regrade.studies.study import Flag, P, Study, StudyOptions, option
 
 _PERCENT: dict[str, Any] = {"percent": True, "minimum": 0, "maximum": 100}
