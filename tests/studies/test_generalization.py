@@ -302,6 +302,23 @@ def test_a_line_does_not_depend_on_the_other_sets():
     assert alone.line(Scale.PROBIT).slope == last.line(Scale.PROBIT).slope
 
 
+def test_verdict_on_overfitting_is_corrected_for_the_number_of_sets():
+    rng, accuracies = np.random.default_rng(0), np.linspace(0.5, 0.9, 20)
+    old = counted("old", correct_predictions(rng, accuracies, images=2_000))
+    shrunk = 0.7 + 0.93 * (accuracies - 0.7)
+    new = [counted(f"new {place}", correct_predictions(rng, shrunk, images=2_000)) for place in range(6)]
+    together = generalization([SetPair(old, each) for each in new], rng=rng, band_points=0)
+    verdicts = set()
+    for each, shift in zip(new, together.shifts, strict=True):
+        (alone,) = generalization([SetPair(old, each)], rng=rng, band_points=0).shifts
+        one, all_six = alone.adaptivity, shift.adaptivity
+        assert one.slope == alone.line(Scale.LINEAR).slope == shift.line(Scale.LINEAR).slope
+        assert all_six.slope.low < one.slope.low < one.slope.high < all_six.slope.high
+        assert all_six.slope.method == "robust t over models and images, 6 together 95%"
+        verdicts.add((one.verdict, all_six.verdict))
+    assert (AdaptivityVerdict.DIMINISHING, AdaptivityVerdict.UNDETERMINED) in verdicts
+
+
 def test_difficulty_makes_no_claim_with_few_models():
     """Three models nearly on a line: bootstrap draws hardly vary, which is not evidence."""
     (shift,) = study({"a": 900, "b": 700, "c": 500}, {"a": 480, "b": 368, "c": 240}, draws=1000).shifts
