@@ -4,6 +4,8 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from functools import partial
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from PIL import Image
 
 import regrade
 from regrade.core import InputError, RegradeError
-from regrade.studies import ReportData, all_studies
+from regrade.studies import ReportData, all_studies, findings
+from regrade.studies.geography.analysis import geography
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 IMAGES = 24
@@ -115,6 +118,16 @@ def add_labels(workspace, folder):
     workspace.labels.import_file(folder / "second.csv", test_set="old", name="second", complete=True)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _few_draws():
+    """Bootstraps of 200 draws of models; their number does not matter here."""
+    with (
+        mock.patch("regrade.studies.geography.study.geography", partial(geography, draws=200)),
+        mock.patch("regrade.studies.generalization.study.DRAWS", 200),
+    ):
+        yield
+
+
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
     return request.param
@@ -185,6 +198,36 @@ def assert_clear(error: RegradeError) -> None:
     assert len(text) > 15 and "\n" not in text and "nan" not in text.lower(), text
 
 
+def plan_review(workspace):
+    return workspace.plan.review("m0", "m1", test_set="old", labels="own")
+
+
+def panel_agreement(workspace):
+    workspace.review.queue_labels("old")
+    return workspace.review.agreement(workspace.ledger.queues.all()[0].name)
+
+
+OTHER_RESULTS = {
+    "plan accuracy": lambda workspace: workspace.plan.accuracy("old", 0.02, labels="own"),
+    "plan difference": lambda workspace: workspace.plan.difference(test_set="old"),
+    "plan rank": lambda workspace: workspace.plan.rank(test_set="old", slice="region=south"),
+    "plan disparity": lambda workspace: workspace.plan.disparity("old", "region"),
+    "plan review": plan_review,
+    "review agreement": panel_agreement,
+}
+
+
+@pytest.mark.parametrize("name", OTHER_RESULTS)
+def test_result_has_valid_intervals_or_one_line(workspace, name):
+    try:
+        result = OTHER_RESULTS[name](workspace)
+    except RegradeError as error:
+        assert_clear(error)
+        return
+    assert_valid(result.as_dict())
+    assert "nan" not in str(result.table()).lower()
+
+
 @pytest.mark.parametrize("study", all_studies(), ids=lambda study: study.name)
 def test_study_gives_valid_intervals_or_one_line(workspace, study):
     for options in dict.fromkeys(option_sets(study, workspace)):
@@ -202,3 +245,9 @@ def test_study_gives_valid_intervals_or_one_line(workspace, study):
                 study.figure(result)
             except RegradeError as error:
                 assert_clear(error)
+
+
+def test_errors_that_no_one_judged_are_not_called_wrong(workspace):
+    """The label set holds the original labels only, so that nobody has judged any other prediction."""
+    headlines = [finding.headline for finding in findings(workspace.study.mistakes("old", "own"))]
+    assert not any(headline.startswith("None of the best model's errors") for headline in headlines)

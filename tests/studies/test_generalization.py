@@ -8,7 +8,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 from scipy.stats import ttest_rel
 
 from benchmarks.calibration.worlds import correct_predictions, counted
@@ -202,6 +202,17 @@ class TestOverfitting:
         result = self.verdict(1.1, -0.15)
         assert result.verdict.value == "no sign of diminishing returns"
         assert result.slope.low > 1
+
+    def test_gains_that_a_ceiling_enlarges_are_not_shown_on_the_probit_scale(self):
+        """On the probit scale the slope is about 1: the original is so easy that differences are small in points."""
+        old = {f"m{i}": 8_000 + 60 * i for i in range(30)}
+        new = {model: int(10_000 * ndtr(ndtri(right / 10_000) - 0.8)) for model, right in old.items()}
+        shift = study(old, new, images=10_000, new_images=10_000).shifts[0]
+        words = shift.adaptivity.in_words()
+        assert shift.adaptivity.slope.low > 1 > shift.adaptivity.probit_slope.low
+        assert words.startswith("no sign of diminishing returns in points, not shown on the probit scale (")
+        low, high = (f"{100 * ndtr(bound):.1f}" for bound in (shift.difficulty.v.low, shift.difficulty.v.high))
+        assert f"[{low}, {high}] of the new ones" in shift.difficulty.in_words()
 
     def test_gains_that_shrink(self):
         result = self.verdict(0.6, 0.1)

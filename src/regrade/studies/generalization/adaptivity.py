@@ -45,20 +45,29 @@ class Adaptivity:
             "in_words": self.in_words(),
         }
 
+    @property
+    def on_probit_scale(self) -> bool:
+        """Whether the slope on the probit scale supports a verdict for or against diminishing returns."""
+        if self.probit_slope is None:
+            return False
+        return self.probit_slope.low >= 1 if self.verdict is AdaptivityVerdict.NO_SIGN else self.probit_slope.high < 1
+
+    @property
+    def _probit_range(self) -> str:
+        return "" if self.probit_slope is None else f" ({_range(self.probit_slope)})"
+
     def in_words(self) -> str:
         """The verdict with its reason."""
         if self.slope is None:
             return f"{self.verdict.value}: the spread on the original is not clearly more than chance of its images"
         brings = f"a point on the original goes with {_range(self.slope)} points on the new set"
         if self.verdict is AdaptivityVerdict.NO_SIGN:
-            return f"{self.verdict.value}: {brings}; a loss that all models share alike remains possible"
+            scale = "" if self.on_probit_scale else f" in points, not shown on the probit scale{self._probit_range}"
+            return f"{self.verdict.value}{scale}: {brings}; a loss that all models share alike remains possible"
         if self.verdict is not AdaptivityVerdict.DIMINISHING:
             return f"{self.verdict.value}: {brings}"
-        if self.probit_slope is None or self.probit_slope.high >= 1:
-            return (
-                f"{self.verdict.value} in points, not shown on the probit scale{_in_brackets(self.probit_slope)}: "
-                f"{brings}"
-            )
+        if not self.on_probit_scale:
+            return f"{self.verdict.value} in points, not shown on the probit scale{self._probit_range}: {brings}"
         if self.mean_change > 0:
             return f"{self.verdict.value}: {brings}; the new set is easier, which alone makes gains smaller"
         return f"{self.verdict.value}: {brings}; adaptive overfitting would give such a slope, and so can other shifts"
@@ -75,10 +84,6 @@ def adaptivity_of(slope: Estimate | None, probit_slope: Estimate | None, mean_ch
     else:
         verdict = AdaptivityVerdict.UNDETERMINED
     return Adaptivity(verdict, slope, probit_slope, mean_change)
-
-
-def _in_brackets(slope: Estimate | None) -> str:
-    return "" if slope is None else f" ({_range(slope)})"
 
 
 def _range(slope: Estimate) -> str:

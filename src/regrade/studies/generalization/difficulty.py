@@ -38,15 +38,20 @@ class Difficulty:
         if self.u is None or self.v is None:
             return NOT_ENOUGH_SPREAD
         return (
-            f"u {with_interval(self.u, 1, 2)}: {_spread(self.u)}; v {with_interval(self.v, 1, 2)}: {_level(self.v)}, "
-            "by this line a model right on half of the original images is right on "
-            f"{100 * special.ndtr(self.v.value):.1f}% of the new ones"
+            f"u {with_interval(self.u, 1, 2)}: {_spread(self.u)}; v {with_interval(self.v, 1, 2)}: {_level(self.v)}; "
+            "extended to a model right on half of the original images, the line gives "
+            f"{_percent(self.v.value)}% [{_percent(self.v.low)}, {_percent(self.v.high)}] of the new ones"
         )
 
 
 def difficulty_of(line: ShiftLine) -> Difficulty:
     """The difficulty parameters of a line on the probit scale."""
     return Difficulty(line.slope, line.intercept)
+
+
+def _percent(v: float) -> str:
+    """The accuracy on the new set that goes with one of a half on the original, in percent."""
+    return f"{100 * special.ndtr(v):.1f}"
 
 
 def _spread(u: Estimate) -> str:

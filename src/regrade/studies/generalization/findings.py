@@ -64,8 +64,8 @@ def _change(result: Generalization, shift: SetShift) -> Finding:
     also = f" Other sets: {listed(elsewhere, most=4)}." if elsewhere else ""
     text = (
         f"The mean change in accuracy of {amount(shift.models, 'model')} from {result.original} is "
-        f"{points(change)}{_together(result)}; {rows[0].model}, the best on {result.original}, has an accuracy of {share(highest)} there and "
-        f"{share(rows[0].new)} on {shift.new_set}.{also}"
+        f"{points(change)}{_together(result)}; {rows[0].model}, the best on {result.original}, has an accuracy of "
+        f"{share(highest)} there and {share(rows[0].new)} on {shift.new_set}.{also}"
     )
     if change.low <= 0 <= change.high:
         return Finding(
@@ -92,6 +92,8 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
     )
     if shift.standard < _FEW:
         text += " With so few models the interval is only a rough guide."
+    if verdict in (AdaptivityVerdict.NO_SIGN, AdaptivityVerdict.DIMINISHING):
+        text += _probit(shift)
     if verdict is AdaptivityVerdict.NO_SIGN:
         return Finding(
             _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
@@ -102,13 +104,21 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
     return Finding(_SLOPE_OPEN, undecided, text, 0.35)
 
 
+def _probit(shift: SetShift) -> str:
+    """The slope on the probit scale, if it does not show what the slope in points shows."""
+    slope = shift.adaptivity.probit_slope
+    if shift.adaptivity.on_probit_scale or slope is None:
+        return ""
+    return f" On the probit scale, which has no ceiling, the slope is {plain(slope)} and may be 1."
+
+
 def _together(result: Generalization) -> str:
     """What to say of an interval that is corrected for several new sets."""
     sets = len(result.shifts)
     return f", corrected for {sets} new sets" if sets > 1 else ""
 
 
-_NO_SIGN = "There is no sign of adaptive overfitting; a loss that all models share remains possible."
+_NO_SIGN = "In points, there is no sign of adaptive overfitting; a loss that all models share remains possible."
 
 
 def _outlier(result: Generalization) -> Finding | None:
