@@ -322,11 +322,11 @@ def test_verdict_on_overfitting_is_corrected_for_the_number_of_sets():
     verdicts = set()
     for each, shift in zip(new, together.shifts, strict=True):
         (alone,) = generalization([SetPair(old, each)], rng=rng, band_points=0).shifts
-        one, all_six = alone.adaptivity, shift.adaptivity
-        assert one.slope == alone.line(Scale.LINEAR).slope == shift.line(Scale.LINEAR).slope
-        assert all_six.slope.low < one.slope.low < one.slope.high < all_six.slope.high
+        alone_verdict, all_six = alone.adaptivity, shift.adaptivity
+        assert alone_verdict.slope == alone.line(Scale.LINEAR).slope == shift.line(Scale.LINEAR).slope
+        assert all_six.slope.low < alone_verdict.slope.low < alone_verdict.slope.high < all_six.slope.high
         assert all_six.slope.method == "robust t over models and images, 6 together 95%"
-        verdicts.add((one.verdict, all_six.verdict))
+        verdicts.add((alone_verdict.verdict, all_six.verdict))
     assert (AdaptivityVerdict.DIMINISHING, AdaptivityVerdict.UNDETERMINED) in verdicts
 
 
