@@ -14,6 +14,7 @@ from scipy import stats
 import regrade
 from benchmarks.calibration import COVERAGE_CHECKS, NULL_CHECKS, CoverageCheck, NullCheck
 from benchmarks.calibration.checks import NOMINAL
+from benchmarks.calibration.splits import most_false
 from regrade import studies
 from regrade.studies import finding_kinds, verdict_kinds
 
@@ -101,6 +102,13 @@ def called_functions(check: CoverageCheck) -> set[str]:
 @pytest.mark.parametrize("check", COVERAGE_CHECKS, ids=lambda check: f"{check.interval}, {check.case}, {check.n}")
 def test_coverage_check_calls_the_function_it_names(check: CoverageCheck):
     assert check.maker in called_functions(check)
+
+
+@pytest.mark.parametrize(("splits", "tests"), [(200, 1), (200, 27), (1800, 3)])
+def test_split_experiment_misses_its_aim_only_if_significant(splits: int, tests: int):
+    most = round(splits * most_false(splits, tests) / 100)
+    p_values = [stats.binomtest(count, splits, NOMINAL, alternative="greater").pvalue for count in (most, most + 1)]
+    assert p_values[1] * tests <= NOMINAL < p_values[0] * tests
 
 
 @pytest.mark.parametrize("check", NULL_CHECKS, ids=lambda check: f"{check.kinds[0]}, {check.case}")

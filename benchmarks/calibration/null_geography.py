@@ -50,6 +50,11 @@ def constant_disparity_of_many(rng: np.random.Generator) -> Geography:
     return studied(rng, models=25, sizes=(500, 500), harder=(0.0, 0.5), images=1_000)
 
 
+@null_check(_GROWTH, case="constant disparity, 60 models, 1,000 images")
+def constant_disparity_of_very_many(rng: np.random.Generator) -> Geography:
+    return studied(rng, models=60, sizes=(500, 500), harder=(0.0, 0.5), images=1_000)
+
+
 @null_check(*_TRIPLED, case="disparity 3 times as large, 8 models, 500 images per group")
 def tripled_disparity(rng: np.random.Generator) -> Geography:
     return studied(rng, models=8, sizes=(500, 500), harder=(0.0, 0.33), times=3.0)

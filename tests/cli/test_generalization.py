@@ -58,7 +58,7 @@ def test_standard_models_define_the_line(four_sets, plain):
 def test_printed_table_is_truncated_and_has_notes(four_sets):
     shown = studied(four_sets, "--new", NEW[0], run_it=run_on_terminal).out
     assert "the first 24 of 67" in shown
-    for words in ("mean change of top-1 -12.1", "overfitting:", "difficulty:", "losses:", "furthest from the line: "):
+    for words in ("mean change of top-1 -12.1", "overfitting:", "difficulty:", "losses:", "furthest from the line, "):
         assert words in shown
     assert "fv_16k -1" in shown  # the model whose published columns are reversed is an outlier
 

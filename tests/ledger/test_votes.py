@@ -84,9 +84,6 @@ def test_vote_and_next_item_take_few_statements(ledger, panel, queue):
         assert (next_item.connections, vote.connections) == (1, 1)
     assert ledger.problems() == ()
 
-        assert (next_item.connections, vote.connections) == (1, 1)
-    assert ledger.problems() == ()
-
 
 def test_vote_locks_the_chain_in_the_message_that_commits(ledger, panel, queue):
     """Other voters wait for the database, and never for a process that holds the lock."""

@@ -339,9 +339,15 @@ def test_coverage_where_fishers_interval_fails():
     assert fisher < 0.91
 
 
-def test_perfect_correlation_has_zero_width():
-    estimate = robust_pearson([0, 0, 1, 1], [0, 0, 1, 1])
-    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1, 1, 1))
+def test_perfect_correlation_is_not_certain():
+    """Four images in perfect order may well come from a weaker correlation; more images leave less doubt."""
+    few, many = (robust_pearson([0, 1] * half, [0, 1] * half) for half in (2, 200))
+    assert (few.value, few.high, many.value, many.high) == (1, 1, 1, 1)
+    assert few.low < 0.7
+    assert 0.98 < many.low < 1
+    assert few.low == spearman(range(4), range(4)).low
+    negative = robust_pearson([0, 1, 0, 1], [1, 0, 1, 0])
+    assert (negative.value, negative.low, negative.high) == (-1, -1, -few.low)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
+from regrade.core import Estimate
 from regrade.core.errors import InputError
-from regrade.stats import benjamini_hochberg, holm, holm_threshold, multiplicity
+from regrade.stats import benjamini_hochberg, holm, holm_threshold, multiplicity, widen_for_comparisons
 
 quick = settings(deadline=None, max_examples=100, derandomize=True)
 CORRECTIONS = {holm: "holm", benjamini_hochberg: "fdr_bh"}
@@ -51,6 +52,14 @@ def test_adjusted_p_values_are_larger_and_keep_order(correction, p_values, seed)
     assert (np.diff(adjusted[np.argsort(p, kind="stable")]) >= 0).all()
     shuffle = np.random.default_rng(seed).permutation(len(p))
     np.testing.assert_array_equal(correction(p[shuffle]), adjusted[shuffle])
+
+
+def test_widened_t_interval_is_that_of_the_smaller_level():
+    # two degrees of freedom, 4 intervals: t of 8.860 (98.75%) for t of 4.303 (95%)
+    estimate = Estimate(0.1, 0.0, 0.2, 3, "t over models 95%")
+    wider = widen_for_comparisons(estimate, 4, freedom=2)
+    assert (wider.low, wider.high) == pytest.approx((0.1 - 0.1 * 8.860 / 4.303, 0.1 + 0.1 * 8.860 / 4.303), abs=1e-3)
+    assert widen_for_comparisons(estimate, 4).high < wider.high
 
 
 def test_holm_controls_family_wise_error_rate():

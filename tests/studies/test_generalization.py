@@ -8,7 +8,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 from scipy.stats import ttest_rel
 
 from benchmarks.calibration.worlds import correct_predictions, counted
@@ -204,6 +204,17 @@ class TestOverfitting:
         assert result.verdict.value == "no sign of diminishing returns"
         assert result.slope.low > 1
 
+    def test_gains_that_a_ceiling_enlarges_are_not_shown_on_the_probit_scale(self):
+        """On the probit scale the slope is about 1: the original is so easy that differences are small in points."""
+        old = {f"m{i}": 8_000 + 60 * i for i in range(30)}
+        new = {model: int(10_000 * ndtr(ndtri(right / 10_000) - 0.8)) for model, right in old.items()}
+        shift = study(old, new, images=10_000, new_images=10_000).shifts[0]
+        words = shift.adaptivity.in_words()
+        assert shift.adaptivity.slope.low > 1 > shift.adaptivity.probit_slope.low
+        assert words.startswith("no sign of diminishing returns in points, not shown on the probit scale (")
+        low, high = (f"{100 * ndtr(bound):.1f}" for bound in (shift.difficulty.v.low, shift.difficulty.v.high))
+        assert f"[{low}, {high}] of the new ones" in shift.difficulty.in_words()
+
     def test_gains_that_shrink(self):
         result = self.verdict(0.6, 0.1)
         assert result.verdict.value == "diminishing returns"
@@ -301,6 +312,23 @@ def test_a_line_does_not_depend_on_the_other_sets():
     alone = generalization([SetPair(old, new)], rng=np.random.default_rng(3)).shifts[0]
     last = generalization([SetPair(old, third), SetPair(old, new)], rng=np.random.default_rng(3)).shifts[1]
     assert alone.line(Scale.PROBIT).slope == last.line(Scale.PROBIT).slope
+
+
+def test_verdict_on_overfitting_is_corrected_for_the_number_of_sets():
+    rng, accuracies = np.random.default_rng(0), np.linspace(0.5, 0.9, 20)
+    old = counted("old", correct_predictions(rng, accuracies, images=2_000))
+    shrunk = 0.7 + 0.93 * (accuracies - 0.7)
+    new = [counted(f"new {place}", correct_predictions(rng, shrunk, images=2_000)) for place in range(6)]
+    together = generalization([SetPair(old, each) for each in new], rng=rng, band_points=0)
+    verdicts = set()
+    for each, shift in zip(new, together.shifts, strict=True):
+        (alone,) = generalization([SetPair(old, each)], rng=rng, band_points=0).shifts
+        alone_verdict, all_six = alone.adaptivity, shift.adaptivity
+        assert alone_verdict.slope == alone.line(Scale.LINEAR).slope == shift.line(Scale.LINEAR).slope
+        assert all_six.slope.low < alone_verdict.slope.low < alone_verdict.slope.high < all_six.slope.high
+        assert all_six.slope.method == "robust t over models and images, 6 together 95%"
+        verdicts.add((alone_verdict.verdict, all_six.verdict))
+    assert (AdaptivityVerdict.DIMINISHING, AdaptivityVerdict.UNDETERMINED) in verdicts
 
 
 def test_difficulty_makes_no_claim_with_few_models():

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import method_name, normal_quantile
+from regrade.stats.intervals import method_name, tail_share
 
 _BLOCK = 1 << 18  # p-values processed at a time; there may be millions
 
@@ -80,16 +81,21 @@ def mark_simultaneous(estimate: Estimate, comparisons: int, *, confidence: float
     return replace(estimate, method=method_name(f"{method}, {comparisons:,} together", confidence))
 
 
-def widen_for_comparisons(estimate: Estimate, comparisons: int, *, confidence: float = 0.95) -> Estimate:
+def widen_for_comparisons(
+    estimate: Estimate, comparisons: int, *, confidence: float = 0.95, freedom: float = np.inf
+) -> Estimate:
     """Return the estimate with its interval widened so that ``comparisons`` hold simultaneously (Bonferroni).
 
-    The factor is that of normal intervals. Use it for intervals that cannot be recomputed at `bonferroni_confidence`.
+    The factor is that of t intervals with ``freedom`` degrees of freedom, by default that of normal intervals. Use it
+    for intervals that cannot be recomputed at `bonferroni_confidence`.
 
     >>> wider = widen_for_comparisons(Estimate(0.5, 0.4, 0.6, 10, "delta 95%"), 20)  # 3.023 / 1.960 times as wide
     >>> round(wider.low, 4), round(wider.high, 4), wider.method
     (0.3457, 0.6543, 'delta, 20 together 95%')
     """
-    factor = normal_quantile(bonferroni_confidence(comparisons, confidence)) / normal_quantile(confidence)
+    tails = [tail_share(level) for level in (bonferroni_confidence(comparisons, confidence), confidence)]
+    wide, narrow = (float(special.stdtrit(freedom, 1 - tail)) for tail in tails)
+    factor = wide / narrow
     low, high = (estimate.value + factor * (bound - estimate.value) for bound in (estimate.low, estimate.high))
     return mark_simultaneous(replace(estimate, low=low, high=high), comparisons, confidence=confidence)
 

@@ -40,7 +40,7 @@ def distribution_in_words(study: Confusion) -> str:
     half = ""
     if {0.25, 0.75} <= set(quantiles):
         half = f"middle half {quantiles[0.25].value:.2f} to {quantiles[0.75].value:.2f}, "
-    return f"scores of {amount(study.images, 'image')}: {middle}{half}most of them near {scores.peak:.2f}"
+    return f"scores of {amount(study.images, 'image')}: {middle}{half}most frequent near {scores.peak:.2f}"
 
 
 def _models(study: Confusion) -> Table:

@@ -13,10 +13,12 @@ from regrade.core.names import refuse_text
 from regrade.metrics import effective_robustness
 from regrade.stats import (
     Scale,
+    bonferroni_confidence,
     bootstrap_line,
     fit_lines,
     independent_difference,
     largest_covariance,
+    mark_simultaneous,
     proportions,
     rank_ranges,
     two_way_mean,
@@ -60,7 +62,7 @@ def generalization(
     refuse_text(standard, "standard")
     original = _original_name(pairs)
     _check_standard(standard, pairs)
-    options = _LineOptions(scale, tuple(standard), confidence, draws, band_points)
+    options = _LineOptions(scale, tuple(standard), confidence, draws, band_points, len(pairs))
     state = rng.bit_generator.state  # the same for every set: its line does not depend on the other sets
     studied = []
     for pair in pairs:
@@ -82,6 +84,7 @@ class _LineOptions:
     confidence: float
     draws: int
     band_points: int
+    sets: int
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,8 @@ class _PairedCounts:
 
 def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) -> tuple[SetShift, list[ModelShift]]:
     both, confidence = _paired_counts(pair, options.standard), options.confidence
-    by_scale = {scale: _line(both, scale, options, rng) for scale in Scale}
-    linear, probit = by_scale[Scale.LINEAR], by_scale[Scale.PROBIT]
+    by_scale = {scale: _drawn_line(both, scale, options, rng) for scale in Scale}
+    slope, probit_slope = (_simultaneous_slope(both, scale, options) for scale in (Scale.LINEAR, Scale.PROBIT))
     change = _mean_change(both, confidence)
     rows = _rows(pair, both, options.scale, confidence)
     counts = (both.right, both.images, both.new_right, both.new_images)
@@ -111,9 +114,9 @@ def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) 
         change,
         _top5_change(pair, both, confidence),
         tuple(by_scale.values()),
-        difficulty_of(probit),
+        difficulty_of(by_scale[Scale.PROBIT]),
         loss_parts(*counts, confidence=confidence),
-        adaptivity_of(linear.slope, probit.slope, change.value),
+        adaptivity_of(slope, probit_slope, change.value),
         tuple(sorted(pair.original.models.keys() ^ pair.new.models.keys())),
     )
     return shift, rows
@@ -152,25 +155,41 @@ def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray]:
     return right, images
 
 
-def _line(both: _PairedCounts, scale: Scale, options: _LineOptions, rng: np.random.Generator) -> ShiftLine:
-    chosen = both.standard
-    x = clip_to_scale(both.right / both.images, both.images, scale)[chosen]
-    y = clip_to_scale(both.new_right / both.new_images, both.new_images, scale)[chosen]
-    line = shift_line(
-        x,
-        y,
-        scale,
-        noise=_chosen_noise(both),
-        images=(both.images[chosen], both.new_images[chosen]),
-        confidence=options.confidence,
-        band_points=options.band_points if scale is options.scale else 0,
-    )
+def _simultaneous_slope(both: _PairedCounts, scale: Scale, options: _LineOptions) -> Estimate | None:
+    """The slope on a scale, with an interval that holds for all new sets together."""
+    slope = _line(both, scale, bonferroni_confidence(options.sets, options.confidence), 0).slope
+    return None if slope is None else mark_simultaneous(slope, options.sets, confidence=options.confidence)
+
+
+def _drawn_line(both: _PairedCounts, scale: Scale, options: _LineOptions, rng: np.random.Generator) -> ShiftLine:
+    """The line on a scale, with bootstrap draws if there are any."""
+    line = _line(both, scale, options.confidence, options.band_points if scale is options.scale else 0)
     if not options.draws:
         return line
     drawn = bootstrap_line(
-        x, y, rng=rng, scale=scale, draws=options.draws, confidence=options.confidence, band_points=0
-    )
+        *_line_points(both, scale), rng=rng, scale=scale, draws=options.draws, confidence=options.confidence,
+        band_points=0,
+    )  # fmt: skip
     return replace(line, published=drawn)
+
+
+def _line(both: _PairedCounts, scale: Scale, confidence: float, band_points: int) -> ShiftLine:
+    chosen = both.standard
+    return shift_line(
+        *_line_points(both, scale),
+        scale,
+        noise=_chosen_noise(both),
+        images=(both.images[chosen], both.new_images[chosen]),
+        confidence=confidence,
+        band_points=band_points,
+    )
+
+
+def _line_points(both: _PairedCounts, scale: Scale) -> tuple[FloatArray, FloatArray]:
+    """The accuracies of the standard models on both sets, clipped to the scale."""
+    x = clip_to_scale(both.right / both.images, both.images, scale)[both.standard]
+    y = clip_to_scale(both.new_right / both.new_images, both.new_images, scale)[both.standard]
+    return x, y
 
 
 def _chosen_noise(both: _PairedCounts) -> tuple[FloatArray, FloatArray] | None:

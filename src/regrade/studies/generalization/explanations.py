@@ -47,20 +47,29 @@ class Adaptivity(Record):
         """The fields, with the verdict in words."""
         return {**super().json_fields(), "in_words": self.in_words()}
 
+    @property
+    def on_probit_scale(self) -> bool:
+        """Whether the slope on the probit scale supports a verdict for or against diminishing returns."""
+        if self.probit_slope is None:
+            return False
+        return self.probit_slope.low >= 1 if self.verdict is AdaptivityVerdict.NO_SIGN else self.probit_slope.high < 1
+
+    @property
+    def _probit_range(self) -> str:
+        return "" if self.probit_slope is None else f" ({_range(self.probit_slope)})"
+
     def in_words(self) -> str:
         """The verdict with its reason."""
         if self.slope is None:
             return f"{self.verdict.value}: the spread on the original is not clearly more than chance of its images"
         brings = f"a point on the original goes with {_range(self.slope)} points on the new set"
         if self.verdict is AdaptivityVerdict.NO_SIGN:
-            return f"{self.verdict.value}: {brings}; a loss that all models share alike remains possible"
+            scale = "" if self.on_probit_scale else f" in points, not shown on the probit scale{self._probit_range}"
+            return f"{self.verdict.value}{scale}: {brings}; a loss that all models share alike remains possible"
         if self.verdict is not AdaptivityVerdict.DIMINISHING:
             return f"{self.verdict.value}: {brings}"
-        if self.probit_slope is None or self.probit_slope.high >= 1:
-            return (
-                f"{self.verdict.value} in points, not shown on the probit scale{_in_brackets(self.probit_slope)}: "
-                f"{brings}"
-            )
+        if not self.on_probit_scale:
+            return f"{self.verdict.value} in points, not shown on the probit scale{self._probit_range}: {brings}"
         if self.mean_change > 0:
             return f"{self.verdict.value}: {brings}; the new set is easier, which alone makes gains smaller"
         return f"{self.verdict.value}: {brings}; adaptive overfitting would give such a slope, and so can other shifts"
@@ -77,10 +86,6 @@ def adaptivity_of(slope: Estimate | None, probit_slope: Estimate | None, mean_ch
     else:
         verdict = AdaptivityVerdict.UNDETERMINED
     return Adaptivity(verdict, slope, probit_slope, mean_change)
-
-
-def _in_brackets(slope: Estimate | None) -> str:
-    return "" if slope is None else f" ({_range(slope)})"
 
 
 def _range(slope: Estimate) -> str:
@@ -108,15 +113,20 @@ class Difficulty(Record):
         if self.u is None or self.v is None:
             return NOT_ENOUGH_SPREAD
         return (
-            f"u {with_interval(self.u, 1, 2)}: {_spread(self.u)}; v {with_interval(self.v, 1, 2)}: {_level(self.v)}, "
-            "by this line a model right on half of the original images is right on "
-            f"{100 * special.ndtr(self.v.value):.1f}% of the new ones"
+            f"u {with_interval(self.u, 1, 2)}: {_spread(self.u)}; v {with_interval(self.v, 1, 2)}: {_level(self.v)}; "
+            "extended to a model right on half of the original images, the line gives "
+            f"{_percent(self.v.value)}% [{_percent(self.v.low)}, {_percent(self.v.high)}] of the new ones"
         )
 
 
 def difficulty_of(line: ShiftLine) -> Difficulty:
     """The difficulty parameters of a line on the probit scale."""
     return Difficulty(line.slope, line.intercept)
+
+
+def _percent(v: float) -> str:
+    """The accuracy on the new set that goes with one of a half on the original, in percent."""
+    return f"{100 * special.ndtr(v):.1f}"
 
 
 def _spread(u: Estimate) -> str:

@@ -20,7 +20,10 @@ _FAR, _OFF = 4, 0.02  # far from the line: this many times the median distance, 
 _CHANGE_TEST = (
     "t interval of the mean change over models and over images, Bonferroni-corrected for all new sets, compared with 0."
 )
-_SLOPE_TEST = "Interval of the slope over models and over images, with errors in both accuracies, compared with 1."
+_SLOPE_TEST = (
+    "Interval of the slope over models and over images, with errors in both accuracies, Bonferroni-corrected for all "
+    "new sets, compared with 1."
+)
 _LINE_TEST = "Interval of a model's distance from the line, Bonferroni-corrected for all models and sets."
 _NO_CHANGE = no_claim("generalization: no change shown", _CHANGE_TEST)
 _CHANGE = claim("generalization: models lose or gain", _CHANGE_TEST)
@@ -53,18 +56,18 @@ def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
 
 
 def _change(result: Generalization, shift: SetShift) -> Finding:
-    change, rows = shift.mean_change, result.of(shift.new_set)
+    rows, sets = result.of(shift.new_set), len(result.shifts)
+    change = widen_for_comparisons(shift.mean_change, sets, confidence=result.confidence, freedom=shift.models - 1)
     originals = [row.original for row in rows]
     highest = best_share(*right_counts(originals), confidence=result.confidence)
     elsewhere = [f"{signed(100 * s.mean_change.value)} on {s.new_set}" for s in result.shifts if s is not shift]
     also = f" Other sets: {listed(elsewhere, most=4)}." if elsewhere else ""
     text = (
-        f"The mean change in accuracy of {amount(shift.models, 'model')} from {result.original} is {points(change)}; "
-        f"{rows[0].model}, the best on {result.original}, has an accuracy of {share(highest)} there and "
-        f"{share(rows[0].new)} on {shift.new_set}.{also}"
+        f"The mean change in accuracy of {amount(shift.models, 'model')} from {result.original} is "
+        f"{points(change)}{_together(result)}; {rows[0].model}, the best on {result.original}, has an accuracy of "
+        f"{share(highest)} there and {share(rows[0].new)} on {shift.new_set}.{also}"
     )
-    together = widen_for_comparisons(change, len(result.shifts), confidence=result.confidence)
-    if together.low <= 0 <= together.high:
+    if change.low <= 0 <= change.high:
         return Finding(
             _NO_CHANGE, f"No change in mean accuracy detected from {result.original} to {shift.new_set}", text, 0.4
         )
@@ -84,11 +87,13 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
         )
         return Finding(_NO_SPREAD, undecided, text, 0.35)
     text = (
-        f"One more point on {result.original} goes with {plain(slope)} more points on {shift.new_set} (slope over "
-        f"{amount(shift.standard, 'model')})."
+        f"One more point on {result.original} goes with {plain(slope)} more points on {shift.new_set}"
+        f"{_together(result)} (slope over {amount(shift.standard, 'model')})."
     )
     if shift.standard < _FEW:
         text += " With so few models the interval is only a rough guide."
+    if verdict in (AdaptivityVerdict.NO_SIGN, AdaptivityVerdict.DIMINISHING):
+        text += _probit(shift)
     if verdict is AdaptivityVerdict.NO_SIGN:
         return Finding(
             _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
@@ -99,7 +104,21 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
     return Finding(_SLOPE_OPEN, undecided, text, 0.35)
 
 
-_NO_SIGN = "There is no sign of adaptive overfitting; a loss that all models share remains possible."
+def _probit(shift: SetShift) -> str:
+    """The slope on the probit scale, if it does not show what the slope in points shows."""
+    slope = shift.adaptivity.probit_slope
+    if shift.adaptivity.on_probit_scale or slope is None:
+        return ""
+    return f" On the probit scale, which has no ceiling, the slope is {plain(slope)} and may be 1."
+
+
+def _together(result: Generalization) -> str:
+    """What to say of an interval that is corrected for several new sets."""
+    sets = len(result.shifts)
+    return f", corrected for {sets} new sets" if sets > 1 else ""
+
+
+_NO_SIGN = "In points, there is no sign of adaptive overfitting; a loss that all models share remains possible."
 
 
 def _outlier(result: Generalization) -> Finding | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from regrade.core import Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
-from regrade.stats import Scale
+from regrade.stats import Scale, widen_for_comparisons
 from regrade.studies.generalization.explanations import Adaptivity, Difficulty, LossParts
 from regrade.studies.generalization.shift_line import ShiftLine
 
@@ -173,11 +173,11 @@ class Generalization(Tabular):
     def _furthest(self, new_set: str) -> str:
         """The models furthest above and below the line; predictions of a model far off may be faulty."""
         rows = sorted(self.of(new_set), key=lambda row: row.robustness.value)
-        above, below = rows[-1], rows[0]
-        return (
-            f"  furthest from the line: {above.model} {_signed(above.robustness)}, "
-            f"{below.model} {_signed(below.robustness)}"
+        above, below = (
+            f"{row.model} {_signed(widen_for_comparisons(row.robustness, len(rows), confidence=self.confidence))}"
+            for row in (rows[-1], rows[0])
         )
+        return f"  furthest from the line, with intervals for all {len(rows)} models together: {above}, {below}"
 
     def _methods(self) -> tuple[str, ...]:
         first, shift = self.rows[0], self.shifts[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim
 from regrade.display.wording import points, share
+from regrade.stats import widen_for_comparisons
 from regrade.studies.leakage.result import ANY, DistanceResult, Leakage, LeakedModel
 
 _MANY = 0.01  # from this share on, duplicates are an important finding
@@ -67,7 +68,12 @@ def _accuracy(result: Leakage) -> Finding | None:
         return None
     clean = "without them" if result.against else "with one copy of each"
     moved = [model for model in rows if model.holm is not None and model.holm <= 1 - result.confidence]
-    text = f"The largest effect is on {most.model}: accuracy on all images minus accuracy {clean} is {points(change)}."
+    together = widen_for_comparisons(change, len(rows), confidence=result.confidence)
+    corrected = f", corrected for {len(rows):,} models" if len(rows) > 1 else ""
+    text = (
+        f"Accuracy on all images minus accuracy {clean} is {points(together)}{corrected}, for {most.model}; "
+        "it is the largest of these differences."
+    )
     if not moved:
         headline = "No difference in accuracy on near duplicates detected"
         return Finding(_NO_MODEL_MOVED, headline, f"{text} {_NONE_SHOWN}", 0.4)

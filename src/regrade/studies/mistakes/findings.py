@@ -15,6 +15,7 @@ _RIGHT, _FAILED = (TriageKind.COLLAPSED, TriageKind.MULTILABEL), (TriageKind.FAI
 _NONE_OVERTURNED = no_claim("mistakes: none overturned")
 _OVERTURNED = no_claim("mistakes: overturned")
 _RIGHT_ANSWERS = no_claim("mistakes: right by the labels")
+_NOT_JUDGED = no_claim("mistakes: not judged yet")
 _MAJOR = no_claim("mistakes: major")
 _CONFUSED = no_claim("mistakes: confused classes")
 
@@ -58,6 +59,10 @@ def _accepted_errors(result: Mistakes) -> Finding | None:
         f"{result.labels} or predict a class that is treated as equivalent, and an automatic triage leaves "
         f"{share(bad)} unexplained. The triage is a suggestion; predictions that no one has judged count as errors."
     )
+    flow = next((flow for flow in result.flows if flow.model == row.model), None)
+    if flow is not None and not right and flow.open == flow.mistakes > 0:
+        headline = f"No one has judged the best model's errors on {result.test_set} for {result.labels} yet"
+        return Finding(_NOT_JUDGED, headline, text, 0.45)
     part = f"{100 * fine.value:.0f}%" if right else "None"
     headline = f"{part} of the best model's errors on {result.test_set} are correct under {result.labels}"
     return Finding(_RIGHT_ANSWERS, headline, text, 0.8 if fine.low > 0.1 else 0.45)
