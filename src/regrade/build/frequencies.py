@@ -51,6 +51,12 @@ class TileAnswers:
         chosen = np.array([own is role for own in self.roles], dtype=bool)
         return chosen[self.entry]
 
+    def counted(self, excluded_workers: Iterable[str]) -> BoolArray:
+        """Shape (n,): the answers of workers who are not excluded."""
+        excluded = set(excluded_workers)
+        included = np.array([name not in excluded for name in self.workers], dtype=bool)
+        return included[self.worker]
+
 
 def collect_answers(tasks: Iterable[GridTask], assignments: Iterable[Assignment]) -> TileAnswers:
     """Put answers and tasks together.
@@ -157,8 +163,7 @@ class SelectionFrequencies:
 
 def selection_frequencies(answers: TileAnswers, *, excluded_workers: Iterable[str] = ()) -> SelectionFrequencies:
     """Count the answers per image and class, over all tasks of the class, without those of excluded workers."""
-    out = set(excluded_workers)
-    counted = np.array([name not in out for name in answers.workers], dtype=bool)[answers.worker]
+    counted = answers.counted(excluded_workers)
     entry, worker, size = answers.entry[counted], answers.worker[counted], len(answers.entries)
     per_pair = np.unique(entry * max(len(answers.workers), 1) + worker, return_counts=True)
     of_pair = per_pair[0] // max(len(answers.workers), 1)
@@ -173,12 +178,14 @@ def selection_frequencies(answers: TileAnswers, *, excluded_workers: Iterable[st
     )
 
 
-def mean_frequency(answers: TileAnswers, role: TileRole, *, confidence: float = 0.95) -> Estimate:
+def mean_frequency(
+    answers: TileAnswers, role: TileRole, *, excluded_workers: Iterable[str] = (), confidence: float = 0.95
+) -> Estimate:
     """The mean selection frequency of the images with a role, with an interval over both images and workers.
 
     Answers by one worker are not independent, since some workers select more than others.
     """
-    chosen = answers.of_role(role)
+    chosen = answers.of_role(role) & answers.counted(excluded_workers)
     if not chosen.any():
         raise UndefinedError(f"no worker has seen a {role} image")
     entry = answers.entry[chosen]

@@ -141,7 +141,7 @@ def matched_frequency(
             problem = f"{sum(counts)} annotated reference images, at least {max(min_references, 1)} are needed"
             drawn.append(ClassSample(class_id, (), excluded, problems=(problem,)))
             continue
-        targets = dict(zip(_bin_names(edges), largest_remainder(counts, options.per_class), strict=True))
+        targets = dict(zip(bin_names(edges), largest_remainder(counts, options.per_class), strict=True))
         filled = _fill_bins(_images_per_bin(eligible, edges), targets, options, generator)
         borrowed = _borrow(filled, targets, options, generator) if borrow_upward else {}
         images = [*(image for bin_ in filled for image in bin_.drawn), *borrowed]
@@ -286,7 +286,7 @@ def _short_bins(filled: Sequence[_Bin], targets: Mapping[str, int], borrowed: Ma
     )
 
 
-def _bin_names(edges: Sequence[float]) -> list[str]:
+def bin_names(edges: Sequence[float]) -> list[str]:
     """The names of the bins between edges, such as ``[0.2, 0.4)``."""
     bounds = [0.0, *edges, 1.0]
     pairs = [f"[{low:g}, {high:g}" for low, high in pairwise(bounds)]
