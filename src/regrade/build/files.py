@@ -28,7 +28,7 @@ _DIGITS = 12  # of the digest in the name of a batch of answers
 
 @dataclass(frozen=True)
 class BuildTasks:
-    """The tasks of a build, the test sets that its candidates and reference images come from, and how they were made."""
+    """The tasks of a build, the test sets of its candidates and reference images, and how the tasks were made."""
 
     build: str
     pool: str

@@ -10,7 +10,7 @@ from typing import Any
 from regrade.build.exchange import read_answers
 from regrade.build.files import AnswerBatch, AnswerCollection, TaskCollection
 from regrade.build.frequencies import Assignment, collect_answers
-from regrade.build.task_making import build_name
+from regrade.build.steps.tasks import build_name
 from regrade.core import Column, InputError, Table, Tabular
 from regrade.store import Store
 from regrade.studies.study import Study, StudyOptions, option
@@ -20,7 +20,7 @@ from regrade.studies.study import Study, StudyOptions, option
 class AnswerImportOptions(StudyOptions):
     """The build and the file."""
 
-    build: str = build_name()  # type: ignore[assignment]
+    build: str = build_name()
     path: Path = option(
         "CSV, JSON lines or Parquet with the columns task, worker, selected and, if known, seconds.",
         is_argument=True,

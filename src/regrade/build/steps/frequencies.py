@@ -1,4 +1,4 @@
-"""regrade build frequencies: how often workers selected each image, how good the workers are, and where answers lack."""
+"""regrade build frequencies: how often workers selected each image, and how good the workers are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from regrade.build.frequencies import (
     selection_frequencies,
 )
 from regrade.build.samplers import EDGES, bin_names
-from regrade.build.task_making import build_name
+from regrade.build.steps.tasks import build_name
 from regrade.build.tasks import TileRole
 from regrade.build.workers import Gate, Standing, WorkerQuality, dawid_skene, worker_qualities
 from regrade.core import Column, Estimate, InputError, Table, Tabular, UndefinedError, UnknownName
@@ -48,7 +48,7 @@ class FrequencyPart(Enum):
 class FrequencyOptions(StudyOptions):
     """Which answers count."""
 
-    build: str = build_name()  # type: ignore[assignment]
+    build: str = build_name()
     min_answers: int = option("Answers that an image needs to count as annotated.", MIN_ASSIGNMENTS, minimum=1)
     exclude_workers: Sequence[str] = option(
         "Leave out the answers of this worker. May be repeated.", (), names=("--exclude-worker",), metavar="WORKER"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from regrade.studies.study import Study, StudyOptions, option, seed_option
 _DEFAULTS = TaskOptions()
 
 
-def build_name() -> object:
+def build_name() -> Any:
     """The option ``build``."""
     return option("Name of the build.", is_argument=True, metavar="NAME")
 
@@ -25,7 +26,7 @@ def build_name() -> object:
 class TaskMakingOptions(StudyOptions):
     """Where candidates and controls come from, and the composition of a task."""
 
-    build: str = build_name()  # type: ignore[assignment]
+    build: str = build_name()
     pool: str = option("Test set with the candidates; the label of an image is the class it is a candidate for.")
     reference: str = option("Test set with the reference images, from which controls are drawn.")
     tiles: int = option("Images per task.", _DEFAULTS.tiles, minimum=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from regrade.build.eligibility import MIN_ASSIGNMENTS, Candidate, Eligibility
 from regrade.build.files import RevisionCollection, StoredRevision
-from regrade.build.frequency_report import load_answers
+from regrade.build.steps.frequencies import load_answers
 from regrade.build.samplers import (
     MIN_REFERENCE_IMAGES,
     DrawOptions,
@@ -25,7 +25,7 @@ from regrade.build.samplers import (
 )
 from regrade.build.selection_noise import debiased, selection_bias
 from regrade.build.target_sampler import matched_mean, target_mean
-from regrade.build.task_making import build_name
+from regrade.build.steps.tasks import build_name
 from regrade.core import Column, Estimate, InputError, Table, Tabular, TestSet
 from regrade.store import Store
 from regrade.studies.study import Study, StudyOptions, option, seed_option
@@ -36,7 +36,7 @@ from regrade.tables import read_table, read_text, texts
 class SampleOptions(StudyOptions):
     """The strategy with its parameters, the rules for candidates, and where to begin."""
 
-    build: str = build_name()  # type: ignore[assignment]
+    build: str = build_name()
     strategy: Strategy = option("How images are chosen among the eligible candidates of a class.")
     per_class: int = option("Images per class.", 10, minimum=1)
     min_answers: int = option("Answers that a candidate needs.", MIN_ASSIGNMENTS, minimum=0)
@@ -123,7 +123,7 @@ def run(store: Store, options: SampleOptions) -> BuildSample:
             Eligibility(blacklist=blacklist, min_assignments=options.min_answers),
             previous,
         )
-        sample = _drawn(store, options, draw, candidates, references, loaded.made.reference)
+        sample = _drawn(options, draw, candidates, references, lambda: store.test_set(loaded.made.reference))
         number = numbers[-1] + 1 if numbers else 0
         settings = _settings(options, blacklist)
         revisions.add(StoredRevision(options.build, number, sample, settings), None)
@@ -131,12 +131,11 @@ def run(store: Store, options: SampleOptions) -> BuildSample:
 
 
 def _drawn(
-    store: Store,
     options: SampleOptions,
     draw: DrawOptions,
     candidates: Sequence[Candidate],
     references: Sequence[Candidate],
-    reference_set: str,
+    reference_set: Callable[[], TestSet],
 ) -> Sample:
     match options.strategy:
         case Strategy.MATCHED_FREQUENCY:
@@ -158,7 +157,7 @@ def _drawn(
                 raise InputError("target-frequency needs --target, the mean selection frequency of the set")
             return target_mean(candidates, options.target, draw)
         case Strategy.KEYWORD_MATCHED:
-            counts = _keyword_counts(store.test_set(reference_set), options.keyword_column)
+            counts = _keyword_counts(reference_set(), options.keyword_column)
             return keyword_matched(candidates, counts, draw, keywords_per_class=options.keywords)
         case Strategy.TARGET_CONFUSION:
             raise InputError("target-confusion needs confusion scores of the pool, which are not stored yet")
