@@ -12,7 +12,6 @@ import numpy as np
 
 from regrade.build.eligibility import MIN_ASSIGNMENTS, Candidate, Eligibility
 from regrade.build.files import RevisionCollection, StoredRevision
-from regrade.build.steps.frequencies import load_answers
 from regrade.build.samplers import (
     MIN_REFERENCE_IMAGES,
     DrawOptions,
@@ -24,8 +23,9 @@ from regrade.build.samplers import (
     top,
 )
 from regrade.build.selection_noise import debiased, selection_bias
-from regrade.build.target_sampler import matched_mean, target_mean
+from regrade.build.steps.frequencies import load_answers
 from regrade.build.steps.tasks import build_name
+from regrade.build.target_sampler import matched_mean, target_mean
 from regrade.core import Column, Estimate, InputError, Table, Tabular, TestSet
 from regrade.store import Store
 from regrade.studies.study import Study, StudyOptions, option, seed_option
