@@ -15,7 +15,7 @@ ROWS = (
     {"store", "formats", "testsets", "models", "executors", "neighbors", "ledger"},
     {"display"},
     {"studies"},
-    {"predict", "report"},
+    {"predict", "report", "build"},
     {"workspace"},
     {"app", "demo", "replicate"},
     {"cli"},

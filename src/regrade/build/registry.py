@@ -1,0 +1,28 @@
+"""The steps of a build as methods of the workspace's ``build``, and as commands."""
+
+from __future__ import annotations
+
+from regrade.build.steps.answers import BUILD_ANSWERS
+from regrade.build.steps.frequencies import BUILD_FREQUENCIES
+from regrade.build.steps.sample import BUILD_SAMPLE
+from regrade.build.steps.simulate import BUILD_SIMULATE
+from regrade.build.steps.tasks import BUILD_TASKS
+from regrade.store import Store
+from regrade.studies.registry import study_method
+
+
+class Builds:
+    """Building a new test set: selection tasks, answers of workers, frequencies, and samples."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    tasks = study_method(BUILD_TASKS)
+    answers = study_method(BUILD_ANSWERS)
+    frequencies = study_method(BUILD_FREQUENCIES)
+    sample = study_method(BUILD_SAMPLE)
+    simulate = study_method(BUILD_SIMULATE)
+
+
+BUILD_STEPS = (BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
+"""The steps, in the order of a build."""

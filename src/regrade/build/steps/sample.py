@@ -1,0 +1,263 @@
+"""regrade build sample: draw the next revision of a set by a strategy, with its selection noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regrade.build.eligibility import MIN_ASSIGNMENTS, Candidate, Eligibility
+from regrade.build.files import RevisionCollection, StoredRevision
+from regrade.build.samplers import (
+    MIN_REFERENCE_IMAGES,
+    DrawOptions,
+    Sample,
+    Strategy,
+    keyword_matched,
+    matched_frequency,
+    threshold,
+    top,
+)
+from regrade.build.selection_noise import debiased, selection_bias
+from regrade.build.steps.frequencies import load_answers
+from regrade.build.steps.tasks import build_name
+from regrade.build.target_sampler import matched_mean, target_mean
+from regrade.core import Column, Estimate, InputError, Table, Tabular, TestSet
+from regrade.store import Store
+from regrade.studies.study import Study, StudyOptions, option, seed_option
+from regrade.tables import read_table, read_text, texts
+
+
+@dataclass(frozen=True)
+class SampleOptions(StudyOptions):
+    """The strategy with its parameters, the rules for candidates, and where to begin."""
+
+    build: str = build_name()
+    strategy: Strategy = option("How images are chosen among the eligible candidates of a class.")
+    per_class: int = option("Images per class.", 10, minimum=1)
+    min_answers: int = option("Answers that a candidate needs.", MIN_ASSIGNMENTS, minimum=0)
+    min_references: int = option("Annotated reference images that a class needs.", MIN_REFERENCE_IMAGES, minimum=1)
+    debias: bool = option(
+        "matched-frequency: correct the frequencies for the noise of few answers, and match the mean of each class.",
+        False,
+    )
+    borrow: bool = option(
+        "matched-frequency: fill a short bin from the next higher one.", True, names=("--borrow/--no-borrow",)
+    )
+    lowest: float = option("threshold: lowest selection frequency.", 0.7, metavar="SHARE")
+    overrides: Sequence[str] = option(
+        "threshold: another lowest frequency for one class. May be repeated.",
+        (),
+        names=("--override",),
+        metavar="CLASS=SHARE",
+    )
+    target: float | None = option("target-frequency: the mean selection frequency of the set.", None, metavar="MEAN")
+    keyword_column: str = option("keyword-matched: group column with the keyword of each image.", "keyword")
+    keywords: int = option("keyword-matched: keywords per class.", 25, minimum=1)
+    blacklist: Path | None = option("Text file or table of images that must not be drawn.", None, metavar="FILE")
+    exclude_workers: Sequence[str] = option(
+        "Leave out the answers of this worker. May be repeated.", (), names=("--exclude-worker",), metavar="WORKER"
+    )
+    continue_from: int | None = option(
+        "Keep the images of this revision that are still eligible.", None, names=("--from",), metavar="REVISION"
+    )
+    seed: int = seed_option("the draw")
+
+
+@dataclass(frozen=True, repr=False)
+class BuildSample(Tabular):
+    """A drawn revision: how many images, from how many candidates, and how hard they are."""
+
+    build: str
+    revision: int
+    strategy: Strategy
+    images: int
+    classes: int
+    excluded: dict[str, int]
+    borrowed: int
+    drawn_frequency: float | None
+    reference_frequency: float | None
+    naive_difference: float | None
+    estimated_difference: Estimate | None
+    problems: tuple[str, ...]
+
+    def table(self) -> Table:
+        """One row per figure."""
+        rows: list[tuple[Any, ...]] = [
+            ("images drawn", self.images),
+            ("classes", self.classes),
+            *((f"excluded: {reason.replace('_', ' ')}", count) for reason, count in self.excluded.items()),
+            ("borrowed from a higher bin", self.borrowed),
+            ("mean observed frequency (%)", self.drawn_frequency),
+            ("mean observed frequency of references (%)", self.reference_frequency),
+            ("observed difference (points)", self.naive_difference),
+            ("difference without selection noise (points)", self.estimated_difference),
+        ]
+        columns = (Column("quantity", "quantity"), Column("value", "value"))
+        title = f"{self.build}, revision {self.revision}: {self.strategy.value}"
+        note = (
+            "difference without selection noise: of the true frequencies of the drawn images, estimated from all "
+            "answers; below 0 the set is harder than the reference images"
+        )
+        return Table(title, columns, tuple(rows), (note, *(f"incomplete: {problem}" for problem in self.problems)))
+
+
+def run(store: Store, options: SampleOptions) -> BuildSample:
+    """Draw and store the next revision of a build."""
+    loaded = load_answers(store, options.build, excluded=options.exclude_workers)
+    pool = store.test_set(loaded.made.pool)
+    counted = loaded.frequencies()
+    candidates, references = counted.candidates(_keywords(pool, options)), counted.references()
+    revisions = RevisionCollection(store.root)
+    with store.transaction():
+        numbers = revisions.numbers(options.build)
+        previous = _previous(revisions, options)
+        blacklist = _blacklist(options.blacklist, pool)
+        draw = DrawOptions(
+            options.per_class,
+            options.seed,
+            Eligibility(blacklist=blacklist, min_assignments=options.min_answers),
+            previous,
+        )
+        sample = _drawn(options, draw, candidates, references, lambda: store.test_set(loaded.made.reference))
+        number = numbers[-1] + 1 if numbers else 0
+        settings = _settings(options, blacklist)
+        revisions.add(StoredRevision(options.build, number, sample, settings), None)
+    return _report(options, number, sample, candidates, references)
+
+
+def _drawn(
+    options: SampleOptions,
+    draw: DrawOptions,
+    candidates: Sequence[Candidate],
+    references: Sequence[Candidate],
+    reference_set: Callable[[], TestSet],
+) -> Sample:
+    match options.strategy:
+        case Strategy.MATCHED_FREQUENCY:
+            if options.debias:
+                return matched_mean(debiased(candidates), references, draw, min_references=options.min_references)
+            return matched_frequency(
+                candidates,
+                references,
+                draw,
+                borrow_upward=options.borrow,
+                min_references=options.min_references,
+            )
+        case Strategy.THRESHOLD:
+            return threshold(candidates, draw, lowest=options.lowest, overrides=_overrides(options.overrides))
+        case Strategy.TOP:
+            return top(candidates, draw)
+        case Strategy.TARGET_FREQUENCY:
+            if options.target is None:
+                raise InputError("target-frequency needs --target, the mean selection frequency of the set")
+            return target_mean(candidates, options.target, draw)
+        case Strategy.KEYWORD_MATCHED:
+            counts = _keyword_counts(reference_set(), options.keyword_column)
+            return keyword_matched(candidates, counts, draw, keywords_per_class=options.keywords)
+        case Strategy.TARGET_CONFUSION:
+            raise InputError("target-confusion needs confusion scores of the pool, which are not stored yet")
+
+
+def _report(
+    options: SampleOptions,
+    number: int,
+    sample: Sample,
+    candidates: Sequence[Candidate],
+    references: Sequence[Candidate],
+) -> BuildSample:
+    by_entry = {(candidate.image, candidate.class_id): candidate for candidate in candidates}
+    drawn = [by_entry[example] for example in sample.examples]
+    annotated = [reference for reference in references if reference.assignments >= max(options.min_answers, 1)]
+    observed = float(np.mean([candidate.frequency for candidate in drawn])) if drawn else None
+    reference = float(np.mean([image.frequency for image in annotated])) if annotated else None
+    both = drawn and annotated
+    return BuildSample(
+        options.build,
+        number,
+        options.strategy,
+        len(drawn),
+        len({class_id for _, class_id in sample.examples}),
+        {reason.value: count for reason, count in sorted(sample.exclusions().items())},
+        sum(len(of_class.borrowed) for of_class in sample.classes),
+        observed,
+        reference,
+        None if observed is None or reference is None else observed - reference,
+        selection_bias(drawn, candidates, annotated, seed=options.seed) if both else None,
+        sample.problems,
+    )
+
+
+def _previous(revisions: RevisionCollection, options: SampleOptions) -> frozenset[str]:
+    if options.continue_from is None:
+        return frozenset()
+    return frozenset(image for image, _ in revisions.read(options.build, options.continue_from).sample.examples)
+
+
+def _settings(options: SampleOptions, blacklist: frozenset[str]) -> dict[str, Any]:
+    names = [name for name in options.flags() if name not in ("build", "blacklist")]
+    plain = {name: getattr(options, name) for name in names}
+    plain["blacklist"] = sorted(blacklist)
+    stored: dict[str, Any] = json.loads(json.dumps(plain))
+    return stored
+
+
+def _blacklist(path: Path | None, pool: TestSet) -> frozenset[str]:
+    """The images of a blacklist; raise if one is not in the pool."""
+    if path is None:
+        return frozenset()
+    if path.suffix.lower() in (".txt", ""):
+        images = [line.strip() for line in read_text(path).splitlines() if line.strip()]
+    else:
+        table = read_table(path)
+        images = list(texts(table, "image" if "image" in table.column_names else table.column_names[0]))
+    for image in images:
+        pool.position(image)
+    return frozenset(images)
+
+
+def _overrides(given: Sequence[str]) -> dict[str, float]:
+    overrides = {}
+    for text in given:
+        class_id, equals, share = text.rpartition("=")
+        try:
+            overrides[class_id] = float(share)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise InputError(f"an override is CLASS=SHARE, such as n03014705=0.6, got {text!r}")
+    return overrides
+
+
+def _keywords(pool: TestSet, options: SampleOptions) -> dict[str, str]:
+    if options.strategy is not Strategy.KEYWORD_MATCHED:
+        return {}
+    return dict(zip(pool.ids, _column(pool, options.keyword_column), strict=True))
+
+
+def _keyword_counts(reference: TestSet, column: str) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for label, keyword in zip(reference.labels.tolist(), _column(reference, column), strict=True):
+        of_class = counts.setdefault(reference.class_space.ids[label], {})
+        of_class[keyword] = of_class.get(keyword, 0) + 1
+    return counts
+
+
+def _column(test_set: TestSet, name: str) -> Sequence[str]:
+    if name not in test_set.group_columns:
+        raise InputError(f"{test_set.name} has no group column {name!r} with the keyword of each image")
+    return test_set.group_columns[name]
+
+
+BUILD_SAMPLE = Study(
+    name="sample",
+    question="Which candidates form the new test set?",
+    summary="Draw the next revision of a set from the candidates by a stated strategy, with its selection noise.",
+    options=SampleOptions,
+    result=BuildSample,
+    run=run,
+)
