@@ -15,10 +15,9 @@ from regrade.build.frequencies import Assignment
 from regrade.build.samplers import ClassSample, Sample, Strategy
 from regrade.build.tasks import GridTask, TaskOptions, Tile, TileRole
 from regrade.core import UnknownName
+from regrade.store.checked_files import PLACE, read_parquet, write_parquet
 from regrade.store.collection import Collection
 from regrade.store.layout import place_of
-from regrade.store.metadata import PLACE
-from regrade.store.parquet import read_parquet, write_parquet
 
 _TASKS = "tasks"
 _ANSWERS = "answers-"

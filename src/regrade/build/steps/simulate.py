@@ -138,7 +138,7 @@ def _plan(options: SimulationOptions, generator: np.random.Generator) -> tuple[T
     plan = make_tasks(pool, references, nearest, settings)
     if plan.problems:
         raise InputError(f"this build is not possible: {plan.problems[0]}")
-    chances = {}
+    chances: dict[tuple[str, str], float] = {}
     for name in names:
         for images, mean in ((pool[name], options.pool_frequency), (references[name], options.reference_frequency)):
             values = generator.beta(_SHAPE * mean, _SHAPE * (1 - mean), len(images))

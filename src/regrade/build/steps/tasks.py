@@ -123,7 +123,7 @@ def _negative_classes(store: Store, reference: TestSet, options: TaskMakingOptio
     """The class of the negative controls of each class."""
     space = reference.class_space
     if options.confused_by is not None:
-        predicted = store.predictions(reference, options.confused_by).top_k[:, 0]
+        predicted = store.predictions.read(reference, options.confused_by).top1
         counts = np.zeros((len(space), len(space)), dtype=np.int64)
         known = (reference.labels != UNLABELED) & (predicted >= 0)
         np.add.at(counts, (reference.labels[known], predicted[known]), 1)
