@@ -1,4 +1,4 @@
-"""The story of selection on CIFAR-10H: strategies order accuracies as in the paper, and fewer answers mean more bias."""
+"""The story of selection on CIFAR-10H: accuracies by strategy are in the order of the paper; few answers bias."""
 
 import importlib.util
 import sys

@@ -81,6 +81,9 @@ for _name, _command in {
     "study": lazy_command(
         "study:app", "Studies of the predictions in a workspace: generalization, similarity, mistakes, and others."
     ),
+    "build": lazy_command(
+        "study:build_app", "Build a new test set: selection tasks, answers of workers, frequencies, and samples."
+    ),
     "review": lazy_command("review:app", "Create review queues, follow their progress, and publish their results."),
     "team": lazy_command("team:app", "Manage the people of a workspace and their accounts."),
 }.items():

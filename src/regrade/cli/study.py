@@ -64,12 +64,25 @@ class PlanGroup(StudyGroup):
         return PLANS
 
 
+class BuildGroup(StudyGroup):
+    """The steps of a build, one command each."""
+
+    @property
+    def studies(self) -> Sequence[Study[..., Any, Any]]:
+        """The steps, in their order."""
+        from regrade.build import BUILD_STEPS
+
+        return BUILD_STEPS
+
+
 app = typer.Typer(cls=StudyGroup, no_args_is_help=True)
 plan_app = typer.Typer(cls=PlanGroup, no_args_is_help=True)
+build_app = typer.Typer(cls=BuildGroup, no_args_is_help=True)
 
 
 @app.callback()
 @plan_app.callback()
+@build_app.callback()
 def _studies() -> None:
     pass
 

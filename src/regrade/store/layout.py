@@ -17,6 +17,7 @@ TABLES = (
     "labels/*/*@*.parquet",
     "reviews/*/*/*.parquet",
     "mistakes/*/*.parquet",
+    "builds/*/*.parquet",
 )
 """Parquet files with their own checksum."""
 
@@ -49,6 +50,7 @@ _SUFFIXES = {
     "slices": ".parquet",
     "labels": ".parquet",
     "mistakes": ".parquet",
+    "builds": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regrade.build import Builds
 from regrade.core import (
     ClassSpace,
     InputError,
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 class Workspace:
     """A folder with test sets, predictions, labels and votes.
 
-    Its methods are in groups: ``testsets``, ``models``, ``labels``, ``review``, ``study`` (one method per study) and
-    ``plan``. Open a workspace with `regrade.open`, create one with `regrade.init`.
+    Its methods are in groups: ``testsets``, ``models``, ``labels``, ``review``, ``study`` (one method per study),
+    ``plan`` and ``build``. Open a workspace with `regrade.open`, create one with `regrade.init`.
     """
 
     def __init__(self, store: Store) -> None:
@@ -62,6 +63,7 @@ class Workspace:
         self.labels = Labels(store, lambda: self.review.readable_ledger)
         self.study = Studies(store)
         self.plan = Plans(store)
+        self.build = Builds(store)
 
     def __repr__(self) -> str:
         return f"regrade.open({str(self.store.root)!r})"
