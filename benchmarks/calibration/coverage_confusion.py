@@ -117,7 +117,7 @@ for _images in (30, 300):
 for _images in (50, 400):
     coverage_check(
         "agreement on the line",
-        maker=f"{_FOLDER}.agreement_line.agreement_lines",
+        maker=f"{_FOLDER}.expected_error.agreement_lines",
         case="4 models on a line",
         n=_images,
         draw=partial(_by_agreement, images=_images),

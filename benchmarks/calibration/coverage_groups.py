@@ -61,7 +61,7 @@ _NUMBERS: tuple[tuple[str, str, Callable[[GroupShares], Estimate], float], ...] 
     ("difference of two groups", "stats.group_shares.share_difference", _difference, 0.2),
     ("disparity", "stats.group_shares.share_range", share_range, 0.2),
     ("worst group", "stats.group_shares.smallest_share", smallest_share, 0.6),
-    ("accuracy in a group", "studies.geography.rows.group_accuracies", _first_accuracy, 0.8),
+    ("accuracy in a group", "studies.geography.analysis.group_accuracies", _first_accuracy, 0.8),
 )
 for number, maker, measure, truth in _NUMBERS:
     for size, household in ((20, 1), (200, 1), (40, 4), (400, 4)):

@@ -98,7 +98,7 @@ for number, maker, estimate, truth, least in _NUMBERS:
 for size in (8, 30):
     coverage_check(
         "effective robustness",
-        maker="studies.generalization.line_robustness.robustness_to",
+        maker="studies.generalization.analysis.robustness_to",
         case=f"{size} models, 2,000 images",
         n=size,
         draw=partial(robustness, models=size),

@@ -169,7 +169,7 @@ for size in (20, 200, 2_000):
     )
     coverage_check(
         "error on hard images minus the rest",
-        maker="studies.confusion.transfer.transfer",
+        maker="studies.confusion.hard_set.transfer",
         case="errors of 0.3 and 0.2",
         n=size,
         draw=partial(hard_and_other_images, n=size, hard=0.3, rest=0.2),
@@ -211,7 +211,7 @@ for size in (100, 1_000):
     case, draw_all = "5 models together", repeated(partial(chance_of_new_images, n=size), 0.0)
     coverage_check(
         "chance of the new images",
-        maker="studies.generalization.loss_parts.loss_parts",
+        maker="studies.generalization.explanations.loss_parts",
         case=case,
         n=size,
         draw=draw_all,

@@ -199,7 +199,7 @@ def assert_clear(error: RegradeError) -> None:
 
 
 def plan_review(workspace):
-    return workspace.plan.review("m0", "m1", test_set="old", labels="own")
+    return workspace.plan.review(["m0", "m1"], test_set="old", labels="own")
 
 
 def panel_agreement(workspace):
@@ -208,10 +208,10 @@ def panel_agreement(workspace):
 
 
 OTHER_RESULTS = {
-    "plan accuracy": lambda workspace: workspace.plan.accuracy("old", 0.02, labels="own"),
+    "plan accuracy": lambda workspace: workspace.plan.accuracy(0.02, test_set="old", labels="own"),
     "plan difference": lambda workspace: workspace.plan.difference(test_set="old"),
     "plan rank": lambda workspace: workspace.plan.rank(test_set="old", slice="region=south"),
-    "plan disparity": lambda workspace: workspace.plan.disparity("old", "region"),
+    "plan disparity": lambda workspace: workspace.plan.disparity(test_set="old", by="region"),
     "plan review": plan_review,
     "review agreement": panel_agreement,
 }
@@ -236,7 +236,7 @@ def test_study_gives_valid_intervals_or_one_line(workspace, study):
         except RegradeError as error:
             assert_clear(error)
             continue
-        assert_valid(study.as_dict(result, list))
+        assert_valid(result.as_dict())
         for finding in study.findings(result):
             assert "nan" not in finding.text.lower().split(), finding
         result.table()

@@ -65,8 +65,8 @@ class SimulatedBuild:
     """What a number of workers per task leads to.
 
     Errors are in points of selection frequency: ``frequency_error`` is the root mean square error per candidate, and
-    the biases are those of the mean true frequency of the drawn set, naive and corrected. ``bad_excluded`` and ``careful_excluded`` are
-    shares of bad and of careful workers that were excluded.
+    the biases are those of the mean true frequency of the drawn set, naive and corrected. ``bad_excluded`` and
+    ``careful_excluded`` are the shares of bad and of careful workers that were excluded.
     """
 
     workers: int
