@@ -22,7 +22,7 @@ class AnswerImportOptions(StudyOptions):
 
     build: str = build_name()
     path: Path = option(
-        "CSV, JSON lines or Parquet with the columns task, worker, selected and, if known, seconds.",
+        "CSV, JSON, JSON lines or Parquet with the columns task, worker, selected and, if known, seconds.",
         is_argument=True,
         metavar="FILE",
     )
@@ -54,14 +54,14 @@ class ImportedAnswers(Tabular):
 
 def run(store: Store, options: AnswerImportOptions) -> ImportedAnswers:
     """Import answers; those that are stored already are skipped, and a different answer to the same task raises."""
-    made = TaskCollection(store.root).read(options.build)
-    rows = read_answers(options.path, made.tasks)
+    stored_tasks = TaskCollection(store.root).read(options.build)
+    rows = read_answers(options.path, stored_tasks.tasks, key=stored_tasks.digest)
     answers = AnswerCollection(store.root)
     with store.transaction():
         stored = {(answer.task, answer.worker): answer for answer in answers.read(options.build)}
         new = _new(rows, stored)
         everything = [*stored.values(), *new]
-        collect_answers(made.tasks, everything)  # raises if a task is answered twice in the file
+        collect_answers(stored_tasks.tasks, everything)  # raises if a task is answered twice in the file
         if new:
             answers.add(AnswerBatch(options.build, tuple(new), options.path.name), None)
     times: dict[str, int] = {}
@@ -72,8 +72,8 @@ def run(store: Store, options: AnswerImportOptions) -> ImportedAnswers:
         len(rows),
         len(new),
         len({answer.worker for answer in everything}),
-        sum(count >= made.options.workers for count in times.values()),
-        len(made.tasks),
+        sum(count >= stored_tasks.options.workers for count in times.values()),
+        len(stored_tasks.tasks),
     )
 
 
