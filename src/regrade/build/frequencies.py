@@ -13,7 +13,7 @@ from regrade.build.tasks import GridTask, TileRole
 from regrade.core import Estimate, InputError, UndefinedError, UnknownName
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats.intervals import exact_bounds, method_name
-from regrade.stats.two_way import clustered_mean
+from regrade.stats.two_way import two_way_clustered_mean
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def mean_frequency(
         raise UndefinedError(f"no worker has seen a {role} image")
     entry = answers.entry[chosen]
     weights = 1.0 / np.bincount(entry)[entry]  # every image counts the same, however many answers it has
-    return clustered_mean(
+    return two_way_clustered_mean(
         answers.selected[chosen], entry, answers.worker[chosen], weights=weights, confidence=confidence
     )
 

@@ -110,7 +110,7 @@ def two_way_half_width(
     return half_width
 
 
-def clustered_mean(
+def two_way_clustered_mean(
     values: ArrayLike,
     first: ArrayLike,
     second: ArrayLike,
@@ -126,7 +126,7 @@ def clustered_mean(
     with fewer groups. Bounds of shares stay within [0, 1]; if all are 0 or all are 1, the interval is the exact one for
     so many groups.
 
-    >>> print(clustered_mean([1, 1, 0, 1, 0, 0], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1]))
+    >>> print(two_way_clustered_mean([1, 1, 0, 1, 0, 0], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1]))
     50.0 [0.0, 100.0]
     """
     x = np.asarray(values, dtype=np.float64)

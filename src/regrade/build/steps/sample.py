@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from regrade.build.accuracy_forecast import forecast_accuracies
 from regrade.build.eligibility import MIN_ASSIGNMENTS, Candidate, Eligibility
-from regrade.build.files import RevisionCollection, StoredRevision
+from regrade.build.files import RevisionCollection, StoredRevision, TaskCollection
 from regrade.build.samplers import (
     MIN_REFERENCE_IMAGES,
     DrawOptions,
@@ -23,12 +25,16 @@ from regrade.build.samplers import (
     top,
 )
 from regrade.build.selection_noise import debiased, selection_bias
-from regrade.build.steps.frequencies import load_answers
+from regrade.build.steps.frequencies import LoadedAnswers, load_answers
 from regrade.build.steps.tasks import build_name
 from regrade.build.target_sampler import matched_mean, target_mean
 from regrade.core import Column, Estimate, InputError, Table, Tabular, TestSet
+from regrade.metrics import confusion_score
+from regrade.stats import proportion
 from regrade.store import Store
-from regrade.studies.study import Study, StudyOptions, option, seed_option
+from regrade.studies.loading import scored_predictions
+from regrade.studies.same_images import judge_predictions
+from regrade.studies.study import Parts, Study, StudyOptions, option, seed_option
 from regrade.tables import read_table, read_text, texts
 
 
@@ -55,7 +61,14 @@ class SampleOptions(StudyOptions):
         names=("--override",),
         metavar="CLASS=SHARE",
     )
-    target: float | None = option("target-frequency: the mean selection frequency of the set.", None, metavar="MEAN")
+    target: float | None = option(
+        "target-frequency: the mean selection frequency of the set. target-confusion: its mean score in bits.",
+        None,
+        metavar="MEAN",
+    )
+    ensemble: str | None = option(
+        "target-confusion: the ensemble with checkpoints on the pool that gives the scores.", None, metavar="NAME"
+    )
     keyword_column: str = option("keyword-matched: group column with the keyword of each image.", "keyword")
     keywords: int = option("keyword-matched: keywords per class.", 25, minimum=1)
     blacklist: Path | None = option("Text file or table of images that must not be drawn.", None, metavar="FILE")
@@ -66,6 +79,22 @@ class SampleOptions(StudyOptions):
         "Keep the images of this revision that are still eligible.", None, names=("--from",), metavar="REVISION"
     )
     seed: int = seed_option("the draw")
+
+
+class SamplePart(Enum):
+    """The tables of a drawn sample."""
+
+    SUMMARY = "summary"
+    MODELS = "models"
+
+
+@dataclass(frozen=True)
+class ModelForecast:
+    """A model's accuracy on the annotated reference images, and the one that is predicted for the drawn set."""
+
+    model: str
+    reference: Estimate
+    predicted: Estimate
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +112,30 @@ class BuildSample(Tabular):
     reference_frequency: float | None
     naive_difference: float | None
     estimated_difference: Estimate | None
+    models: tuple[ModelForecast, ...]
     problems: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[SamplePart, ...]:
+        """The tables that the result has."""
+        return tuple(SamplePart) if self.models else (SamplePart.SUMMARY,)
+
+    def part(self, part: SamplePart) -> Table:
+        """One of the tables."""
+        return self.table() if part is SamplePart.SUMMARY else self._models()
+
+    def _models(self) -> Table:
+        columns = (
+            Column("model", "model"),
+            Column("reference", "accuracy on references"),
+            Column("predicted", "predicted for the set"),
+        )
+        rows = tuple((row.model, row.reference, row.predicted) for row in self.models)
+        note = (
+            "predicted from the accuracy by selection frequency, before any model sees the set; an accuracy outside "
+            "the interval shows that the new images differ in more than their frequency"
+        )
+        return Table(f"{self.build}, revision {self.revision}: models", columns, rows, (note,))
 
     def table(self) -> Table:
         """One row per figure."""
@@ -123,53 +175,58 @@ def run(store: Store, options: SampleOptions) -> BuildSample:
             Eligibility(blacklist=blacklist, min_assignments=options.min_answers),
             previous,
         )
-        sample = _drawn(options, draw, candidates, references, lambda: store.test_set(loaded.made.reference))
+        sample = _drawn(store, options, draw, candidates, references)
         number = numbers[-1] + 1 if numbers else 0
         settings = _settings(options, blacklist)
         revisions.add(StoredRevision(options.build, number, sample, settings), None)
-    return _report(options, number, sample, candidates, references)
+    return _report(store, options, number, sample, loaded)
 
 
 def _drawn(
+    store: Store,
     options: SampleOptions,
     draw: DrawOptions,
     candidates: Sequence[Candidate],
     references: Sequence[Candidate],
-    reference_set: Callable[[], TestSet],
 ) -> Sample:
     match options.strategy:
+        case Strategy.MATCHED_FREQUENCY if options.debias:
+            return matched_mean(debiased(candidates), references, draw, min_references=options.min_references)
         case Strategy.MATCHED_FREQUENCY:
-            if options.debias:
-                return matched_mean(debiased(candidates), references, draw, min_references=options.min_references)
-            return matched_frequency(
-                candidates,
-                references,
-                draw,
-                borrow_upward=options.borrow,
-                min_references=options.min_references,
-            )
+            fewest, borrow = options.min_references, options.borrow
+            return matched_frequency(candidates, references, draw, borrow_upward=borrow, min_references=fewest)
         case Strategy.THRESHOLD:
             return threshold(candidates, draw, lowest=options.lowest, overrides=_overrides(options.overrides))
         case Strategy.TOP:
             return top(candidates, draw)
-        case Strategy.TARGET_FREQUENCY:
-            if options.target is None:
-                raise InputError("target-frequency needs --target, the mean selection frequency of the set")
-            return target_mean(candidates, options.target, draw)
         case Strategy.KEYWORD_MATCHED:
-            counts = _keyword_counts(reference_set(), options.keyword_column)
+            reference_set = store.test_set(TaskCollection(store.root).read(options.build).reference)
+            counts = _keyword_counts(reference_set, options.keyword_column)
             return keyword_matched(candidates, counts, draw, keywords_per_class=options.keywords)
-        case Strategy.TARGET_CONFUSION:
-            raise InputError("target-confusion needs confusion scores of the pool, which are not stored yet")
+        case Strategy.TARGET_FREQUENCY | Strategy.TARGET_CONFUSION:
+            return _with_target(store, options, draw, candidates)
 
 
-def _report(
-    options: SampleOptions,
-    number: int,
-    sample: Sample,
-    candidates: Sequence[Candidate],
-    references: Sequence[Candidate],
-) -> BuildSample:
+def _with_target(store: Store, options: SampleOptions, draw: DrawOptions, candidates: Sequence[Candidate]) -> Sample:
+    if options.target is None:
+        raise InputError(f"{options.strategy.value} needs --target, the mean of the set")
+    if options.strategy is Strategy.TARGET_FREQUENCY:
+        return target_mean(candidates, options.target, draw)
+    if options.ensemble is None:
+        raise InputError("target-confusion needs --ensemble, which has checkpoints on the pool")
+    return target_mean(candidates, options.target, draw, scores=_confusion(store, options.build, options.ensemble))
+
+
+def _confusion(store: Store, build: str, ensemble: str) -> dict[str, float]:
+    """The confusion score of each image of the pool."""
+    pool = store.test_set(TaskCollection(store.root).read(build).pool)
+    scores = confusion_score(store.ensembles.read(pool, ensemble))
+    return dict(zip(pool.ids, scores.tolist(), strict=True))
+
+
+def _report(store: Store, options: SampleOptions, number: int, sample: Sample, loaded: LoadedAnswers) -> BuildSample:
+    counted = loaded.frequencies()
+    candidates, references = counted.candidates(), counted.references()
     by_entry = {(candidate.image, candidate.class_id): candidate for candidate in candidates}
     drawn = [by_entry[example] for example in sample.examples]
     annotated = [reference for reference in references if reference.assignments >= max(options.min_answers, 1)]
@@ -188,8 +245,34 @@ def _report(
         reference,
         None if observed is None or reference is None else observed - reference,
         selection_bias(drawn, candidates, annotated, seed=options.seed) if both else None,
+        _forecasts(store, loaded.made.reference, drawn, candidates, annotated) if both else (),
         sample.problems,
     )
+
+
+def _forecasts(
+    store: Store,
+    reference_name: str,
+    drawn: Sequence[Candidate],
+    candidates: Sequence[Candidate],
+    annotated: Sequence[Candidate],
+) -> tuple[ModelForecast, ...]:
+    """The predicted accuracy of every model with predictions on the reference set."""
+    reference_set = store.test_set(reference_name)
+    models = store.predictions.model_names(reference_name)
+    positions = np.array([reference_set.position(image.image) for image in annotated])
+    expected = {(c.image, c.class_id): c.frequency for c in debiased(candidates)}
+    known = np.array([image.frequency for image in debiased(annotated)])
+    drawn_expected = np.array([expected[image.image, image.class_id] for image in drawn])
+    forecasts = []
+    for predictions, scoring in scored_predictions(store, reference_set, models):
+        judged = judge_predictions(predictions, scoring, None)
+        counted = judged.counted[positions]
+        right = judged.right[positions][counted]
+        if counted.any():
+            [predicted] = forecast_accuracies(right, known[counted], drawn_expected)
+            forecasts.append(ModelForecast(predictions.model, proportion(int(right.sum()), len(right)), predicted))
+    return tuple(sorted(forecasts, key=lambda row: (-row.predicted.value, row.model)))
 
 
 def _previous(revisions: RevisionCollection, options: SampleOptions) -> frozenset[str]:
@@ -260,4 +343,8 @@ BUILD_SAMPLE = Study(
     options=SampleOptions,
     result=BuildSample,
     run=run,
+    parts=Parts(
+        SamplePart,
+        "Table to print. models: the accuracy that is predicted for each model with predictions on the reference set.",
+    ),
 )
