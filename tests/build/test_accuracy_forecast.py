@@ -31,9 +31,9 @@ def test_the_prediction_interval_covers_the_accuracy_on_the_drawn_set(references
     rng = np.random.default_rng(references)
     runs, inside = 500, 0
     for _ in range(runs):
-        known, drawn = rng.beta(3, 1, references), rng.beta(2, 1.2, 200)
-        chances = [np.clip(0.45 + 0.5 * part, 0, 1) for part in (known, drawn)]
-        [estimate] = forecast_accuracies(rng.random(references) < chances[0], known, drawn)
+        reference, drawn = rng.beta(3, 1, references), rng.beta(2, 1.2, 200)
+        chances = [np.clip(0.45 + 0.5 * part, 0, 1) for part in (reference, drawn)]
+        [estimate] = forecast_accuracies(rng.random(references) < chances[0], reference, drawn)
         inside += estimate.low <= (rng.random(200) < chances[1]).mean() <= estimate.high
     assert inside / runs >= 0.93
 

@@ -18,8 +18,8 @@ class TestTasks:
         again = workspace.build.tasks("new", "pool", "reference", confused_by="model")
         assert first == again
         assert first.compositions[0] == (6, 42, 3, 3)
-        made = TaskCollection(workspace.store.root).read("new")
-        assert (made.pool, made.reference, len(made.tasks)) == ("pool", "reference", first.tasks)
+        result = TaskCollection(workspace.store.root).read("new")
+        assert (result.pool, result.reference, len(result.tasks)) == ("pool", "reference", first.tasks)
         with pytest.raises(AlreadyStored, match="build new has other tasks already"):
             workspace.build.tasks("new", "pool", "reference", confused_by="model", seed=1)
 
@@ -233,8 +233,8 @@ def test_damaged_files_of_a_build_are_noticed(answered):
 
 def test_a_build_from_the_command_line(workspace, monkeypatch):
     monkeypatch.chdir(workspace.store.root)
-    made = run_well("build", "tasks", "new", "--pool", "pool", "--reference", "reference", "--confused-by", "model")
-    assert "6" in made.out
+    result = run_well("build", "tasks", "new", "--pool", "pool", "--reference", "reference", "--confused-by", "model")
+    assert "6" in result.out
     assert run("build", "frequencies", "new").code == 1
     simulated = run_well("build", "simulate", "--workers", "3", "--workers", "6", "--classes", "4", "--json")
     assert '"naive_bias"' in simulated.out

@@ -212,7 +212,7 @@ class Frequencies(Tabular):
 class LoadedAnswers:
     """The tasks and answers of a build, and the workers that were left out."""
 
-    made: BuildTasks
+    tasks: BuildTasks
     answers: TileAnswers
     workers: tuple[WorkerRow, ...]
 
@@ -230,11 +230,11 @@ def load_answers(
     store: Store, build: str, *, excluded: Sequence[str] = (), lowest: float | None = None
 ) -> LoadedAnswers:
     """Read the tasks and answers of a build, and decide which workers count; raise if there are no answers."""
-    made = TaskCollection(store.root).read(build)
+    stored_tasks = TaskCollection(store.root).read(build)
     assignments = AnswerCollection(store.root).read(build)
     if not assignments:
         raise InputError(f"build {build} has no answers yet: import them with regrade build answers {build} FILE")
-    answers = collect_answers(made.tasks, assignments)
+    answers = collect_answers(stored_tasks.tasks, assignments)
     for name in excluded:
         if name not in answers.workers:
             raise UnknownName("worker", name, answers.workers)
@@ -245,7 +245,7 @@ def load_answers(
         standing = _standing(quality, gate)
         left_out = quality.worker in excluded or (lowest is not None and standing is Standing.EXCLUDED)
         rows.append(WorkerRow(quality, standing, left_out))
-    return LoadedAnswers(made, answers, tuple(rows))
+    return LoadedAnswers(stored_tasks, answers, tuple(rows))
 
 
 def _standing(quality: WorkerQuality, gate: Gate) -> Standing:

@@ -161,7 +161,7 @@ class BuildSample(Tabular):
 def run(store: Store, options: SampleOptions) -> BuildSample:
     """Draw and store the next revision of a build."""
     loaded = load_answers(store, options.build, excluded=options.exclude_workers)
-    pool = store.test_set(loaded.made.pool)
+    pool = store.test_set(loaded.tasks.pool)
     counted = loaded.frequencies()
     candidates, references = counted.candidates(_keywords(pool, options)), counted.references()
     revisions = RevisionCollection(store.root)
@@ -245,7 +245,7 @@ def _report(store: Store, options: SampleOptions, number: int, sample: Sample, l
         reference,
         None if observed is None or reference is None else observed - reference,
         selection_bias(drawn, candidates, annotated, seed=options.seed) if both else None,
-        _forecasts(store, loaded.made.reference, drawn, candidates, annotated) if both else (),
+        _forecasts(store, loaded.tasks.reference, drawn, candidates, annotated) if both else (),
         sample.problems,
     )
 
@@ -262,7 +262,7 @@ def _forecasts(
     models = store.predictions.model_names(reference_name)
     positions = np.array([reference_set.position(image.image) for image in annotated])
     expected = {(c.image, c.class_id): c.frequency for c in debiased(candidates)}
-    known = np.array([image.frequency for image in debiased(annotated)])
+    reference_expected = np.array([image.frequency for image in debiased(annotated)])
     drawn_expected = np.array([expected[image.image, image.class_id] for image in drawn])
     forecasts = []
     for predictions, scoring in scored_predictions(store, reference_set, models):
@@ -270,7 +270,7 @@ def _forecasts(
         counted = judged.counted[positions]
         right = judged.right[positions][counted]
         if counted.any():
-            [predicted] = forecast_accuracies(right, known[counted], drawn_expected)
+            [predicted] = forecast_accuracies(right, reference_expected[counted], drawn_expected)
             forecasts.append(ModelForecast(predictions.model, proportion(int(right.sum()), len(right)), predicted))
     return tuple(sorted(forecasts, key=lambda row: (-row.predicted.value, row.model)))
 

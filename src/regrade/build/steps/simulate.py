@@ -65,15 +65,15 @@ class SimulatedBuild:
     """What a number of workers per task leads to.
 
     Errors are in points of selection frequency: ``frequency_error`` is the root mean square error per candidate, and
-    the biases are those of the mean true frequency of the drawn set, naive and corrected. ``found`` and ``wronged`` are
+    the biases are those of the mean true frequency of the drawn set, naive and corrected. ``bad_excluded`` and ``careful_excluded`` are
     shares of bad and of careful workers that were excluded.
     """
 
     workers: int
     answers: int
     frequency_error: float
-    found: float | None
-    wronged: float
+    bad_excluded: float | None
+    careful_excluded: float
     images: int
     naive_bias: float | None
     corrected_bias: float | None
@@ -92,8 +92,8 @@ class Simulation(Tabular):
             Column("workers", "workers per task"),
             Column("answers", "answers"),
             Column("frequency_error", "error of a frequency (points)"),
-            Column("found", "bad workers excluded (%)"),
-            Column("wronged", "careful workers excluded (%)"),
+            Column("bad_excluded", "bad workers excluded (%)"),
+            Column("careful_excluded", "careful workers excluded (%)"),
             Column("images", "images drawn"),
             Column("naive_bias", "bias of the set (points)"),
             Column("corrected_bias", "corrected bias (points)"),
@@ -103,8 +103,8 @@ class Simulation(Tabular):
                 row.workers,
                 row.answers,
                 row.frequency_error,
-                row.found,
-                row.wronged,
+                row.bad_excluded,
+                row.careful_excluded,
                 row.images,
                 row.naive_bias,
                 row.corrected_bias,

@@ -86,10 +86,10 @@ def run(store: Store, options: TaskMakingOptions) -> TaskReport:
         raise InputError(
             "no class has tasks: " + "; ".join(plan.problems[:3]) if plan.problems else "the pool is empty"
         )
-    new_tasks = BuildTasks(
+    stored_tasks = BuildTasks(
         options.build, pool.name, pool.digest, reference.name, reference.digest, settings, plan.tasks
     )
-    TaskCollection(store.root).add(new_tasks, None)
+    TaskCollection(store.root).add(stored_tasks, None)
     compositions = Counter(plan.composition()).most_common()
     return TaskReport(
         options.build,
@@ -127,8 +127,8 @@ def _negative_classes(store: Store, reference: TestSet, options: TaskMakingOptio
     if options.confused_by is not None:
         predicted = store.predictions.read(reference, options.confused_by).top1
         counts = np.zeros((len(space), len(space)), dtype=np.int64)
-        is_counted = (reference.labels != UNLABELED) & (predicted >= 0)
-        np.add.at(counts, (reference.labels[is_counted], predicted[is_counted]), 1)
+        has_both = (reference.labels != UNLABELED) & (predicted >= 0)
+        np.add.at(counts, (reference.labels[has_both], predicted[has_both]), 1)
         return most_confused_classes(space, counts)
     if space.hierarchy is None and options.negatives:
         raise InputError(
