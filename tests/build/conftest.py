@@ -28,14 +28,14 @@ def add_set(workspace, path, name, size, columns):
     return workspace.testsets.add(name, path, classes=space, columns=Columns(groups=tuple(columns)))
 
 
-def write_answers(path, assignments, tasks):
+def write_answers(path, assignments, stored):
     """Answers as a crowd platform would return them."""
-    task_of = {task.id: task for task in tasks}
+    task_of, key = {task.id: task for task in stored.tasks}, stored.digest
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["task", "worker", "selected", "seconds"])
         for row in assignments:
-            names = [tile_name(task_of[row.task], image) for image in sorted(row.selected)]
+            names = [tile_name(task_of[row.task], image, key=key) for image in sorted(row.selected)]
             writer.writerow([row.task, row.worker, " ".join(names), 30])
     return path
 
@@ -56,7 +56,8 @@ def workspace(tmp_path):
 def answered(workspace, tmp_path):
     """The same workspace with the build ``new``, answered by 15 workers, two of them adversarial."""
     workspace.build.tasks("new", "pool", "reference", confused_by="model")
-    tasks = TaskCollection(workspace.store.root).read("new").tasks
+    stored = TaskCollection(workspace.store.root).read("new")
+    tasks = stored.tasks
     rng = np.random.default_rng(0)
     chances = {}
     for task in tasks:
@@ -65,5 +66,5 @@ def answered(workspace, tmp_path):
             chances.setdefault((tile.image, task.class_id), 0.03 if tile.role.value == "negative" else frequency)
     workers = crowd(15, {Care.ADVERSARIAL: 0.14})
     assignments = simulate_answers(tasks, chances, workers, workers_per_task=12, seed=1)
-    workspace.build.answers("new", write_answers(tmp_path / "answers.csv", assignments, tasks))
+    workspace.build.answers("new", write_answers(tmp_path / "answers.csv", assignments, stored))
     return workspace

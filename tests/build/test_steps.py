@@ -79,8 +79,9 @@ class TestAnswers:
     )
     def test_answers_that_do_not_fit_are_refused(self, workspace, tmp_path, row, error, message):
         workspace.build.tasks("new", "pool", "reference", confused_by="model")
-        task = TaskCollection(workspace.store.root).read("new").tasks[0]
-        tile = tile_name(task, task.tiles[0].image)
+        stored = TaskCollection(workspace.store.root).read("new")
+        task = stored.tasks[0]
+        tile = tile_name(task, task.tiles[0].image, key=stored.digest)
         good = {"task": task.id, "worker": "ada", "selected": tile, "seconds": "3"}
         with pytest.raises(error, match=message):
             workspace.build.answers("new", write(tmp_path / "bad.csv", [good | row]))

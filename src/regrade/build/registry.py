@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from regrade.build.steps.answers import BUILD_ANSWERS
+from regrade.build.steps.export import BUILD_EXPORT
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
 from regrade.build.steps.sample import BUILD_SAMPLE
 from regrade.build.steps.simulate import BUILD_SIMULATE
@@ -12,17 +13,18 @@ from regrade.studies.registry import study_method
 
 
 class Builds:
-    """Building a new test set: selection tasks, answers of workers, frequencies, and samples."""
+    """Building a new test set: selection tasks, their export, answers of workers, frequencies, and samples."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
     tasks = study_method(BUILD_TASKS)
+    export = study_method(BUILD_EXPORT)
     answers = study_method(BUILD_ANSWERS)
     frequencies = study_method(BUILD_FREQUENCIES)
     sample = study_method(BUILD_SAMPLE)
     simulate = study_method(BUILD_SIMULATE)
 
 
-BUILD_STEPS = (BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
+BUILD_STEPS = (BUILD_TASKS, BUILD_EXPORT, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
 """The steps, in the order of a build."""

@@ -22,7 +22,7 @@ class AnswerImportOptions(StudyOptions):
 
     build: str = build_name()
     path: Path = option(
-        "CSV, JSON lines or Parquet with the columns task, worker, selected and, if known, seconds.",
+        "CSV, JSON, JSON lines or Parquet with the columns task, worker, selected and, if known, seconds.",
         is_argument=True,
         metavar="FILE",
     )
@@ -55,7 +55,7 @@ class ImportedAnswers(Tabular):
 def run(store: Store, options: AnswerImportOptions) -> ImportedAnswers:
     """Import answers; those that are stored already are skipped, and a different answer to the same task raises."""
     stored_tasks = TaskCollection(store.root).read(options.build)
-    rows = read_answers(options.path, stored_tasks.tasks)
+    rows = read_answers(options.path, stored_tasks.tasks, key=stored_tasks.digest)
     answers = AnswerCollection(store.root)
     with store.transaction():
         stored = {(answer.task, answer.worker): answer for answer in answers.read(options.build)}
