@@ -39,6 +39,11 @@ _VOTES = (
 )
 _PEOPLE = "import people {inputs}/people.csv -t uci-digits"
 _LABELS = "import labels {inputs}/labels.csv -t uci-digits --name own --new-version"
+_BUILD = (
+    "build tasks new --pool mnist --reference uci-digits --confused-by 'naive Bayes' --workers 8"
+    " && build export new {workspace}/crowd --size 32 && answer-tasks {workspace}/crowd"
+    " && build answers new {workspace}/crowd/answers.csv"
+)
 _PREDICT = "predict python:{inputs}/brightness.py:brightness --classes digits --size 8 --mean 0.5 --std 0.5"
 
 DEMO = (
@@ -112,6 +117,9 @@ DEMO = (
     "plan rank -t mnist",
     "plan disparity -t mnist --by ink",
     "plan review --difference 1 --differing 10",
+    f"{_BUILD} && build frequencies new --min-answers 5"
+    " && build sample new --strategy top --min-answers 5 --per-class 4",
+    "build simulate --workers 3 --workers 6 --classes 4",
     "replicate shankar2020",
     "replicate albiero2023",
     "replicate richards2023",
@@ -472,6 +480,16 @@ def _answer_sample(path: Path) -> None:
     _write_csv(path, header, rows)
 
 
+def _answer_tasks(folder: Path) -> None:
+    """Eight workers answer every task of an exported build."""
+    rows = []
+    for task in json.loads((folder / "tasks.json").read_text()):
+        for worker in map(str, range(8)):
+            chosen = [tile for tile in task["tiles"] if zlib.crc32(f"{tile} {worker}".encode()) % 10 < 7]
+            rows.append([task["task"], f"worker {worker}", " ".join(chosen)])
+    _write_csv(folder / "answers.csv", ["task", "worker", "selected"], rows)
+
+
 def _cast_votes(path: Path) -> None:
     """Two reviewers vote on every item, and agree on most; agreement decides the item."""
     rows = json.loads(path.read_text())
@@ -505,7 +523,11 @@ _ANSWERS = {
     "mistake": ("fine-grained", "fine-grained, out of vocabulary", "spurious correlation", "non-prototypical"),
     "label": ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 }
-_FILE_STEPS: dict[str, Callable[[Path], None]] = {"answer-sample": _answer_sample, "cast-votes": _cast_votes}
+_FILE_STEPS: dict[str, Callable[[Path], None]] = {
+    "answer-sample": _answer_sample,
+    "answer-tasks": _answer_tasks,
+    "cast-votes": _cast_votes,
+}
 
 
 if __name__ == "__main__":
