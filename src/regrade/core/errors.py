@@ -9,6 +9,7 @@
     │   │   └── DamagedFile      a stored file has changed since it was written
     │   ├── MismatchError        two inputs do not belong together
     │   ├── UndefinedError       the result is undefined for this input
+    │   ├── TooManyImages        a plan would need more images than it is computed for
     │   ├── ReasonNeeded         a vote is changed after the reveal without a reason
     │   ├── UnreadableImage      an image is missing, damaged or not an image
     │   └── ImageSourceError     the images of a test set are missing, or too many are unreadable
@@ -76,6 +77,13 @@ class MismatchError(InputError):
 
 class UndefinedError(InputError):
     """The result is undefined for this input."""
+
+
+class TooManyImages(InputError):
+    """A plan would need more images than the ``limit`` up to which it is computed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"more than {limit:,} images would be needed: relax the target")
 
 
 class ReasonNeeded(InputError):
