@@ -88,7 +88,7 @@ class PlanFields(StudyOptions):
                 "with -t the confidence level is set in the regrade.toml of the workspace: omit --confidence"
             )
         unused = _Rates.ASSUMED if self.test_set else _Rates.MEASURED
-        wrong = [_written(field.name, field.metadata["flag"]) for field in fields(self)
+        wrong = [field.metadata["flag"].written(field.name) for field in fields(self)
                  if field.metadata.get("rates") is unused and getattr(self, field.name) not in (None, ())]  # fmt: skip
         if wrong:
             rule = "are assumed rates: omit them with -t" if self.test_set else "require a test set: -t"
@@ -107,15 +107,13 @@ class PlanFields(StudyOptions):
 F = TypeVar("F", bound=PlanFields)
 
 
-def _written(name: str, flag: Flag) -> str:
-    return flag.names[-1] if flag.names else name if flag.is_argument else f"--{name}"
-
-
 @dataclass(frozen=True)
 class AccuracyPlanOptions(PlanFields):
     """The precision to reach, and the accuracies."""
 
-    half_width: float = option("Half-width of the confidence interval, in percentage points.", **_PERCENT)
+    half_width: float = option(
+        "Half-width of the confidence interval, in percentage points.", positive=True, **_PERCENT
+    )
     accuracy: Sequence[float] = _assumed(
         "Assumed accuracy in % (default: 50, the worst case). May be repeated.", (), **_PERCENT
     )
@@ -125,8 +123,6 @@ class AccuracyPlanOptions(PlanFields):
 
 def run_accuracy(store: Store, options: AccuracyPlanOptions) -> Plan:
     """Images needed to estimate each accuracy (with ``labels``: multi-label accuracy) to ``half_width``."""
-    if not options.half_width > 0:
-        raise InputError(f"--half-width must be above 0, got {100 * options.half_width:g}")
     if not options.test_set:
         assumed = [(f"an accuracy of {100 * value:g}%", value) for value in options.accuracy or (0.5,)]
         return plan_accuracy(assumed, options.half_width, options=options.assumed)
