@@ -12,6 +12,7 @@
     │   ├── TooManyImages        a plan would need more images than it is computed for
     │   ├── ReasonNeeded         a vote is changed after the reveal without a reason
     │   ├── UnreadableImage      an image is missing, damaged or not an image
+    │   │   └── ChangedImage     an image is no longer the one that people were asked about
     │   └── ImageSourceError     the images of a test set are missing, or too many are unreadable
     ├── StoreError               an operation on the workspace failed
     │   ├── AlreadyStored        other content is stored under this name
@@ -92,6 +93,10 @@ class ReasonNeeded(InputError):
 
 class UnreadableImage(InputError):
     """An image is missing, damaged or not an image; the message is the reason."""
+
+
+class ChangedImage(UnreadableImage):
+    """The file of an image now contains another image than the one that people were asked about."""
 
 
 class ImageSourceError(InputError):
