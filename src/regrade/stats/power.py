@@ -195,7 +195,7 @@ def half_width_power(images: int, accuracy: float, half_width: float, *, confide
         return 0.0
     above = 1 - at_most(least - 1, images, accuracy)  # P(right >= least)
     below = at_most(images - least, images, accuracy)  # P(wrong >= least)
-    return float(min(above + below, 1.0))
+    return min(float(above + below), 1.0)
 
 
 def images_for_half_width(accuracy: float, half_width: float, *, power: float = 0.8, confidence: float = 0.95) -> int:
