@@ -10,6 +10,7 @@ from scipy import stats
 from benchmarks.calibration.checks import Drawn, coverage_check, repeated
 from benchmarks.calibration.worlds import model_names
 from regrade.core import Estimate
+from regrade.metrics import MultilabelRule
 from regrade.stats import (
     balanced_proportion,
     clustered_mean,
@@ -25,6 +26,7 @@ from regrade.studies.compare.model_pairs import model_pairs
 from regrade.studies.confusion.hard_set import transfer
 from regrade.studies.generalization.analysis import _gaps, _PairedCounts
 from regrade.studies.generalization.explanations import loss_parts
+from regrade.studies.multilabel_grade import multilabel_accuracy
 from regrade.studies.plan.review import _Decided
 
 _NORMAL = stats.norm.ppf(0.975)
@@ -110,6 +112,13 @@ def balanced_accuracy(rng: np.random.Generator, *, n: int) -> Estimate:
     return balanced_proportion(rng.random(n) < RARE[classes], classes)[0]
 
 
+def multilabel_accuracy_by_class(rng: np.random.Generator, *, n: int) -> Estimate:
+    """The same classes, with a tenth of the images not scored."""
+    classes = np.repeat(np.arange(3), [90 * n // 100, 8 * n // 100, 2 * n // 100])
+    scored = np.arange(n) % 10 > 0
+    return multilabel_accuracy(rng.random(n) < RARE[classes], scored, classes, rule=MultilabelRule.CLASSES)
+
+
 def stratified_average(rng: np.random.Generator, *, n: int) -> Estimate:
     strata = np.arange(n) % len(STRATA)
     return stratified_mean(rng.normal(STRATA[strata], 0.3), strata)[0]
@@ -193,6 +202,13 @@ for size in (100, 1_000):
         case="classes with 90%, 8% and 2% of the images",
         n=size,
         draw=repeated(partial(balanced_accuracy, n=size), float(RARE.mean())),
+    )
+    coverage_check(
+        "multi-label accuracy by class",
+        maker="stats.balanced_proportion._widened",
+        case="classes with 90%, 8% and 2% of the images",
+        n=size,
+        draw=repeated(partial(multilabel_accuracy_by_class, n=size), float(RARE.mean())),
     )
 for size in (10, 100):
     case = "clusters of 4 images"

@@ -190,6 +190,10 @@ def test_invited_person_sets_a_password_and_is_signed_in(visitor, app, workspace
     assert differing.status_code == 400 and "differ" in differing.text
     short = client.post(f"/join/{word}", data={"password": "short", "again": "short"})
     assert short.status_code == 400 and "10 to 1,000 characters" in short.text
+    for body in ("a+new+password%00", "a+new+password%ED%A0%80"):
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        refused = client.post(f"/join/{word}", content=f"password={body}&again={body}", headers=form)
+        assert refused.status_code == 400 and "a password must not contain a NUL character" in refused.text
     done = client.post(f"/join/{word}", data={"password": "a new password", "again": "a new password"})
     assert done.status_code == 303
     assert "Hello, Rose" in client.get("/").text

@@ -8,6 +8,7 @@ from unsteady_network import EXAMINATION, JUDGE, STATIONS, Failure
 from work_page import item_numbers, ready, saved
 
 from regrade.ledger import NewItem, Question
+from regrade.workspace.image_contents import fill_contents
 
 FAILURES = {
     "missing": (Failure("^/images/", 404), "The image file is missing or damaged."),
@@ -128,6 +129,25 @@ def test_truncated_image_is_unreadable(unsteady, tmp_path):
     file.write_bytes(file.read_bytes()[:2000])
     page = EXAMINATION.open(unsteady, queue)
     is_unreadable(page, "The image file is missing or damaged.")
+
+
+def test_replaced_image_is_reported_as_changed(unsteady, tmp_path):
+    files = [tmp_path / "swapped" / str(number) / "a.png" for number in range(2)]
+    for number, file in enumerate(files):
+        file.parent.mkdir(parents=True)
+        Image.fromarray(np.full((40, 30, 3), 99 * number, dtype=np.uint8)).save(file)
+    unsteady.workspace.testsets.add("swapped", tmp_path / "swapped", classes="digits")
+    queue = unsteady.workspace.ledger.queues.create("swapped", Question.LABEL, test_set="swapped")
+    unsteady.workspace.ledger.items.add(queue, [NewItem(unsteady.workspace.store.test_set("swapped").ids[0])])
+    fill_contents(unsteady.workspace.store, unsteady.workspace.ledger, queue)
+    files[0].write_bytes(files[1].read_bytes())
+    page = EXAMINATION.open(unsteady, queue)
+    is_unreadable(page, "This image has changed since it was queued.")
+    EXAMINATION.answer(page, 0)
+    page.get_by_role("button", name="Report as unreadable").click()
+    expect(page.get_by_role("heading", name="All done")).to_be_visible()
+    assert unsteady.votes(queue, "Leo") == []
+    assert queue.name in [report.queue for report in unsteady.workspace.ledger.reports.open()]
 
 
 def test_panel_accepts_no_vote_on_an_unreadable_image(unsteady):

@@ -2,12 +2,15 @@
 
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from panel_votes import cast_votes
+from PIL import Image
 from work_page import item_numbers
 
 from regrade.core import UnreadableImage
 from regrade.ledger import NewItem, Question
+from regrade.workspace.image_contents import fill_contents
 
 KEY = "0123456789abcdef"
 
@@ -166,3 +169,42 @@ class TestUnreadableImage:
         with damaged():
             visitor("Rita").get(item["image"])
         assert cast("Rita", f"{KEY}1").json()["vote"] == counted
+
+
+@pytest.mark.parametrize("question", [Question.LABEL, Question.JUDGE])
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_image_that_was_replaced_accepts_no_vote(workspace, tmp_path, visitor, question, mode):
+    files = [tmp_path / "new" / str(number) / "a.png" for number in range(2)]
+    for number, file in enumerate(files):
+        file.parent.mkdir(parents=True)
+        Image.fromarray(np.full((40, 30, 3), number, dtype=np.uint8)).convert(mode).save(file)
+    workspace.testsets.add("new", tmp_path / "new", classes="digits")
+    queues = [workspace.ledger.queues.create(name, question, test_set="new") for name in ("with hashes", "without")]
+    for queue in queues:
+        items = [
+            NewItem(example, "3" if question is Question.JUDGE else "")
+            for example in workspace.store.test_set("new").ids
+        ]
+        workspace.ledger.items.add(queue, items)
+    fill_contents(workspace.store, workspace.ledger, queues[0])
+    rita = visitor("Rita")
+
+    def shown_and_voted(queue, number):
+        item = item_numbers(workspace, queue)[number]
+        api = f"/api/queues/{queue.id}"
+        image = rita.get(rita.get(f"{api}/items/{item}").json()["item"]["image"])
+        cast = rita.write(
+            f"{api}/votes",
+            item=item,
+            key=f"{KEY}{queue.id}{number}",
+            answer="3" if question is Question.LABEL else "wrong",
+        )
+        return image.status_code, cast.status_code
+
+    original = files[0].read_bytes()
+    files[0].write_bytes(files[1].read_bytes())
+    assert shown_and_voted(queues[0], 0) == (410, 400)
+    assert shown_and_voted(queues[0], 1) == (200, 200)
+    assert shown_and_voted(queues[1], 0) == (200, 200)
+    files[0].write_bytes(original)
+    assert shown_and_voted(queues[0], 0) == (200, 200)

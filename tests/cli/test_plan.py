@@ -80,6 +80,7 @@ class TestMeasured:
         assert planned[0]["needed"] == pair["images_needed"]
         assert planned[0]["smallest"] == pair["smallest_difference"]
         assert rows("difference", "-t", "set", "-w", workspace, "--difference", "5")[2]["target"] == 0.05
+        assert rows("difference", "a", "b", "-t", "set", "-w", workspace, "--difference", "-50")[0]["needed"] < 20
 
     def test_rank(self, workspace):
         planned = rows("rank", "-t", "set", "-w", workspace)
@@ -158,6 +159,11 @@ class TestPython:
             "--accuracy': Input should be less than or equal to 100",
         ),
         (["difference", "--difference", "nan", "--disagreement", "10"], "--difference': Input should be"),
+        (["difference", "--difference", "0", "--disagreement", "10"], "--difference must not be 0"),
+        (["review", "--difference", "0", "--differing", "10"], "--difference must not be 0"),
+        (["disparity", "--difference", "0", "--accuracy", "90"], "--difference must not be 0"),
+        (["disparity", "--difference", "-5", "--accuracy", "90"], "--difference must be above 0"),
+        (["difference", "--difference", "1", "--disagreement", "10", "--images", "10000000001"], "less than or equal"),
         (["rank", "--accuracy", "70"], "two models, got 1"),
         (["rank", "--accuracy", "70", "--accuracy", "nan"], "--accuracy': Input should be"),
         (["disparity", "--accuracy", "80"], "give --accuracy and --difference"),
@@ -173,8 +179,35 @@ def test_plan_rejects_invalid_assumptions(arguments, message):
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        "accuracy --half-width 1e-9",
+        "difference --difference 1e-9 --disagreement 10",
+        "difference --difference 0.0001 --disagreement 10",
+        "difference --difference 1e-300 --accuracy 10",
+        "rank --accuracy 90 --accuracy 89.9999999",
+        "rank --accuracy 90 --accuracy 89 --accuracy 88.9999",
+        "disparity --difference 0.0001 --accuracy 90",
+        "disparity --difference 1e-12 --accuracy 90",
+        "review --difference 1e-7 --differing 10",
+    ],
+)
+def test_plan_of_too_many_images_says_so(arguments):
+    ran = run("plan", *arguments.split())
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "error: more than 10,000,000,000 images would be needed: relax the target\n"
+
+
+def test_plan_prints_a_small_difference_with_its_digits():
+    printed = run_well("plan", "difference", "--difference", "0.002", "--disagreement", "10").out
+    assert "0.0020" in printed
+    assert "90% and 89.99%" in run_well("plan", "rank", "--accuracy", "90", "--accuracy", "89.99").out
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["difference", "a", "b", "--difference", "0"], "--difference must not be 0"),
         (["difference", "a", "b", "--disagreement", "10"], "omit them with -t"),
         (["rank", "--confidence", "90"], "regrade.toml"),
         (["disparity"], "--by"),

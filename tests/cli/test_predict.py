@@ -229,6 +229,11 @@ class TestErrors:
         ran = run("predict", "lite:efficientnet_lite0", "-t", "noise", "-w", workspace, *options)
         assert ran.code == 2 and word in ran.err
 
+    @pytest.mark.parametrize("options", [["--memory", "inf"], ["--mean", "nan,0,0", "--size", "8"]])
+    def test_number_that_is_not_finite(self, workspace, options):
+        ran = run("predict", "lite:efficientnet_lite0", "-t", "noise", "-w", workspace, *options)
+        assert_one_line(ran, f"{options[0]} must be a finite number")
+
     def test_invalid_preprocessing(self, workspace):
         bad = ("--size", 8, "--short-side", 4)
         assert_one_line(run("predict", "lite:efficientnet_lite0", "-t", "noise", "-w", workspace, *bad), "crop size 8")

@@ -65,6 +65,15 @@ def test_accept_rejects_short_and_long_passwords(accounts, rita, password):
     assert accounts.invited(token) == rita
 
 
+@pytest.mark.parametrize("character", ["\0", "\ud83d", "\ufffd"])
+def test_accept_rejects_passwords_that_are_not_valid_text(accounts, rita, character):
+    token, password = accounts.invite(rita), f"a long password{character}"
+    with pytest.raises(InputError, match="password must not contain a NUL character"):
+        accounts.accept(token, password)
+    assert accounts.invited(token) == rita
+    assert accounts.sign_in(rita.name, password) is None
+
+
 def test_passwords_and_invitations_are_stored_as_hashes(accounts, rita):
     token = accounts.invite(rita)
     accounts.accept(token, PASSWORD)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 from failing_database import damage, full, raising, read_only
@@ -75,6 +76,15 @@ def test_statement_errors_are_translated(opened, message, kind):
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert opened.people.all()
+
+
+@pytest.mark.parametrize("message", ["disk I/O error", "unable to open database file"])
+@pytest.mark.parametrize(("free_blocks", "free_inodes"), [(0, 100), (1000, 0)])
+def test_full_disk_is_not_taken_for_a_failing_one(opened, monkeypatch, message, free_blocks, free_inodes):
+    disk = SimpleNamespace(f_bavail=free_blocks, f_frsize=4096, f_files=1000, f_favail=free_inodes)
+    with monkeypatch.context() as patch, raising(message), pytest.raises(LedgerRefused, match="the disk is full"):
+        patch.setattr("os.statvfs", lambda _: disk)
+        opened.people.all()
 
 
 @pytest.mark.parametrize("message", ["file is not a database", "database disk image is malformed"])

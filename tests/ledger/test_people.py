@@ -42,6 +42,14 @@ def test_add_person_rejects_a_similar_name(ledger):
     ledger.people.add("نیلوفر\u200cزاده", Role.REVIEWER)
 
 
+@pytest.mark.parametrize("name", ["=cmd|1", "+1", "-1", "@sum", "person:x"])
+def test_add_person_rejects_formulas_and_the_prefix_of_people(ledger, name):
+    for add in (ledger.people.add, ledger.accounts.invite_new):
+        with pytest.raises(InputError, match="the name of a person must not begin with"):
+            add(name, Role.REVIEWER)
+    assert ledger.people.add(f"x{name}", Role.REVIEWER)
+
+
 def test_open_queue_rejects_a_similar_name(ledger):
     ledger.queues.create("first round", Question.JUDGE, test_set="val")
     for name in ("First round", "first  round", "firstround", "first\xa0round"):

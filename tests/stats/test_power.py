@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint, samplesize_proportions_2indep_onetail
 
-from regrade.core.errors import InputError, UndefinedError
+from regrade.core.errors import InputError, TooManyImages, UndefinedError
 from regrade.stats import (
     clopper_pearson,
     disparity_power,
@@ -26,7 +26,7 @@ from regrade.stats import (
     smallest_difference,
     smallest_disparity,
 )
-from regrade.stats.power import detectable_difference, fewest_images, needed_images
+from regrade.stats.power import approximate_power, detectable_difference, fewest_images, needed_images
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
 fewer_examples = settings(deadline=None, max_examples=30, derandomize=True)
@@ -361,3 +361,33 @@ def test_group_power_raises_if_undefined():
         smallest_disparity(200, 200, 0.0)
     with pytest.raises(UndefinedError, match="two groups"):
         ordered_pairs(1)
+
+
+def test_powers_hold_for_billions_of_images():
+    images = images_for_difference(1.6e-5, 0.25)
+    assert images > 2**32
+    assert mcnemar_power(images, 1.6e-5, 0.25) == pytest.approx(0.8, abs=1e-3)
+    assert mcnemar_power(images, 3e-5, 1.0) == pytest.approx(approximate_power(images, 3e-5, 1.0, alpha=0.05), abs=1e-3)
+    images = images_per_group(0.9, 0.9 - 1.3e-5)
+    assert images == pytest.approx((1.959964 + 0.841621) ** 2 * 2 * 0.9 * 0.1 / 1.3e-5**2, rel=1e-3)
+    assert smallest_disparity(images, images, 0.9) == pytest.approx(1.3e-5, rel=2e-3)
+    images = images_for_half_width(0.5, 1.1e-5)
+    assert images == pytest.approx(0.25 * (1.959964 / 1.1e-5) ** 2, rel=1e-3)
+
+
+def test_disparity_power_of_selected_counts_is_that_of_all(monkeypatch):
+    selected = disparity_power(200_000, 100_000, 0.5, 0.494)
+    monkeypatch.setattr("regrade.stats.power._COUNTS", 10**6)
+    assert selected == pytest.approx(disparity_power(200_000, 100_000, 0.5, 0.494), abs=1e-5)
+
+
+@pytest.mark.parametrize("plan", [
+    lambda: images_for_difference(1e-9, 0.1),
+    lambda: images_for_half_width(0.5, 1e-9),
+    lambda: images_per_group(0.9, 0.9 - 1e-9),
+])  # fmt: skip
+def test_more_than_ten_billion_images_raise(plan):
+    with pytest.raises(TooManyImages, match="more than 10,000,000,000 images would be needed"):
+        plan()
+    with pytest.raises(InputError, match="at most 10,000,000,000 images"):
+        disparity_power(10**11, 100, 0.9, 0.8)

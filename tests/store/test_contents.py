@@ -11,6 +11,7 @@ from benchmarks.fault_world import make_every_file
 from regrade.core import ClassSpace, DamagedFile, LabelSet, LabelState, SliceSet, TestSet, Unlisted
 from regrade.store import Store, read_checked_json
 from regrade.store.layout import CONTENTS
+from regrade.studies.loading import chosen_models
 
 SHELF = TestSet("shelf", ClassSpace("ab", ("a", "b")), ("x", "y"), np.array([0, 1]))
 
@@ -84,6 +85,32 @@ def test_label_set_is_not_read_in_an_older_version_when_the_newest_was_removed(s
         store.labels.read(SHELF, "own")
     assert store.labels.read(SHELF, "own@2").version == 2
     assert store.labels.newest_version("shelf", "own") == 3
+
+
+@pytest.mark.parametrize(
+    ("place", "read"),
+    [
+        ("testsets/shelf.parquet", lambda store, _: store.test_set("shelf")),
+        ("classes/toys.json", lambda store, _: store.class_spaces.read("toys")),
+        ("predictions/shelf/first/manifest.json", lambda store, shelf: store.predictions.read(shelf, "first")),
+        ("predictions/shelf/first/manifest.json", lambda store, shelf: chosen_models(store, shelf, ["first"])),
+        ("checkpoints/shelf/net/manifest.json", lambda store, shelf: store.ensembles.read(shelf, "net")),
+        ("mistakes/shelf/first.parquet", lambda store, shelf: store.mistakes.read(shelf, "first")),
+    ],
+)
+def test_removed_record_is_missing_and_not_unknown(root, place, read):
+    store = Store.open(root)
+    shelf = store.test_set("shelf")
+    path = root / place
+    shutil.rmtree(path.parent) if place.count("/") == 3 else path.unlink()
+    with pytest.raises(DamagedFile, match=rf"{place} is missing although contents.json lists it"):
+        read(store, shelf)
+
+
+def test_removed_test_set_is_reported_by_the_list(root):
+    (root / "testsets/shelf.parquet").unlink()
+    ran = run("testsets", "list", "-w", root)
+    assert ran.code == 1 and "testsets/shelf.parquet is missing although contents.json lists it" in ran.err
 
 
 def test_removed_slices_are_reported_once(store, caplog):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from regrade.core import InputError, UndefinedError
 from regrade.metrics import MultilabelRule
-from regrade.stats import proportion, stratified_proportion
+from regrade.stats import balanced_proportion, proportion
 from regrade.studies import multilabel_accuracy
 
 IMAGES, CLASSES = MultilabelRule.IMAGES, MultilabelRule.CLASSES
@@ -23,8 +23,15 @@ def test_multilabel_accuracy_is_a_mean_over_images_or_over_classes():
     scored, originals = np.ones(5, bool), np.array([1, 1, 1, 1, 5])
     assert multilabel_accuracy(right, scored, originals, rule=IMAGES) == proportion(3, 5)
     by_class = multilabel_accuracy(right, scored, originals, rule=CLASSES, confidence=0.9)
-    assert by_class == stratified_proportion(right, originals, confidence=0.9)[0]
+    assert by_class == balanced_proportion(right, originals, confidence=0.9)[0]
     assert by_class.value == pytest.approx((3 / 4 + 0 / 1) / 2)
+
+
+def test_multilabel_accuracy_over_few_unequal_classes_covers():
+    rng, classes = np.random.default_rng(0), np.repeat([0, 1], [95, 5])
+    scored = np.ones(100, dtype=bool)
+    estimates = [multilabel_accuracy(rng.random(100) < 0.97, scored, classes, rule=CLASSES) for _ in range(1000)]
+    assert np.mean([estimate.low <= 0.97 <= estimate.high for estimate in estimates]) >= 0.935
 
 
 def test_multilabel_accuracy_ignores_classes_without_a_scored_image():

@@ -7,7 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from regrade.core import ClassSpace, Estimate, InputError, LabelSet, LabelState, Predictions, TestSet, Unlisted
+from regrade.core import (
+    ClassSpace,
+    Estimate,
+    InputError,
+    LabelSet,
+    LabelState,
+    Predictions,
+    TestSet,
+    TooManyImages,
+    Unlisted,
+)
 from regrade.metrics import MultilabelRule
 from regrade.stats import (
     disparity_power,
@@ -35,6 +45,7 @@ from regrade.studies import (
     plan_accuracy,
     plan_difference,
     plan_disparity,
+    plan_rank,
     plan_ranks_of,
     plan_review,
     reviewed_pair,
@@ -101,6 +112,18 @@ class TestDifference:
         rows = plan_difference(contrasts_of(comparison(), difference=0.01)).rows
         assert {row.target for row in rows} == {0.01}
 
+    def test_measured_difference_that_needs_too_many_images_leaves_the_others(self):
+        contrasts = [Contrast("near", Estimate(1e-7, -0.01, 0.01, 100, "x"), 0.1, 0.05),
+                     Contrast("far", Estimate(0.01, -0.01, 0.03, 100, "x"), 0.1, 0.05)]  # fmt: skip
+        plan = plan_difference(contrasts)
+        assert [row.needed for row in plan.rows] == [None, images_for_difference(0.01, 0.1)]
+        assert "1 row without a number: more than 10,000,000,000 images would be needed" in plan.notes
+        assert "0.000010" in str(plan)
+        ranking = plan_rank(contrasts, contrasts, best="a")
+        assert [row.needed is None for row in ranking.rows] == [True, False, True, True]
+        with pytest.raises(TooManyImages):
+            plan_difference([Contrast("near", 1e-7, 0.1, 0.05)])
+
     def test_no_difference_needs_no_number(self):
         correct = np.ones((2, 20), dtype=bool)
         result = compare_correctness(("a", "b"), correct, basis=Basis("set", 20))
@@ -165,6 +188,12 @@ class TestDisparity:
         assert (contrast.name, contrast.images) == ("m: b and c", (10, 20))
         with pytest.raises(InputError, match="two groups, got 1"):
             extreme_groups("m", {"a": proportion(1, 2)})
+
+    def test_measured_disparity_that_needs_too_many_images_has_no_number(self):
+        shares = {"a": proportion(500_000, 1_000_000), "b": proportion(499_999, 1_000_000)}
+        plan = plan_disparity([extreme_groups("m", shares)])
+        assert plan.rows[0].needed is None
+        assert any("more than 10,000,000,000 images" in note for note in plan.notes)
 
     def test_equal_and_tiny_groups_have_no_number(self):
         shares = {"a": proportion(1, 1), "b": proportion(1, 1)}

@@ -1,6 +1,7 @@
 """The registry of studies: what is derived from each record, and the study of docs/add-a-study.md as a package."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -10,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import run_well
+from running import assert_one_line, run, run_well
 
 import regrade
+from regrade.build import BUILD_STEPS
+from regrade.build.steps.sample import _overrides
 from regrade.cli.study import StudyGroup, study_command
 from regrade.core import InputError
 from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, PLANS, STUDIES, StudyOptions, registry
-from regrade.studies.study import hints_of
+from regrade.studies.study import alternatives, enum_of, hints_of, items_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-study.md"
 CHAPTERS = [*STUDIES, NEIGHBORS_COMMAND]
@@ -87,6 +90,51 @@ def test_lists_become_tuples_and_texts_are_rejected(pets):
     assert options.models == ("a", "b")
     with pytest.raises(InputError, match=r"models must be a list of names: \['a'\]"):
         pets.grade("pets", models="a")
+
+
+def _float_options():
+    for study in (*STUDIES, NEIGHBORS_COMMAND, *PLANS, *BUILD_STEPS):
+        for name, hint in hints_of(study.option_class).items():
+            if float in alternatives(hint) or items_of(hint) is float:
+                yield pytest.param(study, name, items_of(hint) is float, id=f"{study.name}-{name}")
+
+
+def _placeholder(hint):
+    enum = enum_of(hint)
+    return next(iter(enum)) if enum else [] if items_of(hint) else 0.5 if float in alternatives(hint) else "x"
+
+
+@pytest.mark.parametrize(("study", "name", "is_list"), list(_float_options()))
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_options_reject_numbers_that_are_not_finite(study, name, is_list, value):
+    hints = hints_of(study.option_class)
+    required = {field.name: _placeholder(hints[field.name]) for field in fields(study.option_class)
+                if field.default is MISSING}  # fmt: skip
+    written = study.option_class.flags()[name].written(name)
+    with pytest.raises(InputError, match=f"^{written} must be a finite number, got"):
+        study.option_class(**{**required, name: [value] if is_list else value})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["grade", "-t", "pets", "--half-width", "nan"], "--half-width must be a finite number, got nan"),
+        (["grade", "-t", "pets", "--half-width", "inf"], "--half-width must be a finite number, got inf"),
+        (["grade", "-t", "pets", "--half-width", "0"], "--half-width must be above 0, got 0"),
+        (["grade", "-t", "pets", "--half-width", "-1"], "--half-width must be above 0, got -1"),
+        (["study", "confusion", "-t", "pets", "--above", "nan"], "--above must be a finite number, got nan"),
+        (["compare", "-t", "pets", "--equivalence", "nan"], "--equivalence must be a finite number, got nan"),
+        (["study", "leakage", "-t", "pets", "--near", "phash=nan"], "--near must be a finite number, got nan"),
+    ],
+)
+@pytest.mark.usefixtures("pets")
+def test_commands_reject_numbers_without_a_meaning(tmp_path, arguments, message):
+    assert_one_line(run(*arguments, "-w", tmp_path / "study"), message)
+
+
+def test_override_of_a_class_rejects_a_number_that_is_not_finite():
+    with pytest.raises(InputError, match="--override n1 must be a finite number, got nan"):
+        _overrides(["n1=nan"])
 
 
 def test_options_are_equal_if_only_the_progress_differs():

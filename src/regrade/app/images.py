@@ -17,10 +17,11 @@ from zlib import crc32
 import numpy as np
 
 from regrade.app.cache import RecentCache
-from regrade.core import Images, ImageSource, TestSet, UnknownName
-from regrade.ledger import Person
+from regrade.core import ChangedImage, Images, ImageSource, TestSet, UnknownName
+from regrade.ledger import Items, Person, Queue
+from regrade.neighbors import pixel_hash
 from regrade.store import Store
-from regrade.testsets import decode_gray_or_rgb, open_images
+from regrade.testsets import decode_gray_or_rgb, open_images, pixels_of
 
 SIDES = (160, 320, 640)
 """Thumbnail sizes in pixels, along the longer side."""
@@ -44,8 +45,9 @@ class DisplayImage:
 class ImageCache:
     """The images of a workspace's test sets, encoded for the browser."""
 
-    def __init__(self, store: Store, key: bytes, *, test_set: Callable[[str], TestSet]) -> None:
+    def __init__(self, store: Store, items: Items, key: bytes, *, test_set: Callable[[str], TestSet]) -> None:
         self._store = store
+        self._items = items
         self._key = key
         self._test_set = test_set
         self._thumbnails: RecentCache[DisplayImage] = RecentCache(_CACHED_THUMBNAILS)
@@ -63,16 +65,30 @@ class ImageCache:
             return None
         return f"/images/{queue_id}/{encode_opaque_id(self._key_of(queue_id), _number(test_set), position)}"
 
-    def get(self, opaque_id: str, side: int | None, *, queue_id: int | None = None) -> DisplayImage:
+    def get(self, opaque_id: str, side: int | None) -> DisplayImage:
         """An image by the last part of its URL, in full size or as a thumbnail."""
-        numbers = decode_opaque_id(self._key if queue_id is None else self._key_of(queue_id), opaque_id)
+        test_set, position = self._decoded(self._key, opaque_id)
+        return self._shown(test_set, position, side, content=None)
+
+    def get_in_queue(self, queue: Queue, opaque_id: str, side: int | None) -> DisplayImage:
+        """An image of a queue; raises if it is not the one that was queued, as far as the queue has its hash."""
+        test_set, position = self._decoded(self._key_of(queue.id), opaque_id)
+        content = self._items.content_of(queue, self._test_set(test_set).ids[position])
+        return self._shown(test_set, position, side, content=content)
+
+    def _decoded(self, key: bytes, opaque_id: str) -> tuple[str, int]:
+        """The test set and the position of an image."""
+        numbers = decode_opaque_id(key, opaque_id)
         test_set = None if numbers is None else self._named(numbers[0])
-        if numbers is None or test_set is None:
+        if numbers is None or test_set is None or numbers[1] >= len(self._test_set(test_set)):
             raise UnknownName("image", opaque_id, None)
-        position = numbers[1]
+        return test_set, numbers[1]
+
+    def _shown(self, test_set: str, position: int, side: int | None, *, content: str | None) -> DisplayImage:
         if side is None:
-            return self._render(test_set, position, None)
-        return self._thumbnails.get((test_set, position, side), lambda: self._render(test_set, position, side))
+            return self._render(test_set, position, None, content)
+        key = (test_set, position, side, content)
+        return self._thumbnails.get(key, lambda: self._render(test_set, position, side, content))
 
     def references(self, class_space: str, class_index: int, *, excluded: frozenset[str]) -> Iterator[tuple[str, int]]:
         """Images of a class as (test set, position), in a shuffled but fixed order, without test sets ``excluded``.
@@ -99,11 +115,14 @@ class ImageCache:
         source = self._store.images.read(self._test_set(test_set))
         return source, open_images(source)
 
-    def _render(self, test_set: str, position: int, side: int | None) -> DisplayImage:
+    def _render(self, test_set: str, position: int, side: int | None, content: str | None) -> DisplayImage:
+        """The encoded image; raises if ``content``, the hash of its pixels, is given and another one."""
         source, images = self._opened.get(test_set, lambda: self._open(test_set))
         if position >= len(source.locations):
             raise UnknownName("image", str(position), None)
         image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
+        if content is not None and pixel_hash(pixels_of(image.convert("RGB"))).hex() != content:
+            raise ChangedImage("this image has changed since it was queued")
         image.thumbnail((side or _MAX_SIDE,) * 2)
         image = image.convert("RGB")
         file = BytesIO()

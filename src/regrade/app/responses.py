@@ -23,6 +23,7 @@ from regrade.app.access import SignInRequired, redirect_to_sign_in
 from regrade.app.pages import page
 from regrade.core import (
     AlreadyStored,
+    ChangedImage,
     LedgerDamaged,
     LedgerRefused,
     LedgerUnavailable,
@@ -119,7 +120,7 @@ _UNEXPECTED = "an unexpected error occurred on the server: see its log"
 _DATA_PATHS = ("/api/", "/images/", "/team/export.")  # these return data, not pages
 _LOG = logging.getLogger("regrade.app")
 _LOG_INTERVAL = 60.0  # seconds between summaries
-_STATUS = {UnknownName: 404, AlreadyStored: 409, WriteError: 507}
+_STATUS = {UnknownName: 404, AlreadyStored: 409, ChangedImage: 410, WriteError: 507}
 
 
 def add_error_pages(app: FastAPI) -> None:

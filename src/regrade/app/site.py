@@ -31,7 +31,7 @@ class Site:
         self.reports = self.ledger.reports
         self.sessions = Sessions(self.accounts)
         self.explorer = Explorer(workspace)
-        self.images = ImageCache(workspace.store, self.accounts.key(), test_set=self.test_set)
+        self.images = ImageCache(workspace.store, self.ledger.items, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)

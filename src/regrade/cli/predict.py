@@ -16,6 +16,7 @@ from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
 from regrade.core import IMAGENET, Interpolation, Preprocessing
+from regrade.core.finite import finite
 from regrade.models import Device, Precision, Resizer
 
 _STDOUT, _STDERR = 1, 2  # file descriptors
@@ -122,7 +123,7 @@ def predict(
                 precision=precision,
                 compile=compile_,
                 batch=batch,
-                memory=None if memory is None else int(memory * 1e9),
+                memory=None if memory is None else int(finite("--memory", memory) * 1e9),
                 workers=workers,
                 resizer=resizer,
                 keep=[name.strip() for name in keep.split(",") if name.strip()],
@@ -172,9 +173,10 @@ def _share(text: str) -> float:
 
 def _numbers(text: str, option: str) -> tuple[float, ...]:
     try:
-        return tuple(float(part) for part in text.split(","))
+        numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         raise typer.BadParameter(f"{option} takes numbers separated by commas, such as 0.5,0.5,0.5") from None
+    return tuple(finite(option, number) for number in numbers)
 
 
 @contextmanager

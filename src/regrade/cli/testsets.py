@@ -39,7 +39,7 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     store, errors = opened(workspace).store, ListErrors()
     keys = ("test_set", "examples", "classes", "class_space", "groups", "images", "models", "labels", "digest")
     rows, notes = [], []
-    for name in store.test_sets.names():
+    for name in sorted({*store.test_sets.names(), *store.test_sets.lost_names()}):
         with errors.skip_unreadable():
             row, missing_path = _row_of(store, name)
             rows.append(row)

@@ -4,6 +4,7 @@ from regrade.core.checkpoints import Checkpoints, checkpoints_of
 from regrade.core.class_space import ClassMap, ClassSpace, Hierarchy, MapRule, subset_map
 from regrade.core.errors import (
     AlreadyStored,
+    ChangedImage,
     DamagedFile,
     DownloadError,
     ExecutorError,
@@ -19,6 +20,7 @@ from regrade.core.errors import (
     ReasonNeeded,
     RegradeError,
     StoreError,
+    TooManyImages,
     UndefinedError,
     UnknownName,
     UnreadableImage,
@@ -77,6 +79,7 @@ __all__ = [
     "AnswerTimes",
     "Answerer",
     "Cell",
+    "ChangedImage",
     "Checkpoints",
     "ClassMap",
     "ClassSpace",
@@ -131,6 +134,7 @@ __all__ = [
     "Table",
     "Tabular",
     "TestSet",
+    "TooManyImages",
     "UndefinedError",
     "UnknownName",
     "Unlisted",

@@ -9,8 +9,10 @@
     │   │   └── DamagedFile      a stored file has changed since it was written
     │   ├── MismatchError        two inputs do not belong together
     │   ├── UndefinedError       the result is undefined for this input
+    │   ├── TooManyImages        a plan would need more images than it is computed for
     │   ├── ReasonNeeded         a vote is changed after the reveal without a reason
     │   ├── UnreadableImage      an image is missing, damaged or not an image
+    │   │   └── ChangedImage     an image is no longer the one that people were asked about
     │   └── ImageSourceError     the images of a test set are missing, or too many are unreadable
     ├── StoreError               an operation on the workspace failed
     │   ├── AlreadyStored        other content is stored under this name
@@ -78,12 +80,23 @@ class UndefinedError(InputError):
     """The result is undefined for this input."""
 
 
+class TooManyImages(InputError):
+    """A plan would need more images than the ``limit`` up to which it is computed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"more than {limit:,} images would be needed: relax the target")
+
+
 class ReasonNeeded(InputError):
     """A vote is changed after the other votes were shown, without a reason."""
 
 
 class UnreadableImage(InputError):
     """An image is missing, damaged or not an image; the message is the reason."""
+
+
+class ChangedImage(UnreadableImage):
+    """The file of an image now contains another image than the one that people were asked about."""
 
 
 class ImageSourceError(InputError):

@@ -34,11 +34,12 @@ from regrade.core.panel import Role
 from regrade.ledger.database import put, put_once, snapshot, writing
 from regrade.ledger.people import add_person
 from regrade.ledger.records import Person, record_of
-from regrade.ledger.schema import account, browser_session, invitation, now_in_utc, person, secret
+from regrade.ledger.schema import account, browser_session, invitation, is_valid_text, now_in_utc, person, secret
 
 INVITED_FOR = timedelta(days=7)
 """Lifetime of an invitation."""
 
+_REPLACED = "\ufffd"  # stands for bytes of a form that are not valid UTF-8: different passwords would be equal
 SHORTEST = 10
 """Minimum length of a password in characters."""
 
@@ -159,6 +160,8 @@ class Accounts:
         named = named.where(person.c.name == name, account.c.closed.is_(None), account.c.password.isnot(None))
         with self.engine.connect() as connection:
             row = connection.execute(named).mappings().first()
+        if not is_valid_text(password):
+            password = ""  # no one has it, and it takes as long as any other
         try:
             with _HASHING:
                 _HASHER.verify(_DUMMY_HASH if row is None else row["password"], password[:_LONGEST])
@@ -212,6 +215,8 @@ class Accounts:
 def _check_password(password: str) -> None:
     if not SHORTEST <= len(password) <= _LONGEST:
         raise InputError(f"a password must have {SHORTEST} to {_LONGEST:,} characters")
+    if not is_valid_text(password) or _REPLACED in password:
+        raise InputError("a password must not contain a NUL character or characters that are not valid Unicode")
 
 
 def _no_invitation(token: str) -> UnknownName:

@@ -5,6 +5,7 @@ This covers every statement, commit and connection of a ledger's engine; no othe
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from sqlalchemy import Engine, event
@@ -34,6 +35,9 @@ _SQLITE = {
     "could not decode to utf-8": _DAMAGED,
 }
 """By a part of SQLite's message; error codes are lost when another layer raises the error again."""
+
+_PERHAPS_FULL = (_BAD_DISK, _NO_FILE)  # SQLite's messages if its -wal or -shm file cannot grow or be created
+_WORKING_SPACE = 64 * 1024  # bytes that SQLite needs to open a ledger
 
 _POSTGRES = {
     "25006": _READ_ONLY,  # read_only_sql_transaction
@@ -72,11 +76,21 @@ def first_line(error: BaseException) -> str:
 
 def _from_sqlite(error: BaseException, place: str) -> StoreError | None:
     message = str(error).lower()
-    for part, (kind, reason) in _SQLITE.items():
+    for part, translation in _SQLITE.items():
         if part in message:
+            kind, reason = _FULL if translation in _PERHAPS_FULL and _disk_is_full(place) else translation
             hint = _wal_hint(place) if kind is LedgerDamaged else ""
             return kind(f"the ledger {place} {reason} ({first_line(error)}){hint}")
     return None
+
+
+def _disk_is_full(place: str) -> bool:
+    """Whether the disk of a ledger has no space or no inodes left."""
+    try:
+        disk = os.statvfs(Path(place).resolve().parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _WORKING_SPACE or (disk.f_files > 0 and disk.f_favail == 0)
 
 
 def _wal_hint(place: str) -> str:

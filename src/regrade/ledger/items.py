@@ -120,6 +120,14 @@ class Items:
         with self.engine.connect() as connection:
             return tuple(ItemImage(example, content) for example, content in connection.execute(images).all())
 
+    def content_of(self, of: Queue, example: str) -> str | None:
+        """The hash of an image of a queue, as queued; None if unknown."""
+        hashes = select(item.c.content).where(
+            item.c.queue_id == of.id, item.c.example == example, item.c.content.is_not(None)
+        )
+        with self.engine.connect() as connection:
+            return connection.execute(hashes.limit(1)).scalar()
+
     def images_without_content(self, of: Queue) -> tuple[str, ...]:
         """The ids of a queue's images without a stored hash, each once, in the order of the queue."""
         images = select(item.c.example).where(item.c.queue_id == of.id, item.c.content.is_(None)).order_by(item.c.place)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Engine, insert, select, update
 
-from regrade.core import AlreadyStored, InputError
+from regrade.core import PERSON_PREFIX, AlreadyStored, InputError
 from regrade.core.names import comparable_name
 from regrade.core.panel import Role
 from regrade.ledger.database import added_row, writing
@@ -16,6 +16,7 @@ from regrade.ledger.records import Person, record_named, record_of
 from regrade.ledger.schema import now_in_utc, person
 
 _LONGEST = 80  # characters, as in the database columns
+_FORMULA = ("=", "+", "-", "@")  # a spreadsheet takes a cell that begins with these for a formula
 _JOINERS = "\u200c\u200d"  # invisible, but part of the spelling of names in Persian, Hindi and other languages
 _REFUSED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control and format characters, surrogates, line separators
 
@@ -56,9 +57,18 @@ class LedgerPeople:
 def add_person(connection: Connection, name: str, role: Role, *, now: datetime) -> Person:
     """Add a person; raises if the name is taken or too similar to another person's name."""
     check_name("person", name)
+    _check_beginning(name)
     check_not_similar([name], connection.execute(select(person.c.name)).scalars())
     row = insert(person).values(name=name, role=role.value, joined=now)
     return record_of(Person, added_row(connection, row, person, f"there is a person {name!r} already"))
+
+
+def _check_beginning(name: str) -> None:
+    """Raise if a spreadsheet would take a person's name for a formula, or a study for the name of another person."""
+    if name.startswith(_FORMULA):
+        raise InputError(f"the name of a person must not begin with {', '.join(_FORMULA)}, got {name!r}")
+    if name.startswith(PERSON_PREFIX):
+        raise InputError(f"the name of a person must not begin with {PERSON_PREFIX!r}, got {name!r}")
 
 
 def check_name(what: str, name: str) -> None:

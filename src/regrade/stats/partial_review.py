@@ -13,6 +13,7 @@ of second order, and its variance is that of the linearized ratio (Cochran 1977,
 from __future__ import annotations
 
 import bisect
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -234,8 +235,8 @@ def judgments_needed(review: PartialReview, half_width: float, *, confidence: fl
     They are drawn at random from all unjudged predictions, as a continuation of the same sample. None if judging every
     novel prediction would not suffice, because there are too few images.
     """
-    if half_width <= 0:
-        raise InputError(f"the half-width must be above 0, got {half_width}")
+    if not 0 < half_width < math.inf:
+        raise InputError(f"the half-width must be a finite number above 0, got {half_width}")
     strata = _Strata(review)
     spare = sum(s.size - s.judged for s in strata.all)
     value, least = 0.5, 0

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.core.errors import InputError, UndefinedError
+from regrade.core.errors import InputError, TooManyImages, UndefinedError
 from regrade.stats.independent import independent_difference
 from regrade.stats.intervals import exact_bounds, tail_share
 from regrade.stats.paired import mcnemar_exact
 
-_TOTALS = 2000  # with more possible counts of discordant images, only a subset is evaluated
-_MAX_IMAGES = 10**10
+MAX_IMAGES = 10**10
+"""Plans with more images raise."""
+
+_COUNTS = 2000  # with more possible counts, only a subset is evaluated
 
 
 def independent_disagreement(first: float, second: float) -> float:
@@ -31,15 +33,15 @@ def images_for_difference(difference: float, disagreement: float, *, power: floa
     """Return the number of images McNemar's exact test needs to detect a true ``difference`` of accuracies.
 
     ``disagreement`` is the share of images on which exactly one of the two models is right: measure it, or use
-    `independent_disagreement` as a conservative guess. A difference of 0 raises. Uses Connor's formula (1987) with a
-    continuity correction; `mcnemar_power` computes the exact power.
+    `independent_disagreement` as a conservative guess. A difference of 0 and more than 10 billion images raise. Uses
+    Connor's formula (1987) with a continuity correction; `mcnemar_power` computes the exact power.
 
     >>> images_for_difference(0.01, 0.10)
     8046
     """
     _check(difference, disagreement)
     check_shares(power=power, alpha=alpha)
-    return int(needed_images(difference, disagreement, power=power, alpha=alpha))
+    return within_limit(float(needed_images(difference, disagreement, power=power, alpha=alpha)))
 
 
 def mcnemar_power(images: int, difference: float, disagreement: float, *, alpha: float = 0.05) -> float:
@@ -48,8 +50,7 @@ def mcnemar_power(images: int, difference: float, disagreement: float, *, alpha:
     check_shares(alpha=alpha)
     check_images(images)
     share = (1 + abs(difference) / disagreement) / 2  # of the discordant images that the better model has right
-    totals = likely_counts(images, disagreement)
-    totals = totals[:: len(totals) // _TOTALS * 2 + 1]  # an odd step: odd and even totals differ a little
+    totals = _thinned(likely_counts(images, disagreement))
     weights = binomial(totals, images, disagreement)
     return float(weights @ _rejection(totals, share, alpha) / weights.sum())
 
@@ -72,7 +73,7 @@ def needed_images(difference: ArrayLike, disagreement: ArrayLike, *, power: floa
     """`images_for_difference` for arrays that broadcast, without validation; NaN where the difference is 0."""
     d, share = np.abs(np.asarray(difference, dtype=np.float64)), np.asarray(disagreement, dtype=np.float64)
     b = _test_quantile(alpha) * np.sqrt(share) + special.ndtri(power) * np.sqrt(share - d**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = (b + np.sqrt(b**2 + 4 * d)) / (2 * d)  # solves n d - 1 = b sqrt(n) for sqrt(n)
         return np.where(d > 0, np.ceil(root**2), np.nan)
 
@@ -120,9 +121,18 @@ def check_shares(**shares: float) -> None:
 
 
 def check_images(images: int) -> None:
-    """Raise if there are no images."""
+    """Raise if there are no images, or more than 10 billion."""
     if images < 1:
         raise UndefinedError(f"a plan needs at least one image, got {images}")
+    if images > MAX_IMAGES:
+        raise InputError(f"a plan is computed for at most {MAX_IMAGES:,} images, got {images:,}")
+
+
+def within_limit(images: float) -> int:
+    """Return a number of images as an integer; more than 10 billion raises."""
+    if images > MAX_IMAGES:
+        raise TooManyImages(MAX_IMAGES)
+    return int(images)
 
 
 def likely_counts(images: int, rate: float) -> IntArray:
@@ -132,10 +142,22 @@ def likely_counts(images: int, rate: float) -> IntArray:
     return np.arange(max(0, math.floor(center - width)), min(images, math.ceil(center + width)) + 1)
 
 
+def _thinned(counts: IntArray) -> IntArray:
+    """About 1,000 evenly spaced ones of many counts; by an odd step, because odd and even counts differ a little."""
+    return counts[:: len(counts) // _COUNTS * 2 + 1]
+
+
 def binomial(k: IntArray, n: int, rate: float) -> FloatArray:
     """Return the binomial probabilities of counts ``k`` (c,) among n trials."""
     log = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
     return np.exp(log + special.xlogy(k, rate) + special.xlog1py(n - k, -rate))
+
+
+def at_most(k: ArrayLike, n: int, rate: float) -> FloatArray:
+    """Return the probabilities of at most ``k`` successes among n trials; `special.bdtr` is NaN for n above 2**31."""
+    counts = np.asarray(k, dtype=np.float64)
+    inner = np.clip(counts, 0, n - 1)
+    return np.where(counts < 0, 0.0, np.where(counts >= n, 1.0, special.betaincc(inner + 1, n - inner, rate)))
 
 
 def _rejection(totals: IntArray, share: float, alpha: float) -> FloatArray:
@@ -171,9 +193,9 @@ def half_width_power(images: int, accuracy: float, half_width: float, *, confide
         return 1.0
     if least > images:
         return 0.0
-    above = special.bdtrc(least - 1, images, accuracy)  # P(right >= least)
-    below = special.bdtr(images - least, images, accuracy)  # P(wrong >= least)
-    return float(min(above + below, 1.0))
+    above = 1 - at_most(least - 1, images, accuracy)  # P(right >= least)
+    below = at_most(images - least, images, accuracy)  # P(wrong >= least)
+    return min(float(above + below), 1.0)
 
 
 def images_for_half_width(accuracy: float, half_width: float, *, power: float = 0.8, confidence: float = 0.95) -> int:
@@ -191,9 +213,9 @@ def fewest_images(enough: Callable[[int], bool]) -> int:
     """Return the smallest number of images that is ``enough`` (a monotone test); more than 10 billion raises."""
     high = 1
     while not enough(high):
-        high *= 2
-        if high > _MAX_IMAGES:
-            raise InputError(f"more than {_MAX_IMAGES:,} images would be needed: relax the target")
+        if high == MAX_IMAGES:
+            raise TooManyImages(MAX_IMAGES)
+        high = min(2 * high, MAX_IMAGES)
     return bisect.bisect_left(range(high), True, lo=max(high // 2, 1), key=enough)
 
 
@@ -232,15 +254,17 @@ def disparity_power(
 
     The groups have different images. The difference is shown if Newcombe's interval is above 0, at a level divided by
     ``comparisons``: 1 for two groups chosen in advance, `ordered_pairs` for the best and the worst of several. Computed
-    exactly over all outcomes.
+    over all outcomes, or about 1,000 evenly spaced counts of the first group.
     """
-    check_images(min(first_images, second_images))
+    for images in (first_images, second_images):
+        check_images(images)
     _check_disparity(first, second)
     strict = 1 - 2 * tail_share(confidence) / comparisons
-    right = likely_counts(first_images, first)
+    right = _thinned(likely_counts(first_images, first))
     most = _most_right(right, first_images, second_images, strict)
-    below = np.where(most >= 0, special.bdtr(np.maximum(most, 0).astype(np.float64), second_images, second), 0.0)
-    return min(float(binomial(right, first_images, first) @ below), 1.0)
+    below = at_most(most, second_images, second)
+    weights = binomial(right, first_images, first)
+    return float(weights @ below / weights.sum())
 
 
 def images_per_group(
@@ -286,7 +310,7 @@ def smallest_disparity(
     if accuracy <= 0 or not enough(accuracy):
         raise UndefinedError(f"{first_images} and {second_images} images cannot show any gap below {accuracy:.1%}")
     low, high = 0.0, accuracy
-    while high - low > 1e-5:
+    while high - low > min(1e-5, 1e-3 * high):
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high

@@ -109,6 +109,7 @@ class EnsembleCollection(Collection[tuple[Path, CheckpointManifest], ClassSpace]
         if not (folder / CHECKPOINT_MANIFEST).is_file():
             if is_filled(folder):
                 raise lost(folder / CHECKPOINT_MANIFEST)
+            self.refuse_lost(test_set.name, ensemble)
             names = self.names(test_set.name)
             raise UnknownName(f"ensemble on {test_set.name}", ensemble, names, first="regrade import checkpoints")
         manifest = read_checkpoint_manifest(folder)

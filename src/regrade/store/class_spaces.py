@@ -49,6 +49,7 @@ class ClassSpaceCollection(Collection[ClassSpace, None]):
         if path.is_file():
             return class_space_from_json(read_stored_json(path))
         if name not in BUILT_IN:
+            self.refuse_lost(name)
             raise UnknownName("class space", name, self.names())
         return class_space(name)
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, ClassVar, Generic, Protocol, TypeVar, cast
 
 from regrade.core import AlreadyStored, MismatchError, TestSet
 from regrade.store.checked_files import read_meta
-from regrade.store.contents import missing_listed_files
+from regrade.store.contents import missing_listed_files, removed
 from regrade.store.file_errors import is_filled
 from regrade.store.layout import file_name, original_name, place_of, suffix_of
 from regrade.store.transaction import Transaction, transaction
@@ -99,6 +99,11 @@ class Collection(ABC, Generic[T, Context]):
     def lost_names(self, *parents: str) -> list[str]:
         """The names of the records that contents.json lists and that are missing."""
         return missing_listed_files(self.root, self._folder(*parents).relative_to(self.root).as_posix())
+
+    def refuse_lost(self, *names: str) -> None:
+        """Raise if a record is missing although contents.json lists it: it is not unknown."""
+        if names[-1] in self.lost_names(*names[:-1]):
+            raise removed(self.main_path(*names))
 
     def warn_of_lost(self, paths: Iterable[Path]) -> None:
         """Log one line with the missing files that were not reported yet."""

@@ -25,9 +25,10 @@ def listed_files(root: Path) -> Mapping[str, str]:
 
 
 def missing_listed_files(root: Path, folder: str) -> list[str]:
-    """The names, without suffix, of the listed files of a folder that are missing."""
-    paths = [root / place for place in listed_files(root) if place.startswith(f"{folder}/")]
-    return [original_name(path.stem) for path in paths if not path.is_file()]
+    """The names of the records of a folder, files without suffix or folders, of which a listed file is missing."""
+    places = [place for place in listed_files(root) if place.startswith(f"{folder}/") and not (root / place).is_file()]
+    paths = (PurePosixPath(place).relative_to(folder) for place in places)
+    return [original_name(path.stem if len(path.parts) == 1 else path.parts[0]) for path in paths]
 
 
 def contents_after(root: Path, staged_by_place: Mapping[str, Path | None]) -> bytes | None:

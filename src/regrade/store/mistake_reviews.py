@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from regrade.core import MistakeAnnotations, MistakeCategory, Severity, TestSet, UnknownName
 from regrade.store.checked_files import PLACE, read_meta, read_parquet, write_parquet
 from regrade.store.collection import Collection, check_test_set
-from regrade.store.contents import removed
 from regrade.store.layout import place_of
 from regrade.store.transaction import Transaction
 from regrade.tables import Reading, number_array, one_class_per_row, text_array
@@ -74,8 +73,7 @@ class MistakeReviewCollection(Collection[MistakeAnnotations, TestSet]):
         """Read a review; raise if it was made for another version of the test set."""
         path = self.path(test_set.name, model)
         if not path.is_file():
-            if model in self.lost_names(test_set.name):
-                raise removed(path)
+            self.refuse_lost(test_set.name, model)
             names = self.names(test_set.name)
             raise UnknownName(f"review of mistakes on {test_set.name}", model, names, first="regrade review mistakes")
         table, meta = read_parquet(path)

@@ -181,10 +181,14 @@ class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
         return tuple(name for name in self.names(test_set) if name.startswith(PERSON_PREFIX))
 
     def check_manifests(self, test_set: str, names: Iterable[str]) -> None:
-        """Raise if one of these models or people has predictions without a manifest."""
-        for folder in (self.path(test_set, name) for name in names):
-            if not (folder / MANIFEST).is_file() and is_filled(folder):
+        """Raise if one of these models or people has predictions without a manifest, or was removed by hand."""
+        for name in names:
+            folder = self.path(test_set, name)
+            if (folder / MANIFEST).is_file():
+                continue
+            if is_filled(folder):
                 raise lost(folder / MANIFEST)
+            self.refuse_lost(test_set, name)
 
     def manifest(self, test_set: str, model: str) -> Manifest:
         """The manifest of a model's predictions."""

@@ -80,6 +80,7 @@ class TestSetCollection(Collection[TestSet, None]):
         """Read a test set; raise if it was stored with another class space."""
         path = self.path(name)
         if not path.is_file():
+            self.refuse_lost(name)
             raise UnknownName("test set", name, self.names(), first=f"regrade testsets add {name} PATH")
         table, meta = read_parquet(path)
         space = self._class_spaces.read(meta["class_space"])

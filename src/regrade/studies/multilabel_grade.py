@@ -17,12 +17,12 @@ from regrade.metrics import Judged, MultilabelRule
 from regrade.stats import (
     PartialReview,
     anytime_accuracy,
+    balanced_proportion,
     exclusive_difference,
     judgments_needed,
     partial_review,
     proportion,
     reviewed_accuracy,
-    stratified_proportion,
 )
 from regrade.studies.review import apply_review, model_review
 from regrade.studies.scoring import MultilabelScoring, Scoring
@@ -227,9 +227,8 @@ def multilabel_accuracy(
     classes = originals[scored]
     if rule is MultilabelRule.CLASSES and (classes < 0).any():
         raise InputError("a judged image has no original label: averaging over classes needs one for each image")
-    if rule is MultilabelRule.CLASSES and np.bincount(classes).max() > 1:
-        return stratified_proportion(right[scored], classes, confidence=confidence)[0]
-    # with one image per class, the mean over classes is the mean over images
+    if rule is MultilabelRule.CLASSES:
+        return balanced_proportion(right[scored], classes, confidence=confidence)[0]
     return proportion(int((right & scored).sum()), int(scored.sum()), confidence=confidence)
 
 

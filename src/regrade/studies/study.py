@@ -12,7 +12,8 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from regrade.core import Table, Tabular
+from regrade.core import InputError, Table, Tabular
+from regrade.core.finite import finite
 from regrade.core.names import member, refuse_text
 from regrade.display import Figure, Finding
 from regrade.studies.report_data import ReportData
@@ -30,7 +31,8 @@ class Flag:
     """How an option is written on the command line; by default, its name and its type give both.
 
     ``names`` are the flags, ``kind`` is the type that the command line reads and ``parse`` turns that into the value of
-    the option. ``percent`` is for fractions that the command line takes in percent. An ``argument`` has no flag.
+    the option. ``percent`` is for fractions that the command line takes in percent, and a ``positive`` number must be
+    above 0. An ``argument`` has no flag.
     ``says`` is printed with the value after the run, for files written by it.
     """
 
@@ -40,10 +42,15 @@ class Flag:
     minimum: int | None = None
     maximum: int | None = None
     percent: bool = False
+    positive: bool = False
     kind: Any = None
     parse: Callable[[Any], Any] | None = None
     is_argument: bool = False
     says: str = ""
+
+    def written(self, name: str) -> str:
+        """How the option of this name is written on the command line, for messages."""
+        return name if self.is_argument else self.names[0] if self.names else f"--{name.replace('_', '-')}"
 
 
 def option(help: str, default: Any = MISSING, **flag: Any) -> Any:
@@ -55,8 +62,8 @@ def option(help: str, default: Any = MISSING, **flag: Any) -> Any:
 class StudyOptions:
     """The base of a study's options: a frozen dataclass whose fields are made by `option`.
 
-    Lists become tuples, a text in place of a list raises, and values of an enum become its members. Fields without a
-    flag, such as ``progress``, exist in Python only.
+    Lists become tuples, a text in place of a list raises, and values of an enum become its members. NaN and infinity
+    raise. Fields without a flag, such as ``progress``, exist in Python only.
     """
 
     progress: ProgressCallback = field(default=iter, kw_only=True, compare=False, repr=False)
@@ -65,6 +72,8 @@ class StudyOptions:
         """Normalize the values."""
         for name, hint in hints_of(type(self)).items():
             object.__setattr__(self, name, _normalized(name, getattr(self, name), hint))
+        for name, flag in self.flags().items():
+            _check_numbers(flag.written(name), getattr(self, name), flag)
 
     @classmethod
     def flags(cls) -> Mapping[str, Flag]:
@@ -102,6 +111,17 @@ def _normalized(name: str, value: Any, hint: Any) -> Any:
         return tuple(_normalized(name, item, items) for item in value)
     kind = enum_of(hint)
     return value if kind is None else member(kind, value)
+
+
+def _check_numbers(written: str, value: Any, flag: Flag) -> None:
+    """Raise if a number among the values of an option is not finite, or not positive if it must be."""
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    for number in value if isinstance(value, tuple) else (value,):
+        if isinstance(number, float):
+            finite(written, number)
+        if flag.positive and number is not None and not number > 0:
+            raise InputError(f"{written} must be above 0, got {100 * number if flag.percent else number:g}")
 
 
 def _one_table(result: Tabular) -> Sequence[Table]:

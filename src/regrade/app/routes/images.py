@@ -38,9 +38,9 @@ def image_in_queue(queue_id: PathId, opaque_id: str, site: SiteDep, session: Lab
     """An image of a queue, for people who may work on it; full-size requests record whether it could be shown."""
     queue = site.queue(queue_id, session.person)
     if side is not None:
-        return _sent(site.images.get(opaque_id, side, queue_id=queue.id))
+        return _sent(site.images.get_in_queue(queue, opaque_id, side))
     with site.unseen.track(session.person, f"/images/{queue.id}/{opaque_id}"):
-        return _sent(site.images.get(opaque_id, None, queue_id=queue.id))
+        return _sent(site.images.get_in_queue(queue, opaque_id, None))
 
 
 def _sent(image: DisplayImage) -> Response:

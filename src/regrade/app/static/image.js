@@ -75,6 +75,7 @@ async function reasonOf(address) {
   try {
     const response = await request(address, undefined, { cache: "reload" });
     if (response.redirected || response.status === 401) return SIGNED_OUT;
+    if (response.status === 410) return "This image has changed since it was queued.";
     if (response.status >= 500) throw serviceErrorOf(response);
     return response.ok ? "The image is incomplete or damaged." : "The image file is missing or damaged.";
   } catch (error) {

@@ -29,6 +29,7 @@ from regrade.build.steps.frequencies import LoadedAnswers, load_answers
 from regrade.build.steps.tasks import build_name
 from regrade.build.target_sampler import matched_mean, target_mean
 from regrade.core import Column, Estimate, InputError, Table, Tabular, TestSet
+from regrade.core.finite import finite
 from regrade.metrics import confusion_score
 from regrade.stats import proportion
 from regrade.store import Store
@@ -308,11 +309,12 @@ def _overrides(given: Sequence[str]) -> dict[str, float]:
     for text in given:
         class_id, equals, share = text.rpartition("=")
         try:
-            overrides[class_id] = float(share)
+            number = float(share)
         except ValueError:
             equals = ""
         if not equals:
             raise InputError(f"an override is CLASS=SHARE, such as n03014705=0.6, got {text!r}")
+        overrides[class_id] = finite(f"--override {class_id}", number)
     return overrides
 
 

@@ -56,7 +56,7 @@ class GradeOptions(StudyOptions):
     )
     class_map: str | Path | None = class_map_option("--map")
     half_width: float | None = option(
-        "With --labels: show how many more judgments are needed for this half-width, e.g. 0.005.", None
+        "With --labels: show how many more judgments are needed for this half-width, e.g. 0.005.", None, positive=True
     )
     metrics: Sequence[str | GradeMetric | MetricFunction] | None = option(
         f"Add this metric: {', '.join(BUILT_IN)}, or one that an installed package offers. May be repeated. "

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from regrade.core import Estimate, InputError, UndefinedError
 from regrade.stats import disparity_power, images_per_group, ordered_pairs, smallest_disparity
-from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+from regrade.studies.plan.result import (
+    DEFAULTS,
+    Plan,
+    PlanOptions,
+    PlanRow,
+    Rate,
+    limit_notes,
+    needed_or_none,
+    percent,
+    value_of,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ def plan_disparity(
         notes.append(
             "measured accuracies are taken as the true ones; the gap between the extremes is too large on average"
         )
-    return Plan("images for a disparity", "disparity", "images per group", options, rows, tuple(notes))
+    return Plan("images for a disparity", "disparity", "images per group", options, rows, (*notes, *limit_notes(rows)))
 
 
 def extreme_groups(model: str, accuracies: Mapping[str, Estimate]) -> GroupContrast:
@@ -56,9 +66,13 @@ def _row(contrast: GroupContrast, comparisons: int, options: PlanOptions) -> Pla
     better, worse = value_of(contrast.better), value_of(contrast.worse)
     needed = power = None
     if better > worse:
-        needed = images_per_group(
-            better, worse, power=options.power, comparisons=comparisons, confidence=options.confidence
+        needed = needed_or_none(
+            contrast.worse,
+            lambda: images_per_group(
+                better, worse, power=options.power, comparisons=comparisons, confidence=options.confidence
+            ),
         )
+    if needed is not None:
         power = disparity_power(needed, needed, better, worse, comparisons=comparisons, confidence=options.confidence)
     return PlanRow(
         contrast.name,

@@ -14,10 +14,20 @@ from regrade.core import Estimate, InputError
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import images_for_difference, independent_disagreement, mcnemar_power
-from regrade.stats.power import approximate_power, detectable_difference, needed_images
+from regrade.stats.power import approximate_power, detectable_difference, needed_images, within_limit
 from regrade.stats.ranks import order_levels
 from regrade.studies.compare.result import Comparison
-from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+from regrade.studies.plan.result import (
+    DEFAULTS,
+    Plan,
+    PlanOptions,
+    PlanRow,
+    Rate,
+    limit_notes,
+    needed_or_none,
+    percent,
+    value_of,
+)
 
 _RARE = 1e-5  # probability of failure below which the approximation suffices
 
@@ -41,7 +51,7 @@ def plan_difference(
 ) -> Plan:
     """Plan the images for McNemar's exact test to detect each difference; also the smallest detectable difference."""
     rows = tuple(contrast_row(contrast, options) for contrast in contrasts)
-    return Plan("images for a difference", "difference", "images", options, rows, (*_notes(contrasts), *notes))
+    return Plan("images for a difference", "difference", "images", options, rows, (*_notes(contrasts, rows), *notes))
 
 
 def plan_rank(
@@ -59,7 +69,7 @@ def plan_rank(
         _joint_row("every step of the ranking", steps, options),
     )
     joint = "the last two rows: all their tests succeed together with at least this power (chances to fail added up)"
-    return Plan("images for a ranking", "difference", "images", options, rows, (*_notes(steps), joint, *notes))
+    return Plan("images for a ranking", "difference", "images", options, rows, (*_notes(steps, rows), joint, *notes))
 
 
 def contrasts_of(
@@ -82,7 +92,7 @@ def contrasts_of(
         Contrast(
             f"{pair.first} and {pair.second}",
             pair.difference if difference is None else difference,
-            share if difference is None else max(share, difference),
+            share if difference is None else max(share, abs(difference)),
             level,
             comparison.basis.images,
         )
@@ -120,15 +130,20 @@ def assumed_ranking(
 
     def contrast(first: float, second: float) -> Contrast:
         share = independent_disagreement(first, second) if disagreement is None else disagreement
-        return Contrast(f"{percent(first)} and {percent(second)}", first - second, share, level)
+        return Contrast(f"{_accuracy(first)} and {_accuracy(second)}", first - second, share, level)
 
     steps = [contrast(*both) for both in pairwise(ranked)]
     leads = [contrast(ranked[0], accuracy) for accuracy in ranked[1:]]
-    return plan_rank(steps, leads, best=percent(ranked[0]), options=options)
+    return plan_rank(steps, leads, best=_accuracy(ranked[0]), options=options)
+
+
+def _accuracy(value: float) -> str:
+    """The name of a model with this accuracy, in full: neighbors in a ranking may be close."""
+    return f"{100 * value:.12g}%"
 
 
 def contrast_row(contrast: Contrast, options: PlanOptions) -> PlanRow:
-    """Return the images that one contrast needs; None if the difference is 0."""
+    """Return the images that one contrast needs; None if the difference is 0, or measured and too small to detect."""
     needed = _needed(contrast, options.power)
     return PlanRow(
         contrast.name,
@@ -152,13 +167,18 @@ def _joint_row(name: str, contrasts: Sequence[Contrast], options: PlanOptions) -
     def failures(images: int) -> FloatArray:
         return 1 - approximate_power(images, differences, shares, alpha=levels)
 
-    fewest, most = (
-        int(needed_images(differences, shares, power=power, alpha=levels).max())
-        for power in (options.power, 1 - (1 - options.power) / len(contrasts))
-    )
-    needed = bisect.bisect_left(
-        range(most), True, lo=fewest, key=lambda n: bool(failures(n).sum() <= 1 - options.power)
-    )
+    def jointly_needed() -> int:
+        fewest, most = (
+            within_limit(needed_images(differences, shares, power=power, alpha=levels).max())
+            for power in (options.power, 1 - (1 - options.power) / len(contrasts))
+        )
+        return bisect.bisect_left(
+            range(most), True, lo=fewest, key=lambda n: bool(failures(n).sum() <= 1 - options.power)
+        )
+
+    needed = needed_or_none(contrasts[0].difference, jointly_needed)
+    if needed is None:
+        return PlanRow(name, min(differences), None, None, available=contrasts[0].images)
     lost = [
         1 - _power(contrast, needed) if failure > _RARE else failure
         for contrast, failure in zip(contrasts, failures(needed).tolist(), strict=True)
@@ -170,7 +190,10 @@ def _needed(contrast: Contrast, power: float) -> int | None:
     difference = value_of(contrast.difference)
     if difference == 0:
         return None
-    return images_for_difference(difference, contrast.disagreement, power=power, alpha=contrast.level)
+    return needed_or_none(
+        contrast.difference,
+        lambda: images_for_difference(difference, contrast.disagreement, power=power, alpha=contrast.level),
+    )
 
 
 def _power(contrast: Contrast, images: int) -> float:
@@ -192,7 +215,7 @@ def _named(contrast: Contrast, name: str) -> Contrast:
     return Contrast(name, difference, contrast.disagreement, contrast.level, contrast.images)
 
 
-def _notes(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
+def _notes(contrasts: Sequence[Contrast], rows: Sequence[PlanRow]) -> tuple[str, ...]:
     lowest, highest = (percent(extreme(contrast.level for contrast in contrasts)) for extreme in (min, max))
     span = lowest if lowest == highest else f"{lowest} to {highest}"
     notes = [
@@ -204,4 +227,4 @@ def _notes(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
     unclear = sum(value_of(contrast.difference) == 0 for contrast in contrasts)
     if unclear:
         notes.append(f"{amount(unclear, 'pair')} without a difference: no number of images would show one")
-    return tuple(notes)
+    return (*notes, *limit_notes(rows))

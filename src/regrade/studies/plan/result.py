@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table, Tabular, TooManyImages
+from regrade.core.amounts import amount
 from regrade.core.record import INLINE, NOT_IN_JSON
+from regrade.stats.power import MAX_IMAGES
 
 Rate = Estimate | float
 """A measured share with its interval, or an assumed one."""
@@ -80,7 +83,7 @@ class Plan(Tabular):
             Column("power", "power"),
             Column("smallest", "smallest detectable", digits=2),
         ]
-        shown = [column for column in columns if _has(self.rows, column.key)]
+        shown = [_with_digits(column, self.rows) for column in columns if _has(self.rows, column.key)]
         rows = tuple(tuple(getattr(row, column.key) for column in shown) for row in self.rows)
         return Table(f"{self.title}, in %", tuple(shown), rows, self.notes)
 
@@ -97,6 +100,37 @@ def percent(value: float) -> str:
     ('5%', '0.00226%')
     """
     return f"{100 * value:.3g}%"
+
+
+def needed_or_none(rate: Rate, images: Callable[[], int]) -> int | None:
+    """The ``images`` that a claim about a rate needs; more than the limit is None if measured, and raises if assumed.
+
+    A measured rate may be as small as it likes, and must not stop the plan of the others.
+    """
+    try:
+        return images()
+    except TooManyImages:
+        if not isinstance(rate, Estimate):
+            raise
+        return None
+
+
+def limit_notes(rows: Sequence[PlanRow]) -> tuple[str, ...]:
+    """A note on rows whose measured difference would need more images than the limit."""
+    count = sum(row.needed is None and value_of(row.target) != 0 for row in rows)
+    return (
+        (f"{amount(count, 'row')} without a number: more than {MAX_IMAGES:,} images would be needed",) if count else ()
+    )
+
+
+def _with_digits(column: Column, rows: Sequence[PlanRow]) -> Column:
+    """A column whose smallest value would be printed as 0.00 shows two digits of it."""
+    if column.key not in ("target", "smallest"):
+        return column
+    values = (getattr(row, column.key) for row in rows)
+    sizes = [abs(100 * value_of(value)) for value in values if value is not None]
+    smallest = min((size for size in sizes if size > 0), default=1.0)
+    return column if smallest >= 0.005 else replace(column, digits=1 - math.floor(math.log10(smallest)))
 
 
 def _has(rows: Sequence[PlanRow], key: str) -> bool:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from typing import Any, TypeVar
 
-from regrade.core import Estimate, InputError, UnknownName
+from regrade.core import Estimate, InputError, TooManyImages, UnknownName
 from regrade.stats import independent_disagreement
+from regrade.stats.power import MAX_IMAGES
 from regrade.store import Store
 from regrade.studies.compare.result import Comparison
 from regrade.studies.compare.study import CompareOptions
@@ -24,6 +25,7 @@ from regrade.studies.scoring import EVERYTHING
 from regrade.studies.study import Flag, P, Study, StudyOptions, option
 
 _PERCENT: dict[str, Any] = {"percent": True, "minimum": 0, "maximum": 100}
+_COUNT: dict[str, Any] = {"minimum": 1, "maximum": MAX_IMAGES}
 
 
 class _Rates(Enum):
@@ -77,14 +79,16 @@ class PlanFields(StudyOptions):
     )
 
     def __post_init__(self) -> None:
-        """Raise if options for assumed rates and for measured rates are combined."""
+        """Raise if options for assumed rates and for measured rates are combined, or the difference is 0."""
         super().__post_init__()
+        if getattr(self, "difference", None) == 0:
+            raise InputError("--difference must not be 0: no number of images would show a difference of 0")
         if self.test_set and self.confidence is not None:
             raise InputError(
                 "with -t the confidence level is set in the regrade.toml of the workspace: omit --confidence"
             )
         unused = _Rates.ASSUMED if self.test_set else _Rates.MEASURED
-        wrong = [_written(field.name, field.metadata["flag"]) for field in fields(self)
+        wrong = [field.metadata["flag"].written(field.name) for field in fields(self)
                  if field.metadata.get("rates") is unused and getattr(self, field.name) not in (None, ())]  # fmt: skip
         if wrong:
             rule = "are assumed rates: omit them with -t" if self.test_set else "require a test set: -t"
@@ -103,15 +107,13 @@ class PlanFields(StudyOptions):
 F = TypeVar("F", bound=PlanFields)
 
 
-def _written(name: str, flag: Flag) -> str:
-    return flag.names[-1] if flag.names else name if flag.is_argument else f"--{name}"
-
-
 @dataclass(frozen=True)
 class AccuracyPlanOptions(PlanFields):
     """The precision to reach, and the accuracies."""
 
-    half_width: float = option("Half-width of the confidence interval, in percentage points.", **_PERCENT)
+    half_width: float = option(
+        "Half-width of the confidence interval, in percentage points.", positive=True, **_PERCENT
+    )
     accuracy: Sequence[float] = _assumed(
         "Assumed accuracy in % (default: 50, the worst case). May be repeated.", (), **_PERCENT
     )
@@ -121,8 +123,6 @@ class AccuracyPlanOptions(PlanFields):
 
 def run_accuracy(store: Store, options: AccuracyPlanOptions) -> Plan:
     """Images needed to estimate each accuracy (with ``labels``: multi-label accuracy) to ``half_width``."""
-    if not options.half_width > 0:
-        raise InputError(f"--half-width must be above 0, got {100 * options.half_width:g}")
     if not options.test_set:
         assumed = [(f"an accuracy of {100 * value:g}%", value) for value in options.accuracy or (0.5,)]
         return plan_accuracy(assumed, options.half_width, options=options.assumed)
@@ -148,8 +148,8 @@ class DifferencePlanOptions(PlanFields):
     accuracy: float | None = _assumed(
         "Instead of --disagreement: accuracy of the better model in %, assuming independent errors.", **_PERCENT
     )
-    images: int | None = _assumed("Number of available images: adds the minimum detectable difference.", minimum=1)
-    pairs: int | None = _assumed("Number of pairs that are tested together (default: 1).", minimum=1)
+    images: int | None = _assumed("Number of available images: adds the minimum detectable difference.", **_COUNT)
+    pairs: int | None = _assumed("Number of pairs that are tested together (default: 1).", **_COUNT)
     labels: str | None = _labels_option()
     slice: str | None = _slice_option()
 
@@ -196,12 +196,13 @@ class DisparityPlanOptions(PlanFields):
     """The difference between groups, and the groups."""
 
     difference: float | None = _difference_option()
-    accuracy: float | None = _assumed("Assumed accuracy of the better group, in %.", percent=True)
+    accuracy: float | None = _assumed("Assumed accuracy of the better group, in %.", **_PERCENT)
     groups: int | None = _assumed(
-        "Number of groups if the best and the worst are compared (default: two groups chosen in advance)."
+        "Number of groups if the best and the worst are compared (default: two groups chosen in advance).",
+        maximum=MAX_IMAGES,
     )
     images: int | None = _assumed(
-        "Number of available images per group: adds the minimum detectable disparity.", minimum=1
+        "Number of available images per group: adds the minimum detectable disparity.", **_COUNT
     )
     by: str | None = _measured("column of the groups, e.g. region.")
     between: tuple[str, str] | None = _measured("two groups chosen in advance, e.g. Europe Africa.")
@@ -247,7 +248,7 @@ class ReviewPlanOptions(PlanFields):
     decisive: float | None = _assumed(
         "Share of these images on which exactly one model is right, in % (default: 100).", **_PERCENT
     )
-    images: int | None = _assumed("Number of images in the test set.", minimum=1)
+    images: int | None = _assumed("Number of images in the test set.", **_COUNT)
     labels: str | None = _labels_option()
 
 
@@ -330,8 +331,12 @@ def _assumed_groups(options: DisparityPlanOptions) -> GroupContrast:
     accuracy, difference, images = options.accuracy, options.difference, options.images
     if accuracy is None or difference is None:
         raise InputError("give --accuracy and --difference, or a test set with -t and --by")
+    if difference < 0:
+        raise InputError(f"--difference must be above 0 for groups, got {100 * difference:g}")
     _check_not_above(difference, accuracy, "--accuracy")
     worse = (round(100 * accuracy, 10) - round(100 * difference, 10)) / 100  # in points, as on the command line
+    if worse >= accuracy:
+        raise TooManyImages(MAX_IMAGES)
     return GroupContrast("two groups", accuracy, worse, None if images is None else (images, images))
 
 
