@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from regrade.build.steps.answers import BUILD_ANSWERS
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
+from regrade.build.steps.pool import BUILD_POOL
 from regrade.build.steps.queries import BUILD_QUERIES
 from regrade.build.steps.sample import BUILD_SAMPLE
 from regrade.build.steps.simulate import BUILD_SIMULATE
@@ -19,6 +20,7 @@ class Builds:
         self.store = store
 
     queries = study_method(BUILD_QUERIES)
+    pool = study_method(BUILD_POOL)
     tasks = study_method(BUILD_TASKS)
     answers = study_method(BUILD_ANSWERS)
     frequencies = study_method(BUILD_FREQUENCIES)
@@ -26,5 +28,5 @@ class Builds:
     simulate = study_method(BUILD_SIMULATE)
 
 
-BUILD_STEPS = (BUILD_QUERIES, BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
+BUILD_STEPS = (BUILD_QUERIES, BUILD_POOL, BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
 """The steps, in the order of a build."""
