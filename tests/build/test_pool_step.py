@@ -2,12 +2,16 @@
 
 import csv
 import hashlib
+import io
 import json
 import subprocess
 import sys
+import tarfile
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from candidate_images import HTML, encoded, image_server, near_duplicate, png, texture
 from running import run, run_well
@@ -354,6 +358,33 @@ def test_pool_suspects_the_placeholder_of_a_server(workspace, tmp_path, server):
     report = workspace.build.pool("flickr", table_of(tmp_path / "pool.csv", rows), PETS, retries=QUICK)
     assert report.kept == 2
     assert "5 candidates have the pixels of 's0': it may be the placeholder of a server" in report.notes
+
+
+def test_pool_from_shards_keeps_their_metadata(workspace, tmp_path):
+    (tmp_path / "shards").mkdir()
+    for shard, number in enumerate((1, 2, 1)):
+        with tarfile.open(tmp_path / "shards" / f"{shard}.tar", "w") as archive:
+            fields = {"label": "fox", "author": f"author {shard}", "uploaded": 1373533500}
+            for name, content in ((f"{shard}.png", png(number)), (f"{shard}.json", json.dumps(fields).encode())):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+    report = workspace.build.pool("candidates", tmp_path / "shards", PETS, from_date="2013-07-11", to_date="2013-07-11")
+    assert excluded(report) == {"2": "exact_duplicate"}
+    test_set = workspace.store.test_set("candidates")
+    assert (list(test_set.ids), test_set.labels.tolist()) == (["0", "1"], [2, 2])
+    assert test_set.group_columns["author"] == ("author 0", "author 1")
+    assert workspace.testsets.check("candidates").sound
+
+
+def test_pool_from_encoded_images_in_parquet(workspace, tmp_path):
+    path = tmp_path / "images.parquet"
+    images = [{"bytes": png(number), "path": f"{number}.png"} for number in (1, 2, 2)]
+    pq.write_table(pa.table({"image": images, "label": [0, 1, 2]}), path)
+    report = workspace.build.pool("candidates", path, PETS)
+    assert report.exclusions == {"exact_duplicate": 1}
+    assert report.in_two_classes == 1
+    assert workspace.store.test_set("candidates").labels.tolist() == [0, 1]
 
 
 def test_pool_rejects_bad_input_in_one_line(workspace, reference, tmp_path):

@@ -293,7 +293,7 @@ def _copy_notes(candidates: Sequence[PoolCandidate], refusals: Mapping[int, Refu
     notes = []
     if doubled:
         what = amount(doubled, "candidate is a duplicate", "candidates are duplicates")
-        notes.append(f"{what} of one of another class, and was excluded: see --show excluded")
+        notes.append(f"{what} of one of another class: see --show excluded")
     copies = Counter(
         refused.kept_position for refused in refusals.values() if refused.reason is PoolExclusion.EXACT_DUPLICATE
     )

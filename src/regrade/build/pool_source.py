@@ -82,7 +82,7 @@ def downloaded_name(url: str) -> str:
     """The path of the file of a URL in the folder of a pool's images, which depends on the URL alone."""
     digest = hashlib.sha256(url.encode()).hexdigest()[:_DIGITS]
     try:
-        suffix = Path(urlsplit(url).path).suffix.lower()
+        suffix = "." + urlsplit(url).path.rpartition(".")[2].lower()
     except ValueError:
         suffix = ""
     return f"{digest[:2]}/{digest}{suffix if suffix in image_suffixes() else ''}"

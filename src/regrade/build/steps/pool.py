@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ from regrade.studies.loading import resolve_class_space
 from regrade.studies.study import Parts, Study, StudyOptions, option
 from regrade.tables import check_ids
 from regrade.testsets import Layout, RetryPolicy, images_are_missing, names
-from regrade.testsets.reader import known_classes
+from regrade.testsets.reader import is_file, known_classes
 
 _SHOWN = 5  # names in a note
 _MANY_COPIES = 5  # equal images of different sources that suggest a placeholder
@@ -187,7 +188,7 @@ class _Images:
     options: PoolOptions
     source: PoolSource
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """Where the images are: inside the workspace if they are downloaded."""
         downloaded = self.store.root.resolve() / "builds" / file_name(self.options.pool) / "images"
@@ -222,7 +223,8 @@ class _Images:
         """The candidates whose images are not there yet, in a dry run."""
         if not self.source.is_remote or not self.options.dry_run:
             return []
-        return [position for position in positions if not (self.folder / self._location(position)).is_file()]
+        candidates = self.source.candidates
+        return [position for position in positions if not is_file(self.folder, candidates[position].location)]
 
     def refusals(self, positions: Sequence[int], references: Sequence[ImageSet], search: SearchOptions) -> Refusals:
         """The candidates that cannot be read, come from the same source, or are duplicates, in this order."""
@@ -244,9 +246,6 @@ class _Images:
             refusals |= signed.near_references(references, near, self.options.image_progress)
             refusals |= signed.without(refusals).near_duplicates(near, self.options.image_progress)
         return refusals
-
-    def _location(self, position: int) -> str:
-        return self.source.candidates[position].location
 
     def _signatures(self, source: ImageSource, size: int) -> Signatures:
         """The signatures of images, stored unless in a dry run; images that could not be read before are read again."""
