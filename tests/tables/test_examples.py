@@ -6,7 +6,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import FormatError, InputError, MismatchError, UnknownName
-from regrade.tables import Columns, check_ids, read_examples, rows_of
+from regrade.tables import Columns, check_ids, optional_texts, read_examples, rows_of
 
 CIFAR = class_space("cifar-10")
 
@@ -115,3 +115,11 @@ class TestIds:
     def test_rows_of_names_a_similar_id(self, missing_id, file_id):
         with pytest.raises(MismatchError, match="differs from it in case, spaces or Unicode form"):
             rows_of((missing_id,), (file_id,), "set")
+
+
+def test_optional_texts_of_empty_cells_are_empty():
+    table = pa.table({"number": [1, None], "text": ["a", ""], "list": [[1], [2]]})
+    assert optional_texts(table, "number") == ("1", "")
+    assert optional_texts(table, "text") == ("a", "")
+    with pytest.raises(FormatError, match="not text"):
+        optional_texts(table, "list")

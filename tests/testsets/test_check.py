@@ -53,7 +53,7 @@ def test_check_lists_unreadable_images_with_reasons(folder):
     assert not done.sound
     assert set(reasons) == {ITEMS[number].file for number in (1, 2, 3, 4)}
     assert reasons["pic01.JPEG"] == "the file is empty"
-    assert reasons["pic02.png"] == "not an image of a known format"
+    assert reasons["pic02.png"] == "an HTML page, not an image"
     assert "truncated" in reasons["pic03.JPEG"]
     assert "No such file" in reasons["pic04.png"]
     assert ("unreadable: pic01.JPEG", "the file is empty") in done.table().rows

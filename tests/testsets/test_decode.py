@@ -206,7 +206,8 @@ class TestDamage:
         [
             (b"", "the file is empty"),
             (b"hello, I am an image", "not an image of a known format"),
-            (b"<html><body>404</body></html>", "not an image of a known format"),
+            (b"<html><body>404</body></html>", "an HTML page, not an image"),
+            (b"\xef\xbb\xbf\n<!DOCTYPE HTML>\n<p>", "an HTML page, not an image"),
             (b"\xff\xd8\xff", "not an image of a known format"),
             (b"\x89PNG\r\n\x1a\n", "."),
             (bytes(1000), "not an image of a known format"),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from regrade.core import DownloadError, InputError, WriteError
+from regrade.core import DownloadError, DownloadInterrupted, InputError, WriteError
 from regrade.testsets.catalog import Download
 from regrade.testsets.download import RetryPolicy, download, shown
 
@@ -190,6 +190,15 @@ def test_download_writes_only_the_file(site, tmp_path, fields):
     assert site.ranges == [None]
 
 
+def test_download_under_another_name(site, tmp_path):
+    path = download(site.item("photo"), tmp_path, name="0123.jpg", retries=QUICK)
+    assert (path, path.read_bytes()) == (tmp_path / "0123.jpg", BODY)
+    site.faults = [status(404)]
+    with pytest.raises(DownloadError) as refused:
+        download(site.item("photo"), tmp_path, name="4567.jpg", retries=QUICK)
+    assert not isinstance(refused.value, DownloadInterrupted)
+
+
 def test_progress_goes_from_zero_to_the_total(site, tmp_path):
     seen = []
     download(site.item(), tmp_path, progress=lambda *so_far: seen.append(so_far), retries=QUICK)
@@ -258,7 +267,7 @@ def test_resume_without_a_validator_requires_a_checksum(site, tmp_path):
 
 def test_download_keeps_the_part_after_the_last_retry(site, tmp_path):
     site.faults = [drop, hang_up, hang_up]
-    with pytest.raises(DownloadError, match=rf"\(3 tries\); {HALF:,} bytes are kept: run the command again"):
+    with pytest.raises(DownloadInterrupted, match=rf"\(3 tries\); {HALF:,} bytes are kept: run the command again"):
         download(site.item(checksum=SHA256), tmp_path, retries=QUICK)
     assert left_in(tmp_path) == ["file.bin.part", "file.bin.part.json"]
     site.requests.clear()

@@ -11,7 +11,7 @@ from regrade.classes import class_space
 from regrade.core import UNLABELED, ClassSpace, InputError, MismatchError, TestSet
 from regrade.tables import Columns
 from regrade.testsets import Layout, Level, ReaderOptions, ReaderResult, locations_for, open_images
-from regrade.testsets.reader import classes_by_name
+from regrade.testsets.reader import classes_by_name, known_classes
 
 ROOT = Path("set")
 THREE = ClassSpace("three", ("a", "b", "c"), ("ant", "bee", "cat"))
@@ -244,3 +244,21 @@ def test_locations_rejects_two_images_for_one_id(ids, images):
 def test_locations_never_share_an_image():
     with pytest.raises(MismatchError, match=r"no image|several"):
         locations_for(known("n01/1", "n02/1"), found("1.png"))
+
+
+def test_known_classes_leave_out_names_that_are_not_classes():
+    space = ClassSpace("pets", ("n1", "n2"), ("cat", "dog"))
+    where = Path("pool.csv")
+    assert known_classes(["dog", "elk", "cat", ""], space, Layout.PROVEN, what="class", where=where) == {
+        "dog": 1,
+        "cat": 0,
+    }
+    assert known_classes(["n2", "n2", "dog"], space, Layout.ID, what="class", where=where) == {"n2": 1}
+    with pytest.raises(MismatchError, match=r"class 'elk' of pool\.csv is not a class id or index or name of pets"):
+        known_classes(["elk"], space, Layout.PROVEN, what="class", where=where)
+
+
+def test_known_classes_do_not_guess_between_readings():
+    space = ClassSpace("shifted", ("1", "2", "3"))
+    with pytest.raises(InputError, match="could be read as id or index of shifted: choose one with --layout"):
+        known_classes(["1", "2", "elk"], space, Layout.PROVEN, what="class", where=Path("pool.csv"))

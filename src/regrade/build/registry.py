@@ -5,11 +5,13 @@ from __future__ import annotations
 from regrade.build.steps.answers import BUILD_ANSWERS
 from regrade.build.steps.export import BUILD_EXPORT
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
+from regrade.build.steps.pool import BUILD_POOL
+from regrade.build.steps.queries import BUILD_QUERIES
 from regrade.build.steps.sample import BUILD_SAMPLE
 from regrade.build.steps.simulate import BUILD_SIMULATE
 from regrade.build.steps.tasks import BUILD_TASKS
 from regrade.store import Store
-from regrade.studies.registry import study_method
+from regrade.studies.registry import studies_of, study_method
 
 
 class Builds:
@@ -18,6 +20,8 @@ class Builds:
     def __init__(self, store: Store) -> None:
         self.store = store
 
+    queries = study_method(BUILD_QUERIES)
+    pool = study_method(BUILD_POOL)
     tasks = study_method(BUILD_TASKS)
     export = study_method(BUILD_EXPORT)
     answers = study_method(BUILD_ANSWERS)
@@ -26,5 +30,5 @@ class Builds:
     simulate = study_method(BUILD_SIMULATE)
 
 
-BUILD_STEPS = (BUILD_TASKS, BUILD_EXPORT, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
+BUILD_STEPS = studies_of(Builds)
 """The steps, in the order of a build."""

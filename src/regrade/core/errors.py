@@ -24,6 +24,7 @@
     ├── ModelError               a model cannot be loaded, or fails on its input
     ├── ExecutorError            the machines of a cluster failed or are lost
     ├── DownloadError            a download failed, or the file is not the expected one
+    │   └── DownloadInterrupted  a download is not finished; trying again later resumes it
     └── MissingExtra             an optional dependency is not installed
 """
 
@@ -141,6 +142,10 @@ class ExecutorError(RegradeError):
 
 class DownloadError(RegradeError):
     """A download failed, or the file is not the expected one."""
+
+
+class DownloadInterrupted(DownloadError):
+    """A download is not finished: the server or another process is busy, and trying again later resumes it."""
 
 
 class MissingExtra(RegradeError):

@@ -109,14 +109,15 @@ class Plans:
     review = study_method(PLAN_REVIEW)
 
 
-def _studies_of(group: type) -> tuple[AnyStudy, ...]:
+def studies_of(group: type) -> tuple[AnyStudy, ...]:
+    """The studies that are methods of a class, in their order."""
     return tuple(method.study for method in vars(group).values() if hasattr(method, "study"))
 
 
-STUDIES = _studies_of(Studies)
+STUDIES = studies_of(Studies)
 """The studies of this package."""
 
-PLANS = _studies_of(Plans)
+PLANS = studies_of(Plans)
 """The plans, which are studies without a chapter in a report."""
 
 

@@ -177,9 +177,15 @@ def texts(table: pa.Table, name: str) -> tuple[str, ...]:
     column = table[name]
     if column.null_count:
         raise FormatError(f"column {name!r} has {column.null_count:,} empty cells")
+    return optional_texts(table, name)
+
+
+def optional_texts(table: pa.Table, name: str) -> tuple[str, ...]:
+    """The cells of a column as text; that of an empty cell is empty."""
+    column = table[name]
     if pa.types.is_nested(column.type):
         raise FormatError(f"column {name!r} contains {column.type}, not text")
-    return tuple(_as_text(column).to_pylist())
+    return tuple(text or "" for text in _as_text(column).to_pylist())
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

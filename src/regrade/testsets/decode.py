@@ -34,6 +34,7 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _JPEG = b"\xff\xd8\xff"  # the first bytes of every JPEG
 
 _FORMATS = {
@@ -199,7 +200,7 @@ def _reason(error: Exception, data: bytes) -> str:
     if not data:
         return "the file is empty"
     if isinstance(error, UnidentifiedImageError):
-        return "not an image of a known format"
+        return "an HTML page, not an image" if _HTML.match(data) else "not an image of a known format"
     if isinstance(error, Image.DecompressionBombError):
         pixels, limit = (f"{int(number):,}" for number in re.findall(r"\d+", str(error))[:2])
         return f"it has {pixels} pixels, and at most {limit} are decoded"

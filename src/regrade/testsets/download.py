@@ -21,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-from regrade.core import DownloadError, InputError, WriteError, refusal
+from regrade.core import DownloadError, DownloadInterrupted, InputError, WriteError, refusal
 from regrade.testsets.catalog import Download
 
 Progress = Callable[[int, int | None], None]
@@ -58,17 +58,25 @@ def _no_progress(_done: int, _total: int | None) -> None:
 
 
 def download(
-    item: Download, folder: Path, *, progress: Progress = _no_progress, retries: RetryPolicy | None = None
+    item: Download,
+    folder: Path,
+    *,
+    name: str | None = None,
+    progress: Progress = _no_progress,
+    retries: RetryPolicy | None = None,
 ) -> Path:
     """Download a file into a folder and return its path; a file that exists and verifies is not downloaded again.
 
+    ``name`` is the name of the file in the folder (default: that in the URL).
+
     The data is written to ``NAME.part``, with the server's metadata in ``NAME.part.json``, and renamed once size and
-    checksum are verified. An interrupted download is resumed, within the same call or by a later one. A file that does
-    not verify is removed and raises `DownloadError`; a failed write raises `WriteError`.
+    checksum are verified. An interrupted download is resumed, within the same call or by a later one; it raises
+    `DownloadInterrupted` if all tries fail. A file that does not verify is removed and raises `DownloadError`; a failed
+    write raises `WriteError`.
     """
     _check_address(item.url)
     retries = retries or RetryPolicy()
-    final = folder / _file_name(item.url)
+    final = folder / (name or _file_name(item.url))
     with _write_errors(final):
         folder.mkdir(parents=True, exist_ok=True)
     if _verifies(final, item):
@@ -240,7 +248,7 @@ def _opened(final: Path, item: Download) -> Iterator[_Part]:
         except OSError:
             ours = True  # some network file systems do not support locks
         if not ours:
-            raise DownloadError(
+            raise DownloadInterrupted(
                 f"{final} is being downloaded by another process: wait for it, and run the command again"
             )
         part = _Part(file, path, item)
@@ -262,7 +270,7 @@ def _fetch(part: _Part, item: Download, progress: Progress, retries: RetryPolicy
             break
         except _TemporaryError as error:
             if tried == retries.tries:
-                raise DownloadError(
+                raise DownloadInterrupted(
                     f"cannot download {shown(item.url)}: {error} ({tried} {'try' if tried == 1 else 'tries'}); "
                     f"{part.length:,} bytes are kept: run the command again to resume"
                 ) from None

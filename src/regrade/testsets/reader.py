@@ -218,6 +218,20 @@ def classes_by_name(
     return first
 
 
+def known_classes(names: Iterable[str], space: ClassSpace, layout: Layout, *, what: str, where: Path) -> dict[str, int]:
+    """As `classes_by_name`, but without the names that are not classes, under the reading that fits most names.
+
+    Raises if no name is a class.
+    """
+    every = {name: name for name in names}
+    readings = {kind: _class_by_name(kind, space) for kind in _READINGS if layout in (kind, Layout.PROVEN)}
+    best = max(readings.values(), key=lambda reading: sum(name in reading for name in every))
+    fitting = {name: name for name in every if name in best}
+    if not fitting:
+        raise _misfit(every, readings, space, what, where)
+    return classes_by_name(fitting, space, layout, what=what, where=where)
+
+
 def _class_by_name(kind: Layout, space: ClassSpace) -> Mapping[str, int]:
     """The class index by name under a layout."""
     if kind is Layout.ID:

@@ -39,7 +39,7 @@ class ManifestReader(Reader):
         if path.suffix.lower() not in TABLE_SUFFIXES or _holds_images(path):
             return False
         table = read_table(path)
-        places = _path_column(table)
+        places = path_column(table)
         if places is None:
             return False
         return places.casefold() in STATED_PATHS or is_file(path.parent, str(table[places][0].as_py()))
@@ -47,7 +47,7 @@ class ManifestReader(Reader):
     def find(self, path: Path, options: ReaderOptions) -> ReaderResult:
         """One example per row; the id is the id column, or the path. Raise if all images are missing."""
         table = read_table(path)
-        places = _path_column(table)
+        places = path_column(table)
         if places is None:
             raise FormatError(f"{path} has no column of paths: name it path")
         options.refuse_flat(table, path)
@@ -164,7 +164,8 @@ def _read_group(path: Path, group: int) -> Any:
         raise UnreadableImage(f"{path.name}: {why_unreadable(error, 'Parquet')}") from None
 
 
-def _path_column(table: pa.Table) -> str | None:
+def path_column(table: pa.Table) -> str | None:
+    """The column of paths: the first usual name that the table has, ignoring case."""
     named = {name.casefold(): name for name in reversed(table.column_names)}
     return next((named[name] for name in PATH_COLUMNS if name in named), None)
 

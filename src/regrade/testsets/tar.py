@@ -47,17 +47,13 @@ class TarReader(Reader):
         """All samples in the order of the shards; ids are the keys, locations are shard, offset and size."""
         if options.columns.id:
             raise InputError("in tar shards the ids are the file names: omit --id-column")
-        shards = [_read_shard(shard) for shard in _shards(path)]
-        samples = [sample for shard in shards for sample in _samples(shard)]
-        if not samples:
-            raise InputError(f"{path} contains no images")
-        check_names(sample.key for sample in samples)
+        samples, notes = tar_samples(path)
         return ReaderResult(
             tuple(sample.key for sample in samples),
             None if options.layout is Layout.FLAT else _labels(samples, options, path),
-            tuple(f"{sample.shard.name}:{sample.offset}:{sample.size}" for sample in samples),
+            tuple(sample.location for sample in samples),
             {column: tuple(_json_field(sample, column) for sample in samples) for column in options.columns.groups},
-            notes=passed_over_images(kind for shard in shards for kind in _passed_over(shard)),
+            notes=notes,
         )
 
     def open(self, source: ImageSource) -> Images:
@@ -94,7 +90,7 @@ class TarImages(Images):
 
 
 @dataclass(frozen=True)
-class _Sample:
+class TarSample:
     """One key of a shard: the location of its image, its label and its JSON fields."""
 
     shard: Path
@@ -105,6 +101,28 @@ class _Sample:
     """The label in a file ``.cls``, ``.label`` or ``.txt``."""
     fields: dict[str, Any]
     """The fields of the file ``.json``."""
+
+    @property
+    def location(self) -> str:
+        """Shard, offset and size."""
+        return f"{self.shard.name}:{self.offset}:{self.size}"
+
+    @property
+    def usual_label(self) -> str | None:
+        """The label, or the first usual field of the JSON file; None if there is neither."""
+        fields = (self.fields[name] for name in _JSON_LABELS if self.fields.get(name) is not None)
+        label = self.label if self.label is not None else next(fields, None)
+        return None if label is None else str(label)
+
+
+def tar_samples(path: Path) -> tuple[list[TarSample], tuple[str, ...]]:
+    """All samples of a shard or of a folder of shards, in order, and notes on what was passed over."""
+    shards = [_read_shard(shard) for shard in _shards(path)]
+    samples = [sample for shard in shards for sample in _samples(shard)]
+    if not samples:
+        raise InputError(f"{path} contains no images")
+    check_names(sample.key for sample in samples)
+    return samples, passed_over_images(kind for shard in shards for kind in _passed_over(shard))
 
 
 def _shards(path: Path) -> list[Path]:
@@ -123,11 +141,11 @@ class _Shard:
     """The kinds of all other members: their extensions, or links."""
 
 
-def _samples(shard: _Shard) -> Iterator[_Sample]:
+def _samples(shard: _Shard) -> Iterator[TarSample]:
     for key, parts in shard.parts.items():
         if "image" in parts:
             offset, size = parts["image"]
-            yield _Sample(shard.path, key, offset, size, _label_beside(parts), _json_fields(parts, shard.path, key))
+            yield TarSample(shard.path, key, offset, size, _label_beside(parts), _json_fields(parts, shard.path, key))
         elif "dotted" in parts:
             raise FormatError(
                 f"{shard.path}: {parts['dotted']}: the key of a sample ends at the first dot: expected KEY.jpg"
@@ -210,7 +228,7 @@ def _json_fields(parts: dict[str, Any], shard: Path, key: str) -> dict[str, Any]
     return fields
 
 
-def _labels(samples: Sequence[_Sample], options: ReaderOptions, path: Path) -> IntArray:
+def _labels(samples: Sequence[TarSample], options: ReaderOptions, path: Path) -> IntArray:
     column = options.columns.label
     labels = [_json_field(sample, column) if column else _usual_label(sample) for sample in samples]
     classes = classes_by_name(
@@ -219,18 +237,16 @@ def _labels(samples: Sequence[_Sample], options: ReaderOptions, path: Path) -> I
     return np.array([classes[label] for label in labels], dtype=np.int32)
 
 
-def _usual_label(sample: _Sample) -> str:
-    fields = (sample.fields[name] for name in _JSON_LABELS if sample.fields.get(name) is not None)
-    label = sample.label if sample.label is not None else next(fields, None)
-    if label is None:
+def _usual_label(sample: TarSample) -> str:
+    if sample.usual_label is None:
         raise FormatError(
             f"{sample.shard}: {sample.key} has no .cls, .txt or .json with its class; for images without labels use "
             "--layout flat"
         )
-    return str(label)
+    return sample.usual_label
 
 
-def _json_field(sample: _Sample, column: str) -> str:
+def _json_field(sample: TarSample, column: str) -> str:
     if sample.fields.get(column) is None:
         raise FormatError(f"{sample.shard}: {sample.key} has no .json with a value for {column!r}")
     return str(sample.fields[column])

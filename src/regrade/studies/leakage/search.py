@@ -139,7 +139,7 @@ def study_leakage(
         raise InputError(f"--against must differ from {name}: leave it out to search within the test set")
     if against is not None:
         _check_against(store, against, search)
-    first = _stored_side(store, test_set, search, image_progress)
+    first = stored_side(store, test_set, search, image_progress)
     second = None if against is None else _other_side(store, against, search, image_progress)
     scored = scored_predictions(store, test_set, store.predictions.model_names(name), progress=progress)
     return _search(first, second, search, scored, confidence=store.config.confidence, progress=image_progress)
@@ -167,7 +167,7 @@ def _search(
 ) -> LeakageSearch:
     if second is not None and Distance.FEATURES not in search.thresholds:
         _check_readable(second)
-    pairs = tuple(_pairs(first, second, search, progress))
+    pairs = tuple(find_pairs(first, second, search, progress))
     sides = (first,) if second is None else (first, second)
     result = leakage(
         first.examples,
@@ -188,7 +188,7 @@ def _check_readable(against: ImageSet) -> None:
         raise InputError(f"no image of {against.examples.name} can be read, for instance {image}: {reason}")
 
 
-def _pairs(
+def find_pairs(
     first: ImageSet, second: ImageSet | None, search: SearchOptions, progress: ImageProgress
 ) -> Iterator[NearPairs]:
     """The pairs of each distance, in the order of the options."""
@@ -241,7 +241,7 @@ def _signatures(side: ImageSet) -> Signatures:
     return _collection(side).signatures
 
 
-def _stored_side(store: Store, test_set: TestSet, search: SearchOptions, progress: ImageProgress) -> ImageSet:
+def stored_side(store: Store, test_set: TestSet, search: SearchOptions, progress: ImageProgress) -> ImageSet:
     """A test set of the workspace; its images are required unless only features are compared."""
     features = _features(store, test_set, search.model) if Distance.FEATURES in search.thresholds else None
     if set(search.thresholds) == {Distance.FEATURES}:
@@ -255,7 +255,7 @@ def _stored_side(store: Store, test_set: TestSet, search: SearchOptions, progres
 def _other_side(store: Store, against: str | Path, search: SearchOptions, progress: ImageProgress) -> ImageSet:
     """A test set by name, otherwise the images below a path."""
     if store.test_sets.has(str(against)):
-        return _stored_side(store, store.test_set(str(against)), search, progress)
+        return stored_side(store, store.test_set(str(against)), search, progress)
     examples, source = images_below(Path(against))
     signatures = kept_signatures(store, examples.name, source, size=search.size, progress=progress)
     return ImageSet(examples, source, collection_of(signatures, source))
