@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from regrade.build.steps.answers import BUILD_ANSWERS
+from regrade.build.steps.forecast import BUILD_FORECAST
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
 from regrade.build.steps.pool import BUILD_POOL
 from regrade.build.steps.queries import BUILD_QUERIES
@@ -24,9 +25,19 @@ class Builds:
     tasks = study_method(BUILD_TASKS)
     answers = study_method(BUILD_ANSWERS)
     frequencies = study_method(BUILD_FREQUENCIES)
+    forecast = study_method(BUILD_FORECAST)
     sample = study_method(BUILD_SAMPLE)
     simulate = study_method(BUILD_SIMULATE)
 
 
-BUILD_STEPS = (BUILD_QUERIES, BUILD_POOL, BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
+BUILD_STEPS = (
+    BUILD_QUERIES,
+    BUILD_POOL,
+    BUILD_TASKS,
+    BUILD_ANSWERS,
+    BUILD_FREQUENCIES,
+    BUILD_FORECAST,
+    BUILD_SAMPLE,
+    BUILD_SIMULATE,
+)
 """The steps, in the order of a build."""
