@@ -54,6 +54,8 @@ DEMO = (
     "testsets check uci-digits",
     "testsets add again {workspace}/digits/uci-digits.parquet --classes digits --group ink && testsets show again",
     "testsets add folder {inputs}/first --classes digits && testsets check folder",
+    "build queries --classes imagenet-a --from 2012-07-11 --to 2013-07-11 --per-author 5",
+    "build pool candidates {inputs}/first --classes digits --per-class 5 && testsets show candidates",
     "models list",
     "models check -t mnist --published {inputs}/published.csv --prefix ''",
     "labels list",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from regrade.build.steps.answers import BUILD_ANSWERS
 from regrade.build.steps.export import BUILD_EXPORT
+from regrade.build.steps.forecast import BUILD_FORECAST
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
 from regrade.build.steps.pool import BUILD_POOL
 from regrade.build.steps.queries import BUILD_QUERIES
@@ -26,6 +27,7 @@ class Builds:
     export = study_method(BUILD_EXPORT)
     answers = study_method(BUILD_ANSWERS)
     frequencies = study_method(BUILD_FREQUENCIES)
+    forecast = study_method(BUILD_FORECAST)
     sample = study_method(BUILD_SAMPLE)
     simulate = study_method(BUILD_SIMULATE)
 

@@ -132,7 +132,7 @@ def matched_frequency(
     from the next higher bins if ``borrow_upward``, and never from lower ones.
     """
     generator = random.Random(options.seed)
-    reference_counts = _reference_counts(references, options.eligibility.min_assignments, edges)
+    reference_counts = bin_counts(references, options.eligibility.min_assignments, edges)
     drawn = []
     for class_id, members in by_class(candidates, reference_counts):
         eligible, excluded = options.eligibility.divide(members)
@@ -307,14 +307,14 @@ def missing(count: int, which: str) -> tuple[str, ...]:
     return (f"{count} more image{'s' * (count > 1)} {which} needed",) if count > 0 else ()
 
 
-def _reference_counts(
-    references: Iterable[Candidate], min_assignments: int, edges: Sequence[float]
+def bin_counts(
+    images: Iterable[Candidate], min_assignments: int, edges: Sequence[float] = EDGES
 ) -> dict[str, list[int]]:
-    """The number of annotated reference images per class and bin."""
-    annotated = [reference for reference in references if reference.assignments >= max(min_assignments, 1)]
+    """The number of annotated images per class and bin."""
+    annotated = [image for image in images if image.assignments >= max(min_assignments, 1)]
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * (len(edges) + 1))
-    for reference, number in zip(annotated, frequency_bins([r.frequency for r in annotated], edges), strict=True):
-        counts[reference.class_id][number] += 1
+    for image, number in zip(annotated, frequency_bins([row.frequency for row in annotated], edges), strict=True):
+        counts[image.class_id][number] += 1
     return counts
 
 
