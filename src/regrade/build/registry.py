@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from regrade.build.steps.answers import BUILD_ANSWERS
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
+from regrade.build.steps.revisions import BUILD_REVISIONS
 from regrade.build.steps.sample import BUILD_SAMPLE
 from regrade.build.steps.simulate import BUILD_SIMULATE
 from regrade.build.steps.tasks import BUILD_TASKS
@@ -21,8 +22,9 @@ class Builds:
     answers = study_method(BUILD_ANSWERS)
     frequencies = study_method(BUILD_FREQUENCIES)
     sample = study_method(BUILD_SAMPLE)
+    revisions = study_method(BUILD_REVISIONS)
     simulate = study_method(BUILD_SIMULATE)
 
 
-BUILD_STEPS = (BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_SIMULATE)
+BUILD_STEPS = (BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_REVISIONS, BUILD_SIMULATE)
 """The steps, in the order of a build."""
