@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from regrade.build.steps.answers import BUILD_ANSWERS
+from regrade.build.steps.freeze import BUILD_FREEZE
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
 from regrade.build.steps.revisions import BUILD_REVISIONS
 from regrade.build.steps.sample import BUILD_SAMPLE
 from regrade.build.steps.simulate import BUILD_SIMULATE
 from regrade.build.steps.tasks import BUILD_TASKS
+from regrade.build.steps.verify import BUILD_VERIFY
 from regrade.store import Store
 from regrade.studies.registry import study_method
 
@@ -23,8 +25,19 @@ class Builds:
     frequencies = study_method(BUILD_FREQUENCIES)
     sample = study_method(BUILD_SAMPLE)
     revisions = study_method(BUILD_REVISIONS)
+    freeze = study_method(BUILD_FREEZE)
+    verify = study_method(BUILD_VERIFY)
     simulate = study_method(BUILD_SIMULATE)
 
 
-BUILD_STEPS = (BUILD_TASKS, BUILD_ANSWERS, BUILD_FREQUENCIES, BUILD_SAMPLE, BUILD_REVISIONS, BUILD_SIMULATE)
+BUILD_STEPS = (
+    BUILD_TASKS,
+    BUILD_ANSWERS,
+    BUILD_FREQUENCIES,
+    BUILD_SAMPLE,
+    BUILD_REVISIONS,
+    BUILD_FREEZE,
+    BUILD_VERIFY,
+    BUILD_SIMULATE,
+)
 """The steps, in the order of a build."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,7 @@ def run(store: Store, options: SampleOptions) -> BuildSample:
     loaded = load_answers(store, options.build, excluded=options.exclude_workers)
     pool = store.test_set(loaded.made.pool)
     counted = loaded.frequencies()
-    candidates, references = counted.candidates(_keywords(pool, options)), counted.references()
+    candidates, references = counted.candidates(keywords_of(pool, options)), counted.references()
     revisions = RevisionCollection(store.root)
     with store.transaction():
         numbers = revisions.numbers(options.build)
@@ -123,20 +123,27 @@ def run(store: Store, options: SampleOptions) -> BuildSample:
             Eligibility(blacklist=blacklist, min_assignments=options.min_answers),
             previous,
         )
-        sample = _drawn(options, draw, candidates, references, lambda: store.test_set(loaded.made.reference))
+        sample = drawn_sample(
+            options,
+            draw,
+            candidates,
+            references,
+            lambda: keyword_counts(store.test_set(loaded.made.reference), options),
+        )
         number = numbers[-1] + 1 if numbers else 0
         settings = _settings(options, blacklist)
         revisions.add(StoredRevision(options.build, number, sample, settings), None)
-    return _report(options, number, sample, candidates, references)
+    return sample_report(options, number, sample, candidates, references)
 
 
-def _drawn(
+def drawn_sample(
     options: SampleOptions,
     draw: DrawOptions,
     candidates: Sequence[Candidate],
     references: Sequence[Candidate],
-    reference_set: Callable[[], TestSet],
+    counts: Callable[[], Mapping[str, Mapping[str, int]]],
 ) -> Sample:
+    """Draw by the strategy of the options; ``counts`` are the keywords of reference images, for keyword-matched."""
     match options.strategy:
         case Strategy.MATCHED_FREQUENCY:
             if options.debias:
@@ -157,19 +164,19 @@ def _drawn(
                 raise InputError("target-frequency needs --target, the mean selection frequency of the set")
             return target_mean(candidates, options.target, draw)
         case Strategy.KEYWORD_MATCHED:
-            counts = _keyword_counts(reference_set(), options.keyword_column)
-            return keyword_matched(candidates, counts, draw, keywords_per_class=options.keywords)
+            return keyword_matched(candidates, counts(), draw, keywords_per_class=options.keywords)
         case Strategy.TARGET_CONFUSION:
             raise InputError("target-confusion needs confusion scores of the pool, which are not stored yet")
 
 
-def _report(
+def sample_report(
     options: SampleOptions,
     number: int,
     sample: Sample,
     candidates: Sequence[Candidate],
     references: Sequence[Candidate],
 ) -> BuildSample:
+    """The size of a sample, its observed frequencies, and its selection noise."""
     by_entry = {(candidate.image, candidate.class_id): candidate for candidate in candidates}
     drawn = [by_entry[example] for example in sample.examples]
     annotated = [reference for reference in references if reference.assignments >= max(options.min_answers, 1)]
@@ -233,15 +240,19 @@ def _overrides(given: Sequence[str]) -> dict[str, float]:
     return overrides
 
 
-def _keywords(pool: TestSet, options: SampleOptions) -> dict[str, str]:
+def keywords_of(pool: TestSet, options: SampleOptions) -> dict[str, str]:
+    """The keyword of each image of the pool; empty for strategies that do not use them."""
     if options.strategy is not Strategy.KEYWORD_MATCHED:
         return {}
     return dict(zip(pool.ids, _column(pool, options.keyword_column), strict=True))
 
 
-def _keyword_counts(reference: TestSet, column: str) -> dict[str, dict[str, int]]:
+def keyword_counts(reference: TestSet, options: SampleOptions) -> dict[str, dict[str, int]]:
+    """The number of reference images per class and keyword; empty for strategies that do not use them."""
     counts: dict[str, dict[str, int]] = {}
-    for label, keyword in zip(reference.labels.tolist(), _column(reference, column), strict=True):
+    if options.strategy is not Strategy.KEYWORD_MATCHED:
+        return counts
+    for label, keyword in zip(reference.labels.tolist(), _column(reference, options.keyword_column), strict=True):
         of_class = counts.setdefault(reference.class_space.ids[label], {})
         of_class[keyword] = of_class.get(keyword, 0) + 1
     return counts
