@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import small_set
 from build_world import GROUPS, SPACE, WORKERS, make_build, png
 from running import assert_one_line, run, run_well, snapshot
 from skipping import skip
@@ -18,12 +19,14 @@ from regrade.build.datasheet import answers_by_image
 from regrade.build.files import AnswerBatch, AnswerCollection, RevisionCollection, TaskCollection
 from regrade.build.frequencies import Assignment
 from regrade.build.release import read_release
+from regrade.build.release_writing import PoolImages, released_name
 from regrade.build.samplers import EDGES, bin_names, frequency_bins
 from regrade.build.steps.frequencies import load_answers
 from regrade.build.tasks import TileRole
-from regrade.core import AlreadyStored, InputError, MismatchError, RegradeError
+from regrade.core import AlreadyStored, ImageSource, InputError, MismatchError, RegradeError, TestSet
 from regrade.stats import krippendorff_alpha
 from regrade.tables import Columns
+from regrade.testsets import ReaderOptions, decode, open_images, reader_for
 
 LEFT_OUT = WORKERS[3]
 
@@ -314,6 +317,19 @@ def test_freeze_refuses_unreadable_and_repeated_images(workspace):
         workspace.build.freeze("new", "fresh")
     paths[1].write_bytes(png(5000))
     assert workspace.build.freeze("new", "fresh").new
+
+
+def test_pixels_of_a_pool_are_released_as_png(tmp_path):
+    path = small_set.npz(tmp_path / "pixels")
+    found = reader_for(path).find(path, ReaderOptions(small_set.SPACE))
+    source = ImageSource(reader_for(path).name, str(path), found.locations)
+    pool = TestSet("pixels", small_set.SPACE, found.ids, found.labels)
+    images = PoolImages(pool, source)
+    assert not images.has_pixels
+    content = images.content(found.ids[3])
+    assert images.has_pixels
+    assert released_name("n01", content).endswith(".png")
+    assert (np.asarray(decode(content)) == np.asarray(decode(open_images(source).read(3)))).all()
 
 
 def test_freeze_refuses_a_pool_with_frequencies_of_its_own(workspace):

@@ -148,7 +148,18 @@ def test_verify_notices_a_change_in_spite_of_adapted_checksums(folder, change):
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("seed", 1), ("per_class", 3), ("lowest", 0.75), ("strategy", "top"), ("target", "x")]
+    ("setting", "value"),
+    [
+        ("seed", 1),
+        ("per_class", 3),
+        ("lowest", 0.75),
+        ("strategy", "top"),
+        ("per_class", "x"),
+        ("strategy", "zzz"),
+        ("min_answers", None),
+        ("lowest", "x"),
+        ("overrides", "n01=1"),
+    ],
 )
 def test_verify_notices_other_settings(folder, setting, value):
     draw = json.loads((folder / "draw.json").read_text())

@@ -33,6 +33,7 @@ from regrade.core.amounts import amount
 
 _REQUIRED = (MANIFEST, CANDIDATES, TASKS, ANSWERS, DRAW, CLASSES, DATASHEET, CROISSANT, CHECKSUMS)
 _BLOCK = 1 << 20
+_INVALID_SETTINGS = (RegradeError, TypeError, ValueError)  # settings in a changed file may have any type
 
 
 class CheckOutcome(StrEnum):
@@ -81,6 +82,10 @@ def check_release(folder: Path) -> tuple[ReleaseCheck, ...]:
         release.frequencies  # noqa: B018 - raises if tasks and answers do not belong together
     except RegradeError as error:
         return (*checks, _failed("tables", _relative(folder, error)), *_not_verifiable())
+    try:
+        release.options  # noqa: B018 - raises for unknown settings
+    except _INVALID_SETTINGS as error:
+        return (*checks, _failed(DRAW, f"the settings are not valid: {error}"), *_not_verifiable())
     checks += _check_images(release, digests)
     checks += _check_frequencies(release)
     checks += _check_draw(release)
@@ -133,15 +138,13 @@ def _check_checksums(folder: Path, digests: dict[str, str]) -> Iterator[ReleaseC
 
 
 def _check_images(release: Release, digests: dict[str, str]) -> Iterator[ReleaseCheck]:
-    names = [image.file_name for image in release.images]
+    names = Counter(image.file_name for image in release.images)
     problems = [
         _failed(name, f"in {IMAGES}, but not in {MANIFEST}")
         for name in digests
-        if name.startswith(f"{IMAGES}/") and name not in set(names)
+        if name.startswith(f"{IMAGES}/") and name not in names
     ]
-    problems += [
-        _failed(name, f"listed {count} times in {MANIFEST}") for name, count in Counter(names).items() if count > 1
-    ]
+    problems += [_failed(name, f"listed {count} times in {MANIFEST}") for name, count in names.items() if count > 1]
     for image in release.images:
         if digests.get(image.file_name) != image.sha256:
             problems.append(_failed(image.file_name, f"the content differs from the SHA-256 in {MANIFEST}"))
@@ -205,7 +208,7 @@ def _check_draw(release: Release) -> Iterator[ReleaseCheck]:
     """The draw, repeated with the computed frequencies: images, their order, and the reasons of exclusions."""
     try:
         sample = release.redrawn
-    except RegradeError as error:
+    except _INVALID_SETTINGS as error:
         yield _failed("draw", f"the draw cannot be repeated with {DRAW}: {error}")
         return
     problems = []
@@ -217,10 +220,11 @@ def _check_draw(release: Release) -> Iterator[ReleaseCheck]:
         )
         problems.append(_failed("draw", f"{what} with the frequencies, {CANDIDATES} and {DRAW}"))
     problems += [_failed("draw", problem) for problem in sample.problems]
+    chosen = set(drawn)
     reasons = {(image, c.class_id): why for c in sample.classes for image, why in c.excluded.items()}
     for row in release.candidates:
         entry = (row.candidate.image, row.candidate.class_id)
-        if row.excluded != reasons.get(entry) or row.drawn != (entry in set(drawn)):
+        if row.excluded != reasons.get(entry) or row.drawn != (entry in chosen):
             problems.append(_failed(CANDIDATES, f"{row.candidate.image} is drawn or excluded differently by the rules"))
             break
     yield from problems
@@ -243,7 +247,7 @@ def _check_texts(folder: Path, release: Release, digests: dict[str, str]) -> Ite
     for name, write in writers.items():
         try:
             same = (folder / name).is_file() and (folder / name).read_bytes() == write().encode()
-        except RegradeError as error:
+        except _INVALID_SETTINGS as error:
             yield _failed(name, f"cannot be computed from the tables: {error}")
             continue
         if same:
