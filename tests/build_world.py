@@ -60,8 +60,8 @@ def make_build(root: Path) -> regrade.Workspace:
     pool, reference = store.test_set("pool"), store.test_set("reference")
     plan = make_tasks(images_by_class(pool), images_by_class(reference), NEGATIVES, TASKS)
     assert not plan.problems
-    made = BuildTasks("new", "pool", pool.digest, "reference", reference.digest, TASKS, plan.tasks)
-    TaskCollection(store.root).add(made, None)
+    build_tasks = BuildTasks("new", "pool", pool.digest, "reference", reference.digest, TASKS, plan.tasks)
+    TaskCollection(store.root).add(build_tasks, None)
     answers = simulate_answers(
         plan.tasks, chances(plan.tasks), [SimulatedWorker(name) for name in WORKERS], workers_per_task=10, seed=5
     )

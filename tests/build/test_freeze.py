@@ -321,12 +321,12 @@ def test_freeze_refuses_unreadable_and_repeated_images(workspace):
 
 def test_pixels_of_a_pool_are_released_as_png(tmp_path):
     path = small_set.npz(tmp_path / "pixels")
-    found = reader_for(path).find(path, ReaderOptions(small_set.SPACE))
-    source = ImageSource(reader_for(path).name, str(path), found.locations)
-    pool = TestSet("pixels", small_set.SPACE, found.ids, found.labels)
+    listed = reader_for(path).find(path, ReaderOptions(small_set.SPACE))
+    source = ImageSource(reader_for(path).name, str(path), listed.locations)
+    pool = TestSet("pixels", small_set.SPACE, listed.ids, listed.labels)
     images = PoolImages(pool, source)
     assert not images.has_pixels
-    content = images.content(found.ids[3])
+    content = images.content(listed.ids[3])
     assert images.has_pixels
     assert released_name("n01", content).endswith(".png")
     assert (np.asarray(decode(content)) == np.asarray(decode(open_images(source).read(3)))).all()
