@@ -83,13 +83,14 @@ def test_forecast_step_reads_the_answers_of_a_build(tmp_path):
         table.write_text("id,label\n" + "".join(f"{name}{number},cat\n" for number in range(count)))
         workspace.testsets.add(name, table, classes=space)
     workspace.build.tasks("v2", "pool", "val", tiles=12, positives=4, negatives=0, workers=2, annotated=0)
-    (task,) = TaskCollection(workspace.store.root).read("v2").tasks
+    stored = TaskCollection(workspace.store.root).read("v2")
+    (task,) = stored.tasks
     chosen = {"ann": ("val0", "val1", "val2", "val3", "pool0", "pool1"), "bob": ("val0", "val1", "pool0")}
+    names = {image: tile_name(task, image, key=stored.digest) for images in chosen.values() for image in images}
     answers = tmp_path / "answers.jsonl"
     answers.write_text(
         "".join(
-            json.dumps({"task": task.id, "worker": worker, "selected": [tile_name(task, image) for image in images]})
-            + "\n"
+            json.dumps({"task": task.id, "worker": worker, "selected": [names[image] for image in images]}) + "\n"
             for worker, images in chosen.items()
         )
     )

@@ -272,3 +272,12 @@ def test_packed_texts_take_little_memory():
     texts = [f"n01440764/ILSVRC2012_val_{number:08d}.JPEG" for number in range(1000)]
     packed = PackedTexts.of(texts)
     assert sys.getsizeof(packed.data) + packed.bounds.nbytes < 0.55 * sum(map(sys.getsizeof, texts))
+
+
+def test_subset_keeps_the_given_order_with_labels_and_groups():
+    space = ClassSpace("two", ("a", "b"))
+    whole = TestSet("w", space, ("x", "y", "z"), np.array([0, 1, UNLABELED]), {"region": ("n", "s", "e")})
+    part = whole.subset("p", [2, 0])
+    assert (part.name, tuple(part.ids), part.labels.tolist()) == ("p", ("z", "x"), [UNLABELED, 0])
+    assert part.groups == {"region": ("e", "n")}
+    assert len(whole.subset("none", [])) == 0

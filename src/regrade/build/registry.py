@@ -5,12 +5,15 @@ from __future__ import annotations
 from regrade.build.steps.answers import BUILD_ANSWERS
 from regrade.build.steps.export import BUILD_EXPORT
 from regrade.build.steps.forecast import BUILD_FORECAST
+from regrade.build.steps.freeze import BUILD_FREEZE
 from regrade.build.steps.frequencies import BUILD_FREQUENCIES
 from regrade.build.steps.pool import BUILD_POOL
 from regrade.build.steps.queries import BUILD_QUERIES
+from regrade.build.steps.revisions import BUILD_REVISIONS
 from regrade.build.steps.sample import BUILD_SAMPLE
 from regrade.build.steps.simulate import BUILD_SIMULATE
 from regrade.build.steps.tasks import BUILD_TASKS
+from regrade.build.steps.verify import BUILD_VERIFY
 from regrade.store import Store
 from regrade.studies.registry import studies_of, study_method
 
@@ -29,6 +32,9 @@ class Builds:
     frequencies = study_method(BUILD_FREQUENCIES)
     forecast = study_method(BUILD_FORECAST)
     sample = study_method(BUILD_SAMPLE)
+    revisions = study_method(BUILD_REVISIONS)
+    freeze = study_method(BUILD_FREEZE)
+    verify = study_method(BUILD_VERIFY)
     simulate = study_method(BUILD_SIMULATE)
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 TOP_LEVEL = ("grade", "compare", "label_change")
 """Studies whose command is not below `regrade study`."""
 
+NOT_SOUND = 3
+"""The exit code of a check that found something wrong."""
+
 _FIGURE = Annotated[
     Path | None,
     typer.Option("--figure", help="Also save a figure: .html (interactive), .svg, .png, .pdf or .json (Vega-Lite)."),
@@ -119,7 +122,8 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
             say(f"figure: {study.figure(result).save(path)}")
         for output, value in writes:
             say(output.write(data, result, value))
-        return CommandResult(table, result.as_dict(StreamedList), study.head, study.most)
+        code = 0 if study.sound(result) else NOT_SOUND
+        return CommandResult(table, result.as_dict(StreamedList), study.head, study.most, exit_code=code)
 
     command.__name__, command.__doc__ = study.name, study.summary
     parameters = _parameters(study) | {name: (_annotated(output), None) for name, output in outputs.items()}

@@ -127,6 +127,16 @@ class TestSet:
             state.update("\n".join([column, *self.groups[column]]).encode())
         return state.hexdigest()
 
+    def subset(self, name: str, positions: Sequence[int]) -> TestSet:
+        """The examples at these positions, in this order, as a test set of its own with their labels and groups."""
+        return TestSet(
+            name,
+            self.class_space,
+            tuple(self.ids[position] for position in positions),
+            self.labels[np.asarray(positions, dtype=np.int64)],
+            {column: tuple(values[position] for position in positions) for column, values in self.groups.items()},
+        )
+
     @property
     def labeled(self) -> BoolArray:
         """Shape (n,): which examples have a label."""

@@ -197,7 +197,7 @@ class Study(Generic[P, O, R]):
     ``chapters`` yields the runs that a report shows without being asked. ``verdicts`` are those that the tables print.
     ``head`` limits the rows on a terminal, ``most`` those in every format but CSV. ``run`` gets the ``data`` of the
     workspace, by default its store; None if the options do not need it (``needs_data``), and for a study of files
-    outside a workspace (``in_workspace`` false).
+    outside a workspace (``in_workspace`` false). A result that is not ``sound`` ends the command with exit code 3.
     """
 
     name: str
@@ -216,6 +216,7 @@ class Study(Generic[P, O, R]):
     head: int | None = 24
     most: int | None = None
     in_workspace: bool = True
+    sound: Callable[[R], bool] = lambda _: True
     data: Callable[[Any], Any] = attrgetter("store")
     needs_data: Callable[[O], bool] = lambda _: True
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import numpy as np
 
 from regrade.build.accuracy_forecast import forecast_accuracies
 from regrade.build.eligibility import MIN_ASSIGNMENTS, Candidate, Eligibility
-from regrade.build.files import RevisionCollection, StoredRevision, TaskCollection
+from regrade.build.files import RevisionCollection, StoredRevision
+from regrade.build.frequencies import SelectionFrequencies
 from regrade.build.samplers import (
     MIN_REFERENCE_IMAGES,
     DrawOptions,
@@ -25,7 +26,7 @@ from regrade.build.samplers import (
     top,
 )
 from regrade.build.selection_noise import debiased, selection_bias
-from regrade.build.steps.frequencies import LoadedAnswers, load_answers
+from regrade.build.steps.frequencies import load_answers
 from regrade.build.steps.tasks import build_name
 from regrade.build.target_sampler import matched_mean, target_mean
 from regrade.core import Column, Estimate, InputError, Table, Tabular, TestSet
@@ -164,7 +165,7 @@ def run(store: Store, options: SampleOptions) -> BuildSample:
     loaded = load_answers(store, options.build, excluded=options.exclude_workers)
     pool = store.test_set(loaded.tasks.pool)
     counted = loaded.frequencies()
-    candidates, references = counted.candidates(_keywords(pool, options)), counted.references()
+    candidates, references = counted.candidates(keywords_of(pool, options)), counted.references()
     revisions = RevisionCollection(store.root)
     with store.transaction():
         numbers = revisions.numbers(options.build)
@@ -176,20 +177,34 @@ def run(store: Store, options: SampleOptions) -> BuildSample:
             Eligibility(blacklist=blacklist, min_assignments=options.min_answers),
             previous,
         )
-        sample = _drawn(store, options, draw, candidates, references)
+        data = DrawData(
+            lambda: keyword_counts(store.test_set(loaded.tasks.reference), options),
+            lambda: _confusion(store, pool, options.ensemble),
+        )
+        sample = drawn_sample(options, draw, candidates, references, data)
         number = numbers[-1] + 1 if numbers else 0
         settings = _settings(options, blacklist)
         revisions.add(StoredRevision(options.build, number, sample, settings), None)
-    return _report(store, options, number, sample, loaded)
+    report = sample_report(options, number, sample, candidates, references)
+    return replace(report, models=_forecasts(store, loaded.tasks.reference, options, sample, counted))
 
 
-def _drawn(
-    store: Store,
+@dataclass(frozen=True)
+class DrawData:
+    """What some strategies need besides frequencies: keywords of reference images by class, and scores by image."""
+
+    keyword_counts: Callable[[], Mapping[str, Mapping[str, int]]]
+    scores: Callable[[], Mapping[str, float]]
+
+
+def drawn_sample(
     options: SampleOptions,
     draw: DrawOptions,
     candidates: Sequence[Candidate],
     references: Sequence[Candidate],
+    data: DrawData,
 ) -> Sample:
+    """Draw by the strategy of the options."""
     match options.strategy:
         case Strategy.MATCHED_FREQUENCY if options.debias:
             return matched_mean(debiased(candidates), references, draw, min_references=options.min_references)
@@ -201,33 +216,30 @@ def _drawn(
         case Strategy.TOP:
             return top(candidates, draw)
         case Strategy.KEYWORD_MATCHED:
-            reference_set = store.test_set(TaskCollection(store.root).read(options.build).reference)
-            counts = _keyword_counts(reference_set, options.keyword_column)
-            return keyword_matched(candidates, counts, draw, keywords_per_class=options.keywords)
+            return keyword_matched(candidates, data.keyword_counts(), draw, keywords_per_class=options.keywords)
         case Strategy.TARGET_FREQUENCY | Strategy.TARGET_CONFUSION:
-            return _with_target(store, options, draw, candidates)
+            if options.target is None:
+                raise InputError(f"{options.strategy.value} needs --target, the mean of the set")
+            by_score = options.strategy is Strategy.TARGET_CONFUSION
+            return target_mean(candidates, options.target, draw, scores=data.scores() if by_score else None)
 
 
-def _with_target(store: Store, options: SampleOptions, draw: DrawOptions, candidates: Sequence[Candidate]) -> Sample:
-    if options.target is None:
-        raise InputError(f"{options.strategy.value} needs --target, the mean of the set")
-    if options.strategy is Strategy.TARGET_FREQUENCY:
-        return target_mean(candidates, options.target, draw)
-    if options.ensemble is None:
-        raise InputError("target-confusion needs --ensemble, which has checkpoints on the pool")
-    return target_mean(candidates, options.target, draw, scores=_confusion(store, options.build, options.ensemble))
-
-
-def _confusion(store: Store, build: str, ensemble: str) -> dict[str, float]:
+def _confusion(store: Store, pool: TestSet, ensemble: str | None) -> dict[str, float]:
     """The confusion score of each image of the pool."""
-    pool = store.test_set(TaskCollection(store.root).read(build).pool)
+    if ensemble is None:
+        raise InputError("target-confusion needs --ensemble, which has checkpoints on the pool")
     scores = confusion_score(store.ensembles.read(pool, ensemble))
     return dict(zip(pool.ids, scores.tolist(), strict=True))
 
 
-def _report(store: Store, options: SampleOptions, number: int, sample: Sample, loaded: LoadedAnswers) -> BuildSample:
-    counted = loaded.frequencies()
-    candidates, references = counted.candidates(), counted.references()
+def sample_report(
+    options: SampleOptions,
+    number: int,
+    sample: Sample,
+    candidates: Sequence[Candidate],
+    references: Sequence[Candidate],
+) -> BuildSample:
+    """The size of a sample, its observed frequencies, and its selection noise."""
     by_entry = {(candidate.image, candidate.class_id): candidate for candidate in candidates}
     drawn = [by_entry[example] for example in sample.examples]
     annotated = [reference for reference in references if reference.assignments >= max(options.min_answers, 1)]
@@ -246,32 +258,31 @@ def _report(store: Store, options: SampleOptions, number: int, sample: Sample, l
         reference,
         None if observed is None or reference is None else observed - reference,
         selection_bias(drawn, candidates, annotated, seed=options.seed) if both else None,
-        _forecasts(store, loaded.tasks.reference, drawn, candidates, annotated) if both else (),
+        (),
         sample.problems,
     )
 
 
 def _forecasts(
-    store: Store,
-    reference_name: str,
-    drawn: Sequence[Candidate],
-    candidates: Sequence[Candidate],
-    annotated: Sequence[Candidate],
+    store: Store, reference_name: str, options: SampleOptions, sample: Sample, counted: SelectionFrequencies
 ) -> tuple[ModelForecast, ...]:
     """The predicted accuracy of every model with predictions on the reference set."""
+    annotated = [image for image in counted.references() if image.assignments >= max(options.min_answers, 1)]
+    if not annotated or not sample.examples:
+        return ()
     reference_set = store.test_set(reference_name)
     models = store.predictions.model_names(reference_name)
     positions = np.array([reference_set.position(image.image) for image in annotated])
-    expected = {(c.image, c.class_id): c.frequency for c in debiased(candidates)}
+    expected = {(c.image, c.class_id): c.frequency for c in debiased(counted.candidates())}
     reference_expected = np.array([image.frequency for image in debiased(annotated)])
-    drawn_expected = np.array([expected[image.image, image.class_id] for image in drawn])
+    drawn_expected = np.array([expected[example] for example in sample.examples])
     forecasts = []
     for predictions, scoring in scored_predictions(store, reference_set, models):
         judged = judge_predictions(predictions, scoring, None)
-        counted = judged.counted[positions]
-        right = judged.right[positions][counted]
-        if counted.any():
-            [predicted] = forecast_accuracies(right, reference_expected[counted], drawn_expected)
+        scored = judged.counted[positions]
+        right = judged.right[positions][scored]
+        if scored.any():
+            [predicted] = forecast_accuracies(right, reference_expected[scored], drawn_expected)
             forecasts.append(ModelForecast(predictions.model, proportion(int(right.sum()), len(right)), predicted))
     return tuple(sorted(forecasts, key=lambda row: (-row.predicted.value, row.model)))
 
@@ -318,15 +329,19 @@ def _overrides(given: Sequence[str]) -> dict[str, float]:
     return overrides
 
 
-def _keywords(pool: TestSet, options: SampleOptions) -> dict[str, str]:
+def keywords_of(pool: TestSet, options: SampleOptions) -> dict[str, str]:
+    """The keyword of each image of the pool; empty for strategies that do not use them."""
     if options.strategy is not Strategy.KEYWORD_MATCHED:
         return {}
     return dict(zip(pool.ids, _column(pool, options.keyword_column), strict=True))
 
 
-def _keyword_counts(reference: TestSet, column: str) -> dict[str, dict[str, int]]:
+def keyword_counts(reference: TestSet, options: SampleOptions) -> dict[str, dict[str, int]]:
+    """The number of reference images per class and keyword; empty for strategies that do not use them."""
     counts: dict[str, dict[str, int]] = {}
-    for label, keyword in zip(reference.labels.tolist(), _column(reference, column), strict=True):
+    if options.strategy is not Strategy.KEYWORD_MATCHED:
+        return counts
+    for label, keyword in zip(reference.labels.tolist(), _column(reference, options.keyword_column), strict=True):
         of_class = counts.setdefault(reference.class_space.ids[label], {})
         of_class[keyword] = of_class.get(keyword, 0) + 1
     return counts

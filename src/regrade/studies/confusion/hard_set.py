@@ -69,15 +69,7 @@ class HardSet(Record):
 
     def as_test_set(self, test_set: TestSet, name: str) -> TestSet:
         """Return the hard images as a separate test set, with their labels and groups."""
-        places = np.flatnonzero(self.inside)
-        return replace(
-            test_set,
-            name=name,
-            ids=tuple(test_set.ids[place] for place in places.tolist()),
-            labels=test_set.labels[places],
-            groups={column: tuple(values[i] for i in places.tolist()) for column, values in test_set.groups.items()},
-            slice_sets=(),
-        )
+        return test_set.subset(name, np.flatnonzero(self.inside).tolist())
 
 
 def hard_set(test_set: TestSet, scores: FloatArray, predictions: IntArray, rule: HardRule, *, unit: str) -> HardSet:

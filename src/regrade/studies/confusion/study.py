@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from math import e
 
 import numpy as np
 
-from regrade.core import AlreadyStored, Checkpoints, InputError, Predictions, ScoreKind, SliceSet, TestSet
+from regrade.core import Checkpoints, InputError, Predictions, ScoreKind, SliceSet, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
 from regrade.store import Store, keep_slices
@@ -22,6 +22,7 @@ from regrade.studies.confusion.unlabeled import UnlabeledInputs
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.scoring import Scoring, scoring_for
+from regrade.studies.stored_subset import store_subset
 from regrade.studies.study import (
     Chapter,
     Output,
@@ -34,8 +35,6 @@ from regrade.studies.study import (
     seed_option,
     test_set_option,
 )
-from regrade.testsets import images_are_missing
-from regrade.testsets import names as catalog_names
 
 _MEMBERS = "models"  # name of an ensemble whose members are models
 
@@ -141,25 +140,12 @@ def keep_hard_set(store: Store, result: Confusion, name: str) -> KeptHardSet:
     """Store a study's hard set as a test set, with images if there are any, and as a slice of its source."""
     if result.hard is None:
         raise InputError("this study has no hard set: " + "; ".join(result.notes))
-    if name in catalog_names():
-        raise InputError(f"{name} is the name of a test set in the catalog: choose another name")
     source = store.test_set(result.test_set)
     test_set, slices = result.hard.as_test_set(source, name), result.hard.as_slices(name)
-    with_images = store.images.has(source.name)
     with store.transaction():
-        if store.test_sets.has(name) and store.test_set(name).digest != test_set.digest:
-            raise AlreadyStored(f"a different test set is stored as {name!r}: choose another name")
         kept = keep_slices(store, slices)
-        class_map = store.class_maps.read(source)
-        if with_images:
-            positions = np.flatnonzero(result.hard.inside).tolist()
-            images = store.images.read(source)
-            locations = tuple(images.locations[position] for position in positions)
-            kept_images = replace(images, locations=locations)
-            stored = store.add_images(test_set, kept_images, class_map, is_missing=images_are_missing)
-        else:
-            stored = store.add_test_set(test_set, class_map)
-    return KeptHardSet(test_set, slices, with_images, bool(stored.new or kept.new))
+        stored = store_subset(store, test_set, source)
+    return KeptHardSet(test_set, slices, store.images.has(source.name), bool(stored.new or kept.new))
 
 
 def _ensembles(store: Store, test_set: TestSet, names: Sequence[str], members: Sequence[str]) -> list[Checkpoints]:
