@@ -120,7 +120,8 @@ DEMO = (
     "plan disparity -t mnist --by ink",
     "plan review --difference 1 --differing 10",
     f"{_BUILD} && build frequencies new --min-answers 5"
-    " && build sample new --strategy top --min-answers 5 --per-class 4",
+    " && build forecast new --min-answers 5 && build sample new --strategy top --min-answers 5 --per-class 4"
+    " && build revisions new && build freeze new --as frozen && build verify {workspace}/releases/frozen",
     "build simulate --workers 3 --workers 6 --classes 4",
     "replicate shankar2020",
     "replicate albiero2023",

@@ -467,7 +467,7 @@ def tile_with_role(task, role):
 @pytest.mark.parametrize("role", [TileRole.CANDIDATE, TileRole.POSITIVE, TileRole.NEGATIVE])
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(HTML, "not an image of a known format"), (b"", "the file is empty"), (None, "No such file")],
+    [(HTML, "an HTML page, not an image"), (b"", "the file is empty"), (None, "No such file")],
 )
 def test_tasks_with_an_unreadable_image_are_left_out(world, role, content, reason):
     broken = tile_with_role(world.stored.tasks[1], role)
@@ -495,7 +495,7 @@ def test_many_unreadable_images_are_one_note_with_their_number(world):
         world.original(tile).write_bytes(HTML)
     (note,) = world.run(tasks=[task.id for task in world.stored.tasks]).table().notes
     assert note.startswith("10 images cannot be read: ")
-    assert note.count("not an image of a known format") == 3
+    assert note.count("an HTML page, not an image") == 3
 
 
 def test_a_repaired_image_brings_its_tasks_back(world):
@@ -511,7 +511,7 @@ def test_a_repaired_image_brings_its_tasks_back(world):
 def test_an_export_without_any_complete_task_raises(world):
     for path in (world.store.root.parent / "pool").iterdir():
         path.write_bytes(HTML)
-    with pytest.raises(InputError, match=r"^no task can be exported: 24 images cannot be read: pool-000\.png \(not an"):
+    with pytest.raises(InputError, match=r"^no task can be exported: 24 images cannot be read: pool-000\.png \(an HTML page"):
         world.run()
     assert not (world.folder / "tasks.json").exists()
 

@@ -114,7 +114,8 @@ def test_released_answers_can_be_imported_again(frozen, release, tmp_path):
     store = make_build(tmp_path).store
     from regrade.build.exchange import read_answers
 
-    answers = read_answers(release / "answers.csv", TaskCollection(store.root).read("new").tasks)
+    stored = TaskCollection(store.root).read("new")
+    answers = read_answers(release / "answers.csv", stored.tasks, key=stored.digest)
     original = AnswerCollection(frozen.store.root).read("new")
     content = sorted((answer.task, sorted(answer.selected)) for answer in answers)
     assert content == sorted((answer.task, sorted(answer.selected)) for answer in original)

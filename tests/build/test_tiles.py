@@ -186,7 +186,7 @@ def test_the_border_of_the_source_is_cropped():
 @pytest.mark.parametrize(
     ("stored", "reason"),
     [
-        (b"<!DOCTYPE html><title>404</title>", "not an image of a known format"),
+        (b"<!DOCTYPE html><title>404</title>", "an HTML page, not an image"),
         (b"", "the file is empty"),
         (STORED["large"][:3000], "the file is truncated"),
         (np.zeros((4, 4, 3)), "pixels must be uint8"),

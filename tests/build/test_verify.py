@@ -114,7 +114,7 @@ EDITS = {
     "the role of a tile": (
         "tasks.csv",
         lambda rows: next(row for row in rows if row["role"] == "candidate").update(role="positive"),
-        "candidate",
+        "the names of the tiles",
     ),
     "the image of a tile": ("tasks.csv", lambda rows: rows[0].update(image=rows[1]["image"]), "tasks.csv"),
     "a frequency": ("candidates.csv", lambda rows: rows[0].update(selection_frequency="0.123"), "candidates.csv"),
