@@ -511,7 +511,9 @@ def test_a_repaired_image_brings_its_tasks_back(world):
 def test_an_export_without_any_complete_task_raises(world):
     for path in (world.store.root.parent / "pool").iterdir():
         path.write_bytes(HTML)
-    with pytest.raises(InputError, match=r"^no task can be exported: 24 images cannot be read: pool-000\.png \(an HTML page"):
+    with pytest.raises(
+        InputError, match=r"^no task can be exported: 24 images cannot be read: pool-000\.png \(an HTML page"
+    ):
         world.run()
     assert not (world.folder / "tasks.json").exists()
 
