@@ -398,7 +398,7 @@ def test_pool_rejects_bad_input_in_one_line(workspace, reference, tmp_path):
         build.pool("imagenet-val", source, PETS)
     with pytest.raises(UnknownName, match="unknown test set 'train'"):
         build.pool("candidates", source, PETS, ["train"])
-    with pytest.raises(MismatchError, match=r"class 'cat' of .* is not a class"):
+    with pytest.raises(MismatchError, match=r"label 'cat' of .* is not a class"):
         build.pool("candidates", source, ClassSpace("elks", ("elk",)))
     with pytest.raises(InputError, match=r"no candidate is left: 1 no date; see them with --dry-run --show excluded"):
         build.pool("candidates", source, PETS, from_date="2012-01-01")

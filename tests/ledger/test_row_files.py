@@ -48,7 +48,7 @@ def copy(tmp_path, new_files):
     opened.engine.dispose()
 
 
-_PEOPLE = dict(zip(("Ada", "Bob", "Zoë", "=2", "O'Neil"), [*Role, Role.OWNER, Role.LABELER], strict=True))
+_PEOPLE = dict(zip(("Ada", "Bob", "Zoë", "2=", "O'Neil"), [*Role, Role.OWNER, Role.LABELER], strict=True))
 
 
 def fill(ledger, votes):

@@ -249,16 +249,18 @@ def test_locations_never_share_an_image():
 def test_known_classes_leave_out_names_that_are_not_classes():
     space = ClassSpace("pets", ("n1", "n2"), ("cat", "dog"))
     where = Path("pool.csv")
-    assert known_classes(["dog", "elk", "cat", ""], space, Layout.PROVEN, what="class", where=where) == {
+    assert known_classes(["dog", "elk", "cat", ""], space, Layout.PROVEN, what="label", where=where) == {
         "dog": 1,
         "cat": 0,
     }
-    assert known_classes(["n2", "n2", "dog"], space, Layout.ID, what="class", where=where) == {"n2": 1}
-    with pytest.raises(MismatchError, match=r"class 'elk' of pool\.csv is not a class id or index or name of pets"):
-        known_classes(["elk"], space, Layout.PROVEN, what="class", where=where)
+    assert known_classes(["n2", "n2", "dog"], space, Layout.ID, what="label", where=where) == {"n2": 1}
+    with pytest.raises(MismatchError, match=r"label 'elk' of pool\.csv is not a class id or index or name of pets"):
+        known_classes(["elk"], space, Layout.PROVEN, what="label", where=where)
 
 
 def test_known_classes_do_not_guess_between_readings():
     space = ClassSpace("shifted", ("1", "2", "3"))
-    with pytest.raises(InputError, match="could be read as id or index of shifted: choose one with --layout"):
-        known_classes(["1", "2", "elk"], space, Layout.PROVEN, what="class", where=Path("pool.csv"))
+    with pytest.raises(
+        InputError, match=r"the labels of pool\.csv could be read as id or index or name of shifted: choose one"
+    ):
+        known_classes(["1", "2", "elk"], space, Layout.PROVEN, what="label", where=Path("pool.csv"))

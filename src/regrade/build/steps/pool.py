@@ -122,7 +122,7 @@ def run(store: Store, options: PoolOptions) -> PoolReport:
     source = read_source(Path(options.source), space)
     candidates = source.candidates
     classes = known_classes(
-        dict.fromkeys(row.class_name for row in candidates), space, options.layout, what="class", where=source.path
+        dict.fromkeys(row.class_name for row in candidates), space, options.layout, what="label", where=source.path
     )
     refusals = class_refusals(candidates, classes)
     refusals |= date_refusals(candidates, _left(source, refusals), window, options.date_column)
