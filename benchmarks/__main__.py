@@ -17,7 +17,7 @@ from regrade.display import print_table
 
 _NAMES = (
     "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbors", "confusion",
-    "report", "explore", "reviewers", "faults", "calibration",
+    "build", "train", "report", "explore", "reviewers", "grids", "faults", "calibration",
 )  # fmt: skip
 
 

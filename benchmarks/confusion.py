@@ -15,7 +15,7 @@ from scipy import special, stats
 from benchmarks.measure import command, seconds
 from benchmarks.result import Result, verify
 from regrade.core import Checkpoints, ScoreKind, checkpoints_of
-from regrade.metrics import confusion_entropies, confusion_score
+from regrade.metrics import confusion_entropies, confusion_score, training_scores
 from regrade.stats import kendall
 
 _SEEDS, _EPOCHS, _IMAGES, _CLASSES = 3, 100, 50_000, 1_000
@@ -31,9 +31,11 @@ def run() -> Iterator[Result]:
     verify(bool(agree), "scores are those of scipy.stats.entropy to 1e-4 bits")
     plain = np.ones(_PLAIN // 4, dtype=np.float32)
     copy = np.empty_like(plain)
-    ours, with_members, scipy_time, copying, reading = seconds(
+    labels = np.random.default_rng(0).integers(_CLASSES, size=_IMAGES // _SHARE)
+    ours, with_members, with_rivals, scipy_time, copying, reading = seconds(
         lambda: confusion_score(checkpoints),
         lambda: confusion_entropies(checkpoints),
+        lambda: training_scores(checkpoints, labels),
         lambda: by_scipy(scores),
         lambda: on_all_cores(lambda part: np.copyto(copy[part], plain[part]), len(plain)),
         lambda: on_all_cores(lambda part: plain[part] @ plain[part], len(plain)),
@@ -43,6 +45,7 @@ def run() -> Iterator[Result]:
     baseline = "scipy.stats.entropy of mean softmaxes"
     yield Result("confusion", case, "s", ours, scipy_time, baseline, aim_ratio=5)
     yield Result("confusion", f"{case}, with each seed alone", "s", with_members, scipy_time, baseline)
+    yield Result("confusion", f"{case}, with EL2N, AUM and all rivals", "s", with_rivals, scipy_time, baseline)
     gigabytes = 2 * _SEEDS * 2 * (_IMAGES // _SHARE) * _CLASSES / 1e9
     unit = "s a GB of scores"
     plain_gigabytes = _PLAIN / 1e9

@@ -82,13 +82,17 @@ class Strategies:
 
 @dataclass(frozen=True)
 class NoiseRow:
-    """With so many answers per image: changes of accuracy, and the change of frequency that is estimated."""
+    """With so many answers per image: changes of accuracy, and the change of frequency that is estimated.
+
+    ``unreachable`` is the number of classes in which no images have the mean frequency of the reference images.
+    """
 
     workers: int | None
     naive: float
     corrected: float
     estimated_frequency_change: float
     true_frequency_change: float
+    unreachable: int
 
 
 def strategies(data: Cifar10h, seed: int) -> Strategies:
@@ -129,6 +133,7 @@ def noise(data: Cifar10h, workers: int | None, seed: int) -> NoiseRow:
         _accuracy(data, corrected) - intended,
         selection_bias(drawn, candidates, references, draws=2).value,
         float(frequency[positions].mean() - frequency[reference].mean()),
+        sum(bool(of_class.problems) for of_class in corrected.classes),
     )
 
 
@@ -148,7 +153,7 @@ def main(folder: Path, repetitions: int = 10) -> None:
     for name in Strategies.__dataclass_fields__:
         print(f"  {name:10} {100 * np.mean([getattr(row, name) for row in drawn]):6.1f}")
     print("\nmatched sets from a harder pool: change of accuracy (points), mean and standard error")
-    print("  answers    naive         corrected     frequency: estimated, true")
+    print("  answers    naive         corrected     frequency: estimated, true; unreachable classes")
     for workers in WORKERS:
         rows = [noise(data, workers, seed) for seed in range(repetitions)]
         cells = [
@@ -159,7 +164,8 @@ def main(folder: Path, repetitions: int = 10) -> None:
             100 * np.mean([getattr(row, name) for row in rows])
             for name in ("estimated_frequency_change", "true_frequency_change")
         )
-        print(f"  {workers or 'all':>7} {'  '.join(cells)}   {estimated:6.2f}  {true:6.2f}")
+        unreachable = np.mean([row.unreachable for row in rows])
+        print(f"  {workers or 'all':>7} {'  '.join(cells)}   {estimated:6.2f}  {true:6.2f}  {unreachable:4.1f}")
 
 
 if __name__ == "__main__":

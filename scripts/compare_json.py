@@ -92,6 +92,8 @@ DEMO = (
     "study geography -t mnist --by ink --original uci-digits --show groups",
     "study geography -t mnist --by ink --original uci-digits --show progress",
     "study leakage -t mnist --against mnist-train --by exact,pixels --size 32",
+    f"review pairs -t mnist --by pixels --near pixels=200000 --size 32 --name twice --overlap 2 && {_VOTES}"
+    " && review publish twice && study leakage -t mnist --by pixels --near pixels=200000 --size 32",
     "study leakage -t mnist --against mnist-train --by exact,pixels --size 32 --show pairs",
     "study leakage -t mnist --by exact,phash --size 32 --show groups",
     "neighbors {inputs}/first {inputs}/second --size 32",
@@ -121,7 +123,11 @@ DEMO = (
     "plan review --difference 1 --differing 10",
     f"{_BUILD} && build frequencies new --min-answers 5"
     " && build forecast new --min-answers 5 && build sample new --strategy top --min-answers 5 --per-class 4"
-    " && build revisions new && build freeze new --as frozen && build verify {workspace}/releases/frozen",
+    " && build revisions new && build check new --by exact && build clean new"
+    " && build freeze new --as frozen && build verify {workspace}/releases/frozen"
+    " && build review new && build open new --qualification 0 && build workers new",
+    "train ensemble tiny --on mnist-train -t mnist --network mlp --epochs 2 --seed 0 --no-finish && train finish tiny",
+    "build compare mnist --reference uci-digits",
     "build simulate --workers 3 --workers 6 --classes 4",
     "replicate shankar2020",
     "replicate albiero2023",
@@ -156,6 +162,7 @@ PUBLISHED = (
     "!labels create -t imagenetv2-top-images --name own && labels novel -t imagenetv2-top-images -l own"
     " && review queue -t imagenetv2-top-images -l own --size 50 --overlap 2",
     "review label -t imagenetv2-top-images --family dogs --size 20 --overlap 2",
+    "build history {data}/imagenetv2_build",
     "replicate recht2019 --data {data}/recht2019",
     "replicate vasudevan2022 --data {data}/vasudevan2022",
     "verify",
@@ -525,6 +532,7 @@ _ANSWERS = {
     "judge": ("correct", "wrong", "unclear"),
     "mistake": ("fine-grained", "fine-grained, out of vocabulary", "spurious correlation", "non-prototypical"),
     "label": ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+    "pair": ("duplicate", "different"),
 }
 _FILE_STEPS: dict[str, Callable[[Path], None]] = {
     "answer-sample": _answer_sample,

@@ -32,6 +32,7 @@ PACKAGES = (
     "executors",
     "neighbors",
     "predict",
+    "train",
     "ledger",
     "studies",
     "report",

@@ -15,7 +15,7 @@ from regrade.cli import main
 
 EXECUTABLE = Path(sys.executable).parent / "regrade"
 
-HANG_LIMIT = 600
+HANG_LIMIT = 40
 """Seconds after which a command counts as hanging, even on a busy machine."""
 
 

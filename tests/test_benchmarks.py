@@ -17,6 +17,7 @@ SMALL = {
         "_COUNT": 50,
         "workloads": lambda rng: [("few counts", rng.integers(0, 101, 50), np.full(50, 100))],
     },
+    "build": {"_CLASSES": 3, "_CANDIDATES": 90, "_REFERENCES": 40, "_CROWD": 25, "_LOWEST": 0.3, "_ROUNDS": 1},
     "neighbors": {"_QUERIES": 20, "_REFERENCES": 200, "_WIDTH": 16, "_ROUNDS": 1},
 }
 """Sizes that take less than a second, by benchmark."""

@@ -10,8 +10,8 @@ import pytest
 import regrade
 
 PACKAGES = (
-    "core", "classes", "stats", "metrics", "tables", "store", "formats", "testsets", "models", "predict", "studies",
-    "report", "workspace", "demo",
+    "core", "classes", "stats", "metrics", "tables", "store", "formats", "testsets", "models", "predict", "train",
+    "studies", "report", "workspace", "demo",
 )  # fmt: skip
 
 

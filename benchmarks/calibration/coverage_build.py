@@ -1,4 +1,4 @@
-"""Coverage of the intervals of a build: selection frequencies, their means, the bias, and predicted accuracies."""
+"""Coverage of the intervals of a build: frequencies, the bias, predicted accuracies, draws, and the discriminator."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import numpy as np
 
 from benchmarks.calibration.checks import coverage_check, repeated
 from regrade.build.accuracy_forecast import forecast_accuracies
+from regrade.build.discriminator import discriminate
 from regrade.build.eligibility import Candidate
 from regrade.build.frequencies import Assignment, collect_answers, mean_frequency, selection_frequencies
 from regrade.build.selection_noise import selection_bias
 from regrade.build.tasks import GridTask, Tile, TileRole
 from regrade.core import Estimate
+from regrade.stats import subset_difference, subset_share
 
 _IMAGES = 40
 
@@ -64,6 +66,30 @@ def predicted_accuracy(rng: np.random.Generator, *, n: int) -> Estimate:
     return _minus(forecast_accuracies(correct, frequencies, drawn)[0], float(drawn_correct.mean()))
 
 
+def accuracy_of_a_draw(rng: np.random.Generator, *, n: int) -> Estimate:
+    """The mean accuracy of models on n images; most images are easy for all of them."""
+    return subset_share(rng.beta(1.8, 0.2, n), np.ones(n, dtype=bool))
+
+
+def change_between_draws(rng: np.random.Generator, *, n: int) -> Estimate:
+    """The change of the mean accuracy between two draws of n images that share half of them."""
+    place = np.arange(2 * n)
+    return subset_difference(rng.beta(1.8, 0.2, 2 * n), place < n, (place >= n // 2) & (place < n // 2 + n))
+
+
+def same_images(rng: np.random.Generator, *, n: int, features: int) -> Estimate:
+    """New and original images of the same distribution, n of each: the area is 0.5."""
+    embeddings = rng.normal(size=(2 * n, features))
+    return discriminate(embeddings, np.arange(2 * n) < n, clusters=np.arange(2 * n), rng=rng)
+
+
+def same_authors(rng: np.random.Generator, *, n: int, features: int) -> Estimate:
+    """As `same_images`, with four similar images of each author."""
+    author = np.arange(2 * n) // 4
+    embeddings = rng.normal(size=(n, features))[author] + 0.5 * rng.normal(size=(2 * n, features))
+    return discriminate(embeddings, author < n // 4, clusters=author, rng=rng)
+
+
 for size in (5, 10, 40):
     coverage_check(
         "selection frequency of an image",
@@ -96,3 +122,33 @@ for size in (60, 400):
         n=size,
         draw=repeated(partial(predicted_accuracy, n=size), 0.0),
     )
+for size in (100, 1000):
+    coverage_check(
+        "mean accuracy on a draw",
+        maker="stats.means.korn_graubard",
+        case="models agree in part",
+        n=size,
+        draw=repeated(partial(accuracy_of_a_draw, n=size), 0.9),
+    )
+    coverage_check(
+        "change between draws that share images",
+        maker="stats.subset_shares.subset_difference",
+        case="half of the images shared",
+        n=size,
+        draw=repeated(partial(change_between_draws, n=size), 0.0),
+    )
+for size, features in ((20, 5), (60, 100), (200, 20)):
+    coverage_check(
+        "area under the ROC curve of the discriminator",
+        maker="stats.means.korn_graubard",
+        case=f"equal distributions, {features} features",
+        n=size,
+        draw=repeated(partial(same_images, n=size, features=features), 0.5),
+    )
+coverage_check(
+    "area under the ROC curve of the discriminator",
+    maker="stats.means.korn_graubard",
+    case="equal distributions, 4 images per author",
+    n=100,
+    draw=repeated(partial(same_authors, n=100, features=20), 0.5),
+)

@@ -13,6 +13,7 @@ from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import proportion
 from regrade.stats.intervals import exact_bounds
+from regrade.studies.confusion.bands import _band
 from regrade.studies.confusion.expected_error import (
     SetScores,
     agreement_lines,
@@ -96,6 +97,21 @@ def _gap(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
     return _drawn(estimates, 0.0)
 
 
+def _band_change(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
+    """A remedy that corrects 8% of the images and breaks 3%; a single band, so that its interval stands alone."""
+    fates = rng.choice(4, size=(runs, images), p=[0.70, 0.08, 0.03, 0.19])  # right, corrected, broken, wrong
+    changes = [_band("hard", row % 2 == 1, row >= 2, 1, 0.95).change for row in fates]
+    return _drawn(changes, 0.03 - 0.08)
+
+
+for _images in (50, 1_000):
+    coverage_check(
+        "change of the error in a band",
+        maker=f"{_FOLDER}.bands._band",
+        case="8% corrected, 3% broken",
+        n=_images,
+        draw=partial(_band_change, images=_images),
+    )
 for _images in (20, 100, 1_000):
     for _case, _shape in (("mostly sure", (0.05, 2.0)), ("often in doubt", (2.0, 4.0))):
         coverage_check(

@@ -10,7 +10,8 @@ from benchmarks.calibration.worlds import correct_predictions, model_names
 from regrade.core import Checkpoints, ClassSpace, Predictions, ScoreKind, TestSet, checkpoints_of
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.studies import Confusion, Scoring
-from regrade.studies.confusion.analysis import confusion
+from regrade.studies.confusion.analysis import FurtherInputs, confusion
+from regrade.studies.confusion.bands import Remedy
 
 _SPACE = ClassSpace("four", tuple("abcd"))
 
@@ -49,6 +50,54 @@ def half_an_order(rng: np.random.Generator) -> Confusion:
     return studied(rng, difficulty, right)
 
 
+_ENTROPIES = (0.05, 1.95)  # bits of four classes that a simulated score may have
+
+
+@null_check(
+    "confusion: the score is worth its cost",
+    "confusion: a cheaper score is better",
+    case="the last epoch is as noisy as the mean over epochs, 5 models, 300 images",
+)
+def equal_rivals(rng: np.random.Generator) -> Confusion:
+    """Score and rival are the difficulty plus independent noise of the same size; the first epoch makes up for it."""
+    difficulty, noise, rival_noise = rng.standard_normal((3, 300))
+    score, rival = (1.0 + 0.1 * (difficulty + own) for own in (noise, rival_noise))
+    epochs = [_with_entropy(rng, bits) for bits in (2 * score - rival, rival)]
+    return _studied([epochs], _right(rng, rng.normal(1.0, 0.3, 5), difficulty), rng)
+
+
+@null_check(
+    "confusion: the score is worth its cost",
+    case="a second member of noise only, which adds nothing to the first, 5 models, 300 images",
+)
+def useless_member(rng: np.random.Generator) -> Confusion:
+    """The second member knows nothing of the images, so the first one alone is better than both."""
+    difficulty, noise, unrelated = rng.standard_normal((3, 300))
+    members = [1.0 + 0.1 * (difficulty + noise), 1.0 + 0.1 * unrelated]
+    logits = [[_with_entropy(rng, bits) for bits in (own, own)] for own in members]
+    return _studied(logits, _right(rng, rng.normal(1.0, 0.3, 5), difficulty), rng)
+
+
+@null_check("confusion: the error changes after a remedy", case="two equal models, easy and hard images, 400 images")
+def useless_remedy(rng: np.random.Generator) -> Confusion:
+    difficulty = rng.standard_normal(400)
+    logits = [[_with_entropy(rng, 1.0 + 0.3 * difficulty)]]
+    right = _right(rng, np.full(2, 1.0), difficulty)
+    before, after = model_names(2)
+    return _studied(logits, right, rng, FurtherInputs(remedy=Remedy(before, after, 1.2)))
+
+
+def _with_entropy(rng: np.random.Generator, bits: FloatArray) -> FloatArray:
+    """Shape (n, 4): log-probabilities with these entropies (n,); the best class is random."""
+    best = np.linspace(0.25, 0.9999, 2_000)
+    rest = (1 - best) / 3
+    entropies = -(best * np.log2(best) + 3 * rest * np.log2(rest))
+    chosen = np.interp(-np.clip(bits, *_ENTROPIES), -entropies, best)
+    probabilities = np.repeat((1 - chosen)[:, None] / 3, len(_SPACE), axis=1)
+    probabilities[np.arange(len(bits)), rng.integers(len(_SPACE), size=len(bits))] = chosen
+    return np.log(probabilities)
+
+
 def studied(rng: np.random.Generator, unsure: FloatArray, right: BoolArray | None) -> Confusion:
     """The study of models with this correctness (m, n) and of an ensemble that is ``unsure`` (n,) about images."""
     labels = rng.integers(len(_SPACE), size=len(unsure)).astype(np.int32)
@@ -56,12 +105,27 @@ def studied(rng: np.random.Generator, unsure: FloatArray, right: BoolArray | Non
     ensemble, scoring = _ensemble(rng, unsure), Scoring(test_set)
     if right is None:
         return confusion(test_set, [ensemble], rng=rng, own=scoring)
+    return confusion(test_set, [ensemble], _predictions(test_set, right), rng=rng)
+
+
+def _studied(
+    logits: list[list[FloatArray]], right: BoolArray, rng: np.random.Generator, further: FurtherInputs | None = None
+) -> Confusion:
+    """The study of models with this correctness (m, n) and of an ensemble with these outputs by member and epoch."""
+    images = len(right[0])
+    labels = rng.integers(len(_SPACE), size=(images,)).astype(np.int32)
+    test_set = TestSet("set", _SPACE, tuple(map(str, range(images))), labels)
+    ensemble = checkpoints_of(logits, kind=ScoreKind.LOGITS, ensemble="E", test_set="set", class_space=_SPACE.name)
+    return confusion(test_set, [ensemble], _predictions(test_set, right), rng=rng, further=further)
+
+
+def _predictions(test_set: TestSet, right: BoolArray) -> list[tuple[Predictions, Scoring]]:
+    labels = test_set.labels
     answers = np.where(right, labels, (labels + 1) % len(_SPACE)).astype(np.int32)
-    predictions = [
-        (Predictions(name, "set", _SPACE.name, row[:, None]), scoring)
+    return [
+        (Predictions(name, "set", _SPACE.name, row[:, None]), Scoring(test_set))
         for name, row in zip(model_names(len(right)), answers, strict=True)
     ]
-    return confusion(test_set, [ensemble], predictions, rng=rng)
 
 
 def _right(rng: np.random.Generator, abilities: FloatArray, difficulty: FloatArray) -> BoolArray:

@@ -3,7 +3,8 @@
     >>> import regrade
     >>> from regrade.stats import mcnemar
 
-`open` and `init` give a `Workspace`; `regrade.stats` and `regrade.metrics` are libraries of pure functions.
+`open` and `init` give a `Workspace`; `capture` stores the scores of a network during its training; `regrade.stats` and
+`regrade.metrics` are libraries of pure functions.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regrade.core import Estimate, RegradeError, Table
     from regrade.studies import Comparison, Grade
+    from regrade.train import capture
     from regrade.workspace import Workspace, init, open
 
     __version__: str
@@ -24,11 +26,23 @@ _HOME = {
     "RegradeError": "regrade.core",
     "Table": "regrade.core",
     "Workspace": "regrade.workspace",
+    "capture": "regrade.train",
     "init": "regrade.workspace",
     "open": "regrade.workspace",
 }
 
-__all__ = ["Comparison", "Estimate", "Grade", "RegradeError", "Table", "Workspace", "__version__", "init", "open"]
+__all__ = [
+    "Comparison",
+    "Estimate",
+    "Grade",
+    "RegradeError",
+    "Table",
+    "Workspace",
+    "__version__",
+    "capture",
+    "init",
+    "open",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -17,6 +17,7 @@ import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from browser import new_window
 from databases import without_disk_sync
+from grid_world import make_grids
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page
 from unsteady_network import Unsteady, UnsteadyNetwork
@@ -28,7 +29,10 @@ from regrade.app.sessions import Sessions
 from regrade.ledger import NewItem, Question, Queue, Role
 from regrade.workspace import Workspace
 
-PEOPLE = {"Olga": Role.OWNER, "Rita": Role.REVIEWER, "Rob": Role.REVIEWER, "Rose": Role.REVIEWER, "Leo": Role.LABELER}
+PEOPLE = {
+    "Olga": Role.OWNER, "Rita": Role.REVIEWER, "Rob": Role.REVIEWER, "Rose": Role.REVIEWER, "Leo": Role.LABELER,
+    "Wes": Role.WORKER,
+}  # fmt: skip
 """Everyone in the ledger, by role."""
 
 MODELS = ("alpha", "beta", "gamma")
@@ -73,6 +77,14 @@ def _write_images(folder: Path, images, labels) -> None:
         place = folder / str(label)
         place.mkdir(parents=True, exist_ok=True)
         Image.fromarray((image * 15.9).astype(np.uint8)).save(place / f"{number:04d}.png")
+
+
+@pytest.fixture(scope="session")
+def grid_template(tmp_path_factory) -> Path:
+    """A workspace with the build ``shapes``, an owner, a reviewer and two workers."""
+    root = tmp_path_factory.mktemp("grids")
+    make_grids(root).ledger.engine.dispose()
+    return root / "W"
 
 
 @pytest.fixture
@@ -157,6 +169,12 @@ def visitors(app, workspace: Workspace, event_loop_thread: BlockingPortal):
         return client
 
     return create_visitor
+
+
+@pytest.fixture(scope="session")
+def visitors_of(event_loop_thread: BlockingPortal):
+    """Creates visitors of any app and its workspace, for fixtures that several tests share."""
+    return lambda app, workspace: visitors(app, workspace, event_loop_thread)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from starlette.routing import Mount, Route
 
 from regrade.app.routes import ROUTERS
 
-ANONYMOUS, LABELER, REVIEWER, OWNER = range(4)
-WHO = {ANONYMOUS: None, LABELER: "Leo", REVIEWER: "Rita", OWNER: "Olga"}
+ANONYMOUS, WORKER, LABELER, REVIEWER, OWNER = range(5)
+WHO = {ANONYMOUS: None, WORKER: "Wes", LABELER: "Leo", REVIEWER: "Rita", OWNER: "Olga"}
 
 REQUIRED_ROLE = {
     "GET /enter/{key}": ANONYMOUS,
@@ -16,11 +16,24 @@ REQUIRED_ROLE = {
     "POST /join/{key}": ANONYMOUS,
     "GET /api/openapi.json": ANONYMOUS,
     "GET /static": ANONYMOUS,
-    "POST /sign-out": LABELER,
-    "GET /": LABELER,
+    "GET /work/{token}": ANONYMOUS,
+    "POST /sign-out": WORKER,
+    "GET /": WORKER,
+    "GET /work": WORKER,
+    "GET /select/{queue_id}": WORKER,
+    "POST /select/{queue_id}/consent": WORKER,
+    "GET /tiles/{queue_id}/{opaque_id}": WORKER,
+    "GET /api/queues/{queue_id}/task": WORKER,
+    "POST /api/queues/{queue_id}/selections": WORKER,
+    "POST /api/queues/{queue_id}/return": WORKER,
+    "POST /api/queues/{queue_id}/take-back": WORKER,
     "GET /images/{opaque_id}": LABELER,
     "GET /images/{queue_id}/{opaque_id}": LABELER,
     "GET /label/{queue_id}": LABELER,
+    "GET /review/{queue_id}": LABELER,
+    "GET /review/{queue_id}/{class_id}": LABELER,
+    "POST /api/queues/{queue_id}/class-votes": LABELER,
+    "GET /pair/{queue_id}": LABELER,
     "GET /guide": LABELER,
     "GET /guide/{class_space}/{class_id}": LABELER,
     "GET /guide/{class_space}/{class_id}/history": LABELER,
@@ -65,6 +78,9 @@ REQUIRED_ROLE = {
     "POST /team/queues/{queue_id}/publish": OWNER,
     "POST /team/reports/{report_id}/clear": OWNER,
     "GET /team/export.{form}": OWNER,
+    "GET /builds": OWNER,
+    "GET /builds/{name}": OWNER,
+    "POST /builds/{name}": OWNER,
 }
 """The lowest role that each route admits."""
 
@@ -91,7 +107,7 @@ def send(client, route, *, token):
     method, path = route.split(" ")
     values = {
         "queue_id": "1", "item_id": "1", "person_id": "1", "key": "key", "opaque_id": "id", "class_space": "digits",
-        "class_id": "1", "form": "csv", "number": "1", "report_id": "1",
+        "class_id": "1", "form": "csv", "number": "1", "report_id": "1", "name": "shapes",
     }  # fmt: skip
     headers = {"X-Regrade-Token": token} if token is not None else {}
     return client.request(method, path.format(**values), headers=headers, **({"json": {}} if method == "POST" else {}))

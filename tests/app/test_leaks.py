@@ -23,6 +23,8 @@ from starlette.routing import Route
 
 import regrade
 from regrade.app.routes import ROUTERS
+from regrade.build.files import AnswerBatch, AnswerCollection, TaskCollection
+from regrade.build.frequencies import Assignment
 from regrade.ledger import GuideText, Mode, Question, Queue, VoteContent
 
 _keys = itertools.count()
@@ -32,7 +34,7 @@ PENDING = (0, 1)
 QUESTIONS = re.compile(r"^/(api/panel|panel)/\d+/\d+|^/api/queues/\d+/(next|last|items)")
 """Routes that ask a question: they may name the judged class, but never the image."""
 
-NOT_WALKED = ("/images", "/enter", "/join")
+NOT_WALKED = ("/images", "/tiles", "/enter", "/join", "/work/")
 
 
 @pytest.fixture(scope="session")
@@ -96,17 +98,33 @@ def mistakes(workspace):
     return Case(queue, "fine-grained", ("main", "hard", "copy"))
 
 
+def reviewing(workspace):
+    """The images of a build, to be kept or flagged."""
+    build = workspace.build
+    build.tasks("asking", "main", "reference", workers=1, positives=0, negatives=0)
+    answers = [
+        Assignment(task.id, "collector", frozenset(tile.image for tile in task.tiles))
+        for task in TaskCollection(workspace.store.root).read("asking").tasks
+    ]
+    AnswerCollection(workspace.store.root).add(AnswerBatch("asking", tuple(answers)), None)
+    build.sample("asking", "top", per_class=1, min_answers=1)
+    build.review("asking")
+    return Case(workspace.ledger.queues.named("asking review"), "keep", ("main", "hard", "copy"))
+
+
 def addresses(queue, workspace):
     """Every GET route with valid values, and the filters of Explore."""
     yield from ("/", "/guide", "/api/openapi.json", "/api/classes/fauna", "/sign-in", "/team", "/team/export.json")
-    yield from (f"/{place}/{queue.id}" for place in ("judge", "label", "mistake", "panel"))
-    yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1"))
+    yield from ("/work", "/builds", "/builds/shapes")
+    yield from (f"/{place}/{queue.id}" for place in ("judge", "label", "mistake", "pair", "panel", "review", "select"))
+    yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1", "task"))
     yield f"/panel/{queue.id}?show=decided"
     for number in range(1, 5):
         yield from (f"{place}/{queue.id}/{number}" for place in ("/panel", "/api/panel"))
         yield from (f"/panel/{queue.id}/{number}/{way}" for way in ("next", "previous"))
     for label in CLASSES:
         yield f"/api/queues/{queue.id}/references?class_id={label}"
+        yield f"/review/{queue.id}/{label}"
         yield from (f"/{place}/fauna/{label}" for place in ("guide", "api/guide"))
         yield from (f"/guide/fauna/{label}/{part}" for part in ("edit", "history"))
         yield f"/api/guide/fauna/{label}?queue={queue.id}"
@@ -165,7 +183,7 @@ def answer_all(workspace, case, name):
 @pytest.mark.parametrize(
     ("make", "name"),
     [(exam, "Rita"), (exam, "Leo"), (exam, "Olga"), (training, "Rita"), (training, "Leo"), (judging, "Rita"),
-     (judging, "Olga"), (people, "Rita"), (mistakes, "Rita")],
+     (judging, "Olga"), (people, "Rita"), (mistakes, "Rita"), (reviewing, "Rita"), (reviewing, "Leo")],
 )  # fmt: skip
 def test_get_routes_reveal_nothing_before_the_answer(app, workspace, visitor, make, name):
     case, client = make(workspace), visitor(name)
@@ -188,7 +206,7 @@ def test_get_routes_reveal_nothing_before_the_answer(app, workspace, visitor, ma
         assert not [word for word in (*CLASSES, *MODELS, PERSON, "/images/") if word in page.text]
 
 
-@pytest.mark.parametrize("make", [exam, training, judging, people, mistakes])
+@pytest.mark.parametrize("make", [exam, training, judging, people, mistakes, reviewing])
 def test_explore_shows_an_image_after_the_answer(app, workspace, visitor, make):
     case, client = make(workspace), visitor("Rita")
     answer_all(workspace, case, "Rita")

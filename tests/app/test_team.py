@@ -60,7 +60,7 @@ def test_team_shows_the_state_of_accounts(visitor, app, workspace):
     accounts.close(workspace.ledger.people.named("Rob"))
     shown = visitor("Olga").get("/team").text
     cells = [cell.split("<")[0] for cell in shown.split('class="quiet account">')[1:]]
-    assert cells == [*["joined"] * 2, "closed", *["joined"] * 2, "invited just now, expires in 7 days"]
+    assert cells == [*["joined"] * 2, "closed", *["joined"] * 3, "invited just now, expires in 7 days"]
 
 
 def test_close_ends_sessions_and_invitations(visitor, app, workspace):

@@ -5,7 +5,9 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,7 @@ from regrade.build.steps import export
 from regrade.build.steps.answers import BUILD_ANSWERS, AnswerImportOptions
 from regrade.build.steps.export import BUILD_EXPORT, ExportOptions
 from regrade.build.tasks import TaskOptions, TileRole, make_tasks
-from regrade.build.tiles import TileFormat, render_tile
+from regrade.build.tiles import TileCrop, TileFormat, render_tile
 from regrade.core import (
     AlreadyStored,
     ClassSpace,
@@ -129,8 +131,11 @@ def test_each_tile_shows_its_own_image(world):
     source = ImageSource("folder", ".", ())
     for task in world.stored.tasks:
         for tile in task.tiles:
-            expected = render_tile(world.original(tile).read_bytes(), source, TileFormat(32, 90))
-            assert world.path(task, tile).read_bytes() == expected
+            path = world.path(task, tile)
+            expected = render_tile(
+                world.original(tile).read_bytes(), source, TileFormat(32, 90), TileCrop.of(path.stem)
+            )
+            assert path.read_bytes() == expected
 
 
 def test_answers_about_exported_tiles_are_imported(world, tmp_path):
@@ -278,6 +283,73 @@ def test_the_classifier_notices_a_single_trace(mixed, column):
     assert correct_guesses(features, is_control, images) > binom.ppf(0.9999, len(images), 0.5)
 
 
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory):
+    """An export of 240 tiles, in which each of 12 reference images is in ten tasks and no candidate is in two."""
+    folder, rng = tmp_path_factory.mktemp("repeated"), np.random.default_rng(6)
+    store = Store.create(folder / "W")
+    pool = add_test_set(store, "pool", [large_jpeg(rng) for _ in range(120)], suffix=".jpeg")
+    reference = add_test_set(store, "reference", [large_jpeg(rng) for _ in range(12)], suffix=".jpg")
+    options = TaskOptions(tiles=20, positives=5, negatives=5, annotated_references=0)
+    world = World(store, add_build(store, pool, reference, options), folder / "export")
+    world.run(size=64)
+    return world
+
+
+def repetition_features(contents):
+    """How often the content and the size of each file occur, exactly and nearly, and how near the next size is."""
+    hashes, sizes = Counter(contents), np.array([len(content) for content in contents])
+    pixels = [np.asarray(Image.open(io.BytesIO(content))).tobytes() for content in contents]
+    gaps = np.sort(np.abs(sizes[:, None] - sizes) + np.diag(np.full(len(sizes), sizes.max())), axis=1)
+    near = [(gaps <= limit).sum(axis=1) for limit in (0, 1, 2, 5, 10, 20, 50)]
+    rows = zip(contents, pixels, strict=True)
+    counts = np.array([(hashes[content], Counter(pixels)[pixel]) for content, pixel in rows])
+    return np.column_stack([sizes, counts, gaps[:, :10], *near]).tolist()
+
+
+def repetition_guesses(world, contents):
+    tiles = [tile for task in world.stored.tasks for tile in task.tiles]
+    is_control = np.array([tile.role is not TileRole.CANDIDATE for tile in tiles])
+    assert is_control.sum() * 2 == len(tiles)
+    return correct_guesses(repetition_features(contents), is_control, [tile.image for tile in tiles]), len(tiles)
+
+
+def test_repeated_content_separates_controls_no_better_than_chance(repeated):
+    contents = [repeated.path(task, tile).read_bytes() for task in repeated.stored.tasks for tile in task.tiles]
+    assert len(set(contents)) == len(contents)
+    guesses, tiles = repetition_guesses(repeated, contents)
+    assert guesses <= binom.ppf(0.9999, tiles, 0.5)
+
+
+def test_repeated_content_would_separate_controls_without_crops(repeated):
+    """So that the test above can fail."""
+    source, form = ImageSource("folder", ".", ()), TileFormat(64, 90)
+    tiles = [tile for task in repeated.stored.tasks for tile in task.tiles]
+    plain = [render_tile(repeated.original(tile).read_bytes(), source, form) for tile in tiles]
+    guesses, count = repetition_guesses(repeated, plain)
+    assert guesses > 0.95 * count
+
+
+def test_sizes_would_separate_controls_without_fill_bytes(repeated):
+    """So that the same test can fail: tiles of one image have nearly the same number of bytes."""
+    contents = [repeated.path(task, tile).read_bytes() for task in repeated.stored.tasks for tile in task.tiles]
+    guesses, count = repetition_guesses(repeated, [content.rstrip(b"\xff\xd9") + b"\xff\xd9" for content in contents])
+    assert guesses > binom.ppf(0.9999, count, 0.5)
+
+
+def test_tiles_of_an_image_look_alike(repeated):
+    thumbnails = {}
+    for task in repeated.stored.tasks:
+        for tile in task.tiles:
+            with Image.open(repeated.path(task, tile)) as image:
+                thumbnails.setdefault(tile.image, []).append(np.asarray(image.resize((16, 16)), dtype=float))
+    several = [own for own in thumbnails.values() if len(own) > 1]
+    assert len(several) == 12
+    same = [np.abs(thumbnail - own[0]).mean() for own in several for thumbnail in own[1:]]
+    different = [np.abs(own[0] - next_own[0]).mean() for own, next_own in pairwise(several)]
+    assert 0 < max(same) < min(different) / 4
+
+
 def test_all_tiles_have_one_header_one_time_and_one_mode(mixed):
     contents = mixed.files().values()
     header = TileFormat(64, 90).header
@@ -327,10 +399,10 @@ def test_a_candidate_with_the_pixels_of_a_control_is_noted(world):
 # Repeated and interrupted runs
 
 
-def test_a_second_run_decodes_nothing(world, monkeypatch):
+def test_a_second_run_encodes_nothing(world, monkeypatch):
     world.run()
     before = world.files()
-    monkeypatch.setattr(tile_files, "decode_for_tile", None)
+    monkeypatch.setattr(tile_files, "encode_tile", None)
     assert world.run().new == 0
     assert world.files() == before
 
@@ -485,8 +557,8 @@ def test_tasks_with_an_unreadable_image_are_left_out(world, role, content, reaso
     (note,) = report.table().notes
     assert note.startswith(f"1 image cannot be read: {broken.image} (")
     assert reason in note
-    tasks = f"{len(showing)} task{'s' * (len(showing) > 1)} left out: {', '.join(report.left_out)}"
-    assert note.endswith(f"; {tasks}")
+    tasks = f"{len(showing)} task{'s' * (len(showing) > 1)} left out, with all their images"
+    assert f"; {tasks}: {', '.join(report.left_out)}; repair or replace the images and export again" in note
     assert "\n" not in note
 
 

@@ -19,6 +19,7 @@ from regrade.build.datasheet import answers_by_image
 from regrade.build.files import AnswerBatch, AnswerCollection, RevisionCollection, TaskCollection
 from regrade.build.frequencies import Assignment
 from regrade.build.release import read_release
+from regrade.build.release_check import CheckOutcome
 from regrade.build.release_writing import PoolImages, released_name
 from regrade.build.samplers import EDGES, bin_names, frequency_bins
 from regrade.build.steps.frequencies import load_answers
@@ -36,6 +37,7 @@ def frozen(tmp_path_factory):
     """A workspace with a frozen set and its release; the answers of one worker are left out."""
     workspace = make_build(tmp_path_factory.mktemp("frozen"))
     workspace.build.sample("new", "matched-frequency", per_class=6, min_answers=8, exclude_workers=[LEFT_OUT])
+    workspace.build.clean("new")
     result = workspace.build.freeze("new", "fresh")
     assert (result.new, result.images, result.classes, result.revision) == (True, 18, 3, 0)
     return workspace
@@ -218,6 +220,7 @@ def test_freeze_command_writes_to_a_folder(workspace, tmp_path):
     root = workspace.store.root
     workspace.build.sample("new", "top", per_class=5)
     out = tmp_path / "my release"
+    run_well("build", "clean", "new", "-w", root)
     done = run_well("build", "freeze", "new", "--as", "top five", "--out", out, "-w", root)
     assert "frozen and verified" in done.out
     assert "sound" in run_well("build", "verify", out).out
@@ -238,6 +241,7 @@ def test_freeze_command_writes_to_a_folder(workspace, tmp_path):
 )
 def test_every_strategy_follows_again_from_its_release(workspace, options):
     assert not workspace.build.sample("new", per_class=4, **options).problems
+    workspace.build.clean("new")
     workspace.build.freeze("new", "fresh")
     assert workspace.build.verify(workspace.store.root / "releases" / "fresh").sound
 
@@ -250,12 +254,12 @@ def test_a_continued_revision_follows_again_from_its_release(workspace, tmp_path
         "new", "matched-frequency", per_class=5, blacklist=tmp_path / "bad.txt", continue_from=0, seed=9
     )
     folder = workspace.store.root / "releases" / "fresh"
-    assert workspace.build.freeze("new", "fresh").revision == 1
+    assert workspace.build.freeze("new", "fresh", unchecked_duplicates=True).revision == 1
     assert workspace.build.verify(folder).sound
     candidates = rows(folder / "candidates.csv")
     assert sum(row["in_previous_revision"] == "yes" for row in candidates) == len(drawn)
     assert [row["image"] for row in candidates if row["excluded"] == "blacklisted"] == [drawn[0][0]]
-    assert workspace.build.freeze("new", "first", revision=0).revision == 0
+    assert workspace.build.freeze("new", "first", revision=0, unchecked_duplicates=True).revision == 0
 
 
 def test_freeze_refuses_a_revision_with_problems(workspace):
@@ -273,12 +277,14 @@ def test_freeze_refuses_names_that_are_taken(workspace):
         workspace.build.freeze("new", "pool")
     with pytest.raises(InputError, match="test set in the catalog"):
         workspace.build.freeze("new", "imagenet-a")
-    workspace.build.freeze("new", "fresh")
+    workspace.build.freeze("new", "fresh", unchecked_duplicates=True)
     workspace.build.sample("new", "top", per_class=5)
     with pytest.raises(AlreadyStored, match="a different test set is stored as 'fresh'"):
         workspace.build.freeze("new", "fresh")
     with pytest.raises(AlreadyStored, match="exists already with other content: name a new folder with --out"):
-        workspace.build.freeze("new", "other", out=workspace.store.root / "releases" / "fresh")
+        workspace.build.freeze(
+            "new", "other", out=workspace.store.root / "releases" / "fresh", unchecked_duplicates=True
+        )
     assert not workspace.store.test_sets.has("other")
     with pytest.raises(RegradeError, match="unknown revision of new '7'"):
         workspace.build.freeze("new", "seven", revision=7)
@@ -300,9 +306,31 @@ def test_freeze_refuses_a_revision_that_later_answers_contradict(workspace):
     workspace.build.sample("new", "top", per_class=4)
     tasks = TaskCollection(root).read("new").tasks
     late = tuple(Assignment(task.id, f"late {n}", frozenset()) for task in tasks[:3] for n in range(6))
-    AnswerCollection(root).add(AnswerBatch("new", late), None)
-    with pytest.raises(MismatchError, match="revision 0 of new does not follow from the answers that are stored now"):
+    AnswerCollection(root).add(AnswerBatch("new", late, "late.csv"), None)
+    with pytest.raises(
+        MismatchError,
+        match=r"not follow from the answers that are stored now \(18 answers arrived later, from late\.csv\): draw",
+    ):
         workspace.build.freeze("new", "fresh")
+
+
+def test_answers_that_arrive_later_and_agree_are_released_as_late(workspace):
+    root = workspace.store.root
+    workspace.build.sample("new", "threshold", per_class=4, lowest=0.0)
+    task = TaskCollection(root).read("new").tasks[0]
+    late = tuple(Assignment(task.id, f"late {n}", frozenset()) for n in range(2))
+    AnswerCollection(root).add(AnswerBatch("new", late), None)
+    workspace.build.freeze("new", "fresh", unchecked_duplicates=True)
+    folder = root / "releases" / "fresh"
+    marked = [row for row in rows(folder / "answers.csv") if row["after_draw"] == "yes"]
+    assert [(row["task"], row["selected"]) for row in marked] == [(task.id, "")] * 2
+    assert "answers that arrived after the set was drawn, and agree with it: 2" in (folder / "datasheet.md").read_text()
+    checks = {check.subject: check for check in workspace.build.verify(folder).checks}
+    assert checks["late answers"].outcome is CheckOutcome.VERIFIED
+    assert checks["late answers"].detail.startswith("2 answers of ")
+    before = RevisionCollection(root).read("new", 0).answers
+    assert before == tuple(name for name in AnswerCollection(root).batches("new") if name in before)
+    assert len(before) == 1
 
 
 def test_freeze_refuses_unreadable_and_repeated_images(workspace):
@@ -312,12 +340,12 @@ def test_freeze_refuses_unreadable_and_repeated_images(workspace):
     paths = [root.parent / "pool" / f"{image.removeprefix('pool-')}.png" for image in (first, second)]
     shutil.copy(paths[0], paths[1])
     with pytest.raises(InputError, match=f"images '{first}' and '{second}' have the same content"):
-        workspace.build.freeze("new", "fresh")
+        workspace.build.freeze("new", "fresh", unchecked_duplicates=True)
     paths[1].write_bytes(b"<html>404</html>")
     with pytest.raises(RegradeError, match=f"image '{second}' of pool cannot be released"):
-        workspace.build.freeze("new", "fresh")
+        workspace.build.freeze("new", "fresh", unchecked_duplicates=True)
     paths[1].write_bytes(png(5000))
-    assert workspace.build.freeze("new", "fresh").new
+    assert workspace.build.freeze("new", "fresh", unchecked_duplicates=True).new
 
 
 def test_pixels_of_a_pool_are_released_as_png(tmp_path):
@@ -343,3 +371,21 @@ def test_freeze_refuses_a_pool_with_frequencies_of_its_own(workspace):
     workspace.store.slices.add(slices, pool)
     with pytest.raises(InputError, match="pool pool has a group column 'selection_frequency'"):
         workspace.build.freeze("new", "fresh")
+
+
+def test_a_set_drawn_by_confusion_is_released_with_its_scores_and_verified(workspace):
+    pool = workspace.store.test_set("pool")
+    scores = (
+        np.random.default_rng(0).normal(size=(2, 3, len(pool), len(SPACE))) * np.linspace(0.1, 3, len(pool))[:, None]
+    )
+    workspace.models.add_checkpoints("small", scores, test_set="pool", kind="logits")
+    workspace.build.sample("new", "target-confusion", per_class=4, target=1.2, ensemble="small")
+    checks = {check.subject: check.outcome.value for check in workspace.build.check("new", by=["exact"]).checks}
+    assert checks["follows from the answers"] == "passed"
+    workspace.build.freeze("new", "fresh", unchecked_duplicates=True)
+    folder = workspace.store.root / "releases" / "fresh"
+    assert all(float(row["confusion"]) > 0 for row in rows(folder / "candidates.csv"))
+    assert workspace.build.verify(folder).sound
+    changed = (folder / "candidates.csv").read_text().replace(rows(folder / "candidates.csv")[0]["confusion"], "9.0")
+    (folder / "candidates.csv").write_text(changed)
+    assert not workspace.build.verify(folder).sound

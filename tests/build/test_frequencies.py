@@ -1,5 +1,7 @@
 """Selection frequencies: pooled over tasks, with intervals that cover in simulations."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,45 @@ def test_frequencies_pool_counts_over_tasks():
     assert frequencies.effective == pytest.approx([3, 16 / 6, 1])  # x saw b twice
 
 
+def restated(tasks, answers):
+    """Selected, assignments and effective answers by image and class, with lists in dicts."""
+    rows = {(tile.image, grid.class_id): [] for grid in tasks for tile in grid.tiles}
+    by_id = {grid.id: grid for grid in tasks}
+    for own in answers:
+        for tile in by_id[own.task].tiles:
+            rows[tile.image, by_id[own.task].class_id].append((own.worker, tile.image in own.selected))
+    effective = {
+        entry: len(seen) ** 2 / sum(count**2 for count in Counter(worker for worker, _ in seen).values()) if seen else 0
+        for entry, seen in rows.items()
+    }
+    return {entry: (sum(s for _, s in seen), len(seen), effective[entry]) for entry, seen in rows.items()}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_frequencies_equal_a_plain_restatement(seed):
+    rng = np.random.default_rng(seed)
+    tasks = [
+        task(str(n), [f"i{i}" for i in rng.permutation(12)[:5]], ("dog", "cat")[int(rng.integers(2))])
+        for n in range(20)
+    ]
+    answers = [
+        answer(own.id, f"w{worker}", *(tile.image for tile in own.tiles if rng.random() < 0.5))
+        for own in tasks
+        for worker in rng.permutation(6)[: rng.integers(0, 5)]
+    ]
+    collected = collect_answers(tasks, iter(answers))
+    result = selection_frequencies(collected)
+    rows = zip(result.selected.tolist(), result.assignments.tolist(), result.effective.tolist(), strict=True)
+    assert dict(zip(result.entries, rows, strict=True)) == restated(tasks, answers)
+    assert dict(zip(collected.workers, collected.tasks_answered.tolist(), strict=True)) == Counter(
+        own.worker for own in answers
+    )
+    kept = [own for own in answers if own.worker != "w1"]
+    without = selection_frequencies(collected, excluded_workers=["w1"])
+    rows = zip(without.selected.tolist(), without.assignments.tolist(), without.effective.tolist(), strict=True)
+    assert dict(zip(without.entries, rows, strict=True)) == restated(tasks, kept)
+
+
 def test_an_image_has_a_frequency_per_class():
     tasks = [task("1", ["a"], "dog"), task("2", ["a"], "cat", TileRole.NEGATIVE)]
     frequencies = selection_frequencies(collect_answers(tasks, [answer("1", "x", "a"), answer("2", "x")]))
@@ -64,6 +105,8 @@ def test_collect_answers_rejects_what_does_not_belong_together():
         collect_answers(tasks, [answer("1", "x", "b")])
     with pytest.raises(InputError, match="image 'a' is both candidate and positive for dog"):
         collect_answers([*tasks, task("2", ["a"], role=TileRole.POSITIVE)], [])
+    with pytest.raises(InputError, match="task 3 shows an image twice"):
+        collect_answers([task("3", ["a", "a"])], [])
 
 
 def test_histogram_counts_annotated_images_per_bin():

@@ -2,6 +2,8 @@
 
 from datetime import date
 
+import numpy as np
+
 from regrade.build.date_window import DateWindow
 from regrade.build.pool import (
     CandidateRow,
@@ -18,10 +20,12 @@ from regrade.build.pool import (
     exact_refusals,
     in_two_classes,
     keyword_counts,
+    keywords_by_class,
     near_refusal,
     source_refusals,
 )
 from regrade.build.pool_source import PoolCandidate
+from regrade.core import UNLABELED, ClassSpace, TestSet
 
 YEAR = DateWindow(date(2012, 7, 11), date(2013, 7, 11))
 
@@ -130,6 +134,13 @@ def test_keyword_counts_divide_the_target_as_the_reference_keywords_are():
         PoolKeyword("dog", "hound", 2, 2, None),
     )
     assert keyword_counts(ROWS, references, None)[0] == PoolKeyword("cat", "kitten", 1, 0, None)
+
+
+def test_keywords_by_class_leaves_out_unlabeled_images():
+    labels = np.array([0, UNLABELED, 1, 0])
+    reference = TestSet("reference", ClassSpace("two", ("cat", "dog")), ("a", "b", "c", "d"), labels)
+    keywords = ("tabby", "hound", "hound", "tabby")
+    assert keywords_by_class(reference, keywords) == {"cat": {"tabby": 2}, "dog": {"hound": 1}}
 
 
 def test_author_counts_are_shares_of_all_kept_images():

@@ -1,5 +1,7 @@
 """The bias of matching noisy frequencies: estimated from the answers, and removed by corrected frequencies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,11 +61,43 @@ def test_expected_frequencies_are_right_on_average_for_each_answer():
     rng = np.random.default_rng(1)
     probabilities = rng.beta(1, 1, 30_000)
     selected = rng.binomial(5, probabilities)
-    expected = fit_distribution(selected, np.full(30_000, 5)).expected(selected, np.full(30_000, 5))
+    images = [Candidate(str(i), f"class-{i % 3}", int(count) / 5, 5) for i, count in enumerate(selected)]
+    expected = np.array([image.frequency for image in debiased(images)])
     for count in range(6):
         chosen = selected == count
         assert expected[chosen].mean() == pytest.approx((count + 1) / 7, abs=0.02)  # of a uniform prior, exactly
         assert expected[chosen].mean() == pytest.approx(probabilities[chosen].mean(), abs=0.02)
+
+
+def test_expected_frequencies_are_right_in_classes_of_different_difficulty():
+    """With one distribution for all classes, hard images of a hard class would look too easy."""
+    rng = np.random.default_rng(2)
+    shapes = {"easy": (8, 1), "hard": (1, 2)}
+    truth, images = {}, []
+    for class_id, shape in shapes.items():
+        for number, chance in enumerate(rng.beta(*shape, 3000)):
+            image = Candidate(f"{class_id}-{number}", class_id, int(rng.binomial(3, chance)) / 3, 3)
+            truth[image.image] = chance
+            images.append(image)
+    corrected = {image.image: image.frequency for image in debiased(images)}
+    pooled = {image.image: image.frequency for image in debiased([replace(i, class_id="all") for i in images])}
+    for class_id, (a, b) in shapes.items():
+        everyone = [image.image for image in images if image.class_id == class_id and image.frequency == 1]
+        exact = (a + 3) / (a + b + 3)
+        assert np.mean([truth[image] for image in everyone]) == pytest.approx(exact, abs=0.02)
+        error, pooled_error = (abs(own[everyone[0]] - exact) for own in (corrected, pooled))
+        assert error < min(0.08, pooled_error)
+
+
+def test_a_class_with_few_images_has_the_distribution_of_all():
+    rng = np.random.default_rng(3)
+    images = [
+        Candidate(str(i), "large", int(count) / 5, 5) for i, count in enumerate(rng.binomial(5, rng.beta(2, 1, 4000)))
+    ]
+    alone = Candidate("alone", "small", 1.0, 5)
+    corrected = {image.image: image.frequency for image in debiased([*images, alone])}
+    everyone = next(image.image for image in images if image.frequency == 1)
+    assert corrected["alone"] == pytest.approx(corrected[everyone], abs=0.01)
 
 
 @pytest.mark.parametrize("workers", [3, 5, 10])
@@ -89,15 +123,48 @@ def test_the_bias_grows_as_workers_fall():
     assert biases[-1] < 2 * biases[0] < 0
 
 
-def test_the_interval_of_the_bias_covers_it():
+@pytest.mark.parametrize("workers", [3, 5])
+def test_the_interval_of_the_bias_covers_it(workers):
     inside, runs = 0, 40
     for seed in range(runs):
-        pool, references, truth = simulated(100 + seed, 5, harder=True)
-        drawn = naive_draw(pool, references, 5, seed)
+        pool, references, truth = simulated(100 + seed, workers, harder=True)
+        drawn = naive_draw(pool, references, workers, seed)
         estimate = selection_bias(drawn, pool, references, draws=40, seed=seed)
         bias = true_mean((c.image for c in drawn), truth) - true_mean((r.image for r in references), truth)
         inside += estimate.low <= bias <= estimate.high
     assert inside / runs >= 0.93 - 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_the_estimate_equals_a_plain_restatement():
+    """Expectation maximization image by image, and resamples of images, as the definitions say."""
+    pool, references, _ = simulated(5, 4, harder=True)
+    pool, references = pool[:300], references[:80]
+    unanswered = replace(pool[0], image="unanswered", frequency=0.0, assignments=0)
+    pool[7] = unanswered
+    drawn = pool[50:90]
+
+    def counts(images):
+        return np.array([(round(image.frequency * image.assignments), image.assignments) for image in images])
+
+    def difference(chosen_pool, chosen_drawn, chosen_references):
+        grid = np.linspace(0, 1, 101)
+        inside = np.clip(grid, 0.5e-4, 1 - 0.5e-4)
+        weights = np.full(101, 1 / 101)
+        answered = [row for row in counts(pool)[chosen_pool] if row[1]]
+        likelihoods = np.array([inside**k * (1 - inside) ** (n - k) for k, n in answered])
+        for _ in range(200):
+            posterior = likelihoods * weights
+            weights = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
+        posterior = np.array([inside**k * (1 - inside) ** (n - k) for k, n in counts(drawn)[chosen_drawn]]) * weights
+        expected = (posterior @ grid) / posterior.sum(axis=1)
+        return expected.mean() - np.array([image.frequency for image in references])[chosen_references].mean()
+
+    generator, sizes = np.random.default_rng(3), (len(pool), len(drawn), len(references))
+    estimate = selection_bias(drawn, pool, references, draws=6, seed=3)
+    assert estimate.value == pytest.approx(difference(*map(np.arange, sizes)), abs=1e-9)
+    again = [difference(*(generator.integers(0, size, size) for size in sizes)) for _ in range(6)]
+    assert estimate.low == pytest.approx(min(np.quantile(again, 0.025), estimate.value), abs=1e-9)
+    assert estimate.high == pytest.approx(max(np.quantile(again, 0.975), estimate.value), abs=1e-9)
 
 
 def test_no_bias_is_claimed_where_pool_and_reference_are_alike():

@@ -2,13 +2,15 @@
 
 import csv
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from running import run, run_well
 
 from regrade.build.exchange import tile_name
-from regrade.build.files import AnswerCollection, RevisionCollection, TaskCollection
+from regrade.build.files import AnswerBatch, AnswerCollection, RevisionCollection, TaskCollection
+from regrade.build.frequencies import Assignment
 from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, UnknownName
 
 
@@ -51,6 +53,26 @@ class TestAnswers:
         assert (result.answers, result.new, result.workers) == (len(stored), 0, 15)
         assert result.complete_tasks == result.tasks
         assert AnswerCollection(answered.store.root).read("new") == stored
+
+    def test_stored_answers_are_read_back(self, answered):
+        answers = AnswerCollection(answered.store.root)
+        batch = AnswerBatch(
+            "new",
+            (
+                Assignment("1", "ada", frozenset({"a", "b"}), 2.5),
+                Assignment("1", "bob", frozenset()),
+                Assignment("2", "ada", frozenset({"a"})),
+            ),
+            "late.csv",
+        )
+        earlier = answers.read("new")
+        [before] = answers.batches("new")
+        answers.add(batch, None)
+        [name] = set(answers.batches("new")) - {before}
+        assert answers.read_batch("new", name) == batch
+        assert sorted(answers.iterate("new"), key=repr) == sorted((*earlier, *batch.assignments), key=repr)
+        answers.add(replace(batch, assignments=(Assignment("3", "bob", frozenset()),)), None)
+        assert len(answers.read("new")) == len(earlier) + 4
 
     def test_a_different_answer_to_the_same_task_is_refused(self, answered, tmp_path):
         rows = list(csv.DictReader((tmp_path / "answers.csv").read_text().splitlines()))

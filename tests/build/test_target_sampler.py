@@ -93,7 +93,10 @@ def test_matched_mean_says_which_means_cannot_be_reached():
     candidates = [Candidate(f"low-{i}", "dog", 0.1, 10) for i in range(30)]
     references = [Candidate(f"ref-{i}", "dog", 0.9, 10) for i in range(20)]
     sample = matched_mean(candidates, references, DrawOptions())
-    assert sample.problems == ("dog: the mean frequency 0.900 of the reference images cannot be reached",)
+    assert sample.problems == (
+        "dog: the mean frequency 0.900 of the reference images cannot be reached: as far as the answers tell, drawn "
+        "images have 0.100 to 0.100; more answers tell more",
+    )
     assert len(sample.examples) == 10
     few = matched_mean(candidates, references[:5], DrawOptions(eligibility=Eligibility(min_assignments=0)))
     assert few.problems == ("dog: fewer than 20 annotated reference images",)

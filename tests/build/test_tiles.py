@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
 from small_set import encoded
 
-from regrade.build.tiles import BACKGROUND, TileFormat, encode_tile, render_tile
+from regrade.build.tiles import BACKGROUND, LARGEST_CROP, TileCrop, TileFormat, encode_tile, render_tile
 from regrade.core import ImageSource, InputError, Orientation, UnreadableImage
 
 FORMAT = TileFormat(64, 90)
@@ -218,3 +218,27 @@ def test_all_tiles_of_a_format_have_one_header(width, height, size, quality, see
     content = encode_tile(Image.fromarray(pixels), tile_format)
     assert tile_format.is_complete(content)
     assert opened(content).size == (size, size)
+
+
+@given(st.text())
+def test_a_crop_follows_from_the_name_and_is_small(name):
+    crop = TileCrop.of(name)
+    assert crop == TileCrop.of(name) != TileCrop.of(name + "x")
+    left, top, right, bottom = crop.box(Image.new("L", (200, 100)))
+    assert 0 <= left <= 200 * LARGEST_CROP
+    assert 200 * (1 - LARGEST_CROP) <= right <= 200
+    assert 0 <= top <= 100 * LARGEST_CROP
+    assert 100 * (1 - LARGEST_CROP) <= bottom <= 100
+
+
+def test_a_cropped_tile_shows_the_same_image():
+    crop = TileCrop(LARGEST_CROP, 0, 0, LARGEST_CROP)
+    content = render_tile(STORED["rgb png"], SOURCE, FORMAT, crop)
+    assert content != render_tile(STORED["rgb png"], SOURCE, FORMAT)
+    assert quarter_colors(opened(content)) == list(COLORS)
+    assert color_at(opened(content), 0, 0) == "red"  # no border, although the image is no longer square
+
+
+@pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
+def test_sizes_of_files_are_multiples(stored):
+    assert len(render_tile(stored, SOURCE, FORMAT)) % (64 * 64 // 2) == 0

@@ -23,6 +23,7 @@ FILES = (
 def released(tmp_path_factory):
     workspace = make_build(tmp_path_factory.mktemp("released"))
     workspace.build.sample("new", "threshold", per_class=4, lowest=0.6)
+    workspace.build.clean("new")
     workspace.build.freeze("new", "fresh")
     return workspace.store.root / "releases" / "fresh"
 
@@ -110,6 +111,11 @@ EDITS = {
         "candidates.csv",
     ),
     "an answer twice": ("answers.csv", lambda rows: rows.append(rows[0]), "answered task"),
+    "answers that are said to be late": (
+        "answers.csv",
+        lambda rows: [row.update(after_draw="yes") for row in rows if row["worker"] < "worker-006"],
+        "other images would have been drawn",
+    ),
     "an answer to an unknown task": ("answers.csv", lambda rows: rows[0].update(task="x"), "answers.csv"),
     "the role of a tile": (
         "tasks.csv",

@@ -19,10 +19,15 @@ def grid(name, candidates, positives=(), negatives=()):
 def test_worker_qualities_worked_by_hand():
     tasks = [grid("1", ["a", "b"], ["p", "q"], ["n"])]
     answers = collect_answers(
-        tasks, [Assignment("1", "x", frozenset({"a", "p"})), Assignment("1", "w", frozenset("n"))]
+        [*tasks, grid("2", ["c"])],
+        [
+            Assignment("1", "x", frozenset({"a", "p"})),
+            Assignment("1", "w", frozenset("n")),
+            Assignment("2", "w", frozenset("c")),
+        ],
     )
-    worse, better = worker_qualities(answers, {"x": 1})
-    assert (better.worker, better.tasks_answered, worse.tasks_answered) == ("x", 1, 0)
+    worse, better = worker_qualities(answers)
+    assert (better.worker, better.tasks_answered, worse.tasks_answered) == ("x", 1, 2)
     assert (better.hits.value, better.rejections.value) == (0.5, 1.0)
     assert better.control_accuracy.value == pytest.approx(2 / 3)
     assert better.selected_share == pytest.approx(2 / 5)
@@ -31,7 +36,7 @@ def test_worker_qualities_worked_by_hand():
 
 def test_rates_without_controls_are_undefined():
     answers = collect_answers([grid("1", ["a"])], [Assignment("1", "x", frozenset())])
-    [worker] = worker_qualities(answers, {})
+    [worker] = worker_qualities(answers)
     assert worker.hits is worker.rejections is worker.control_accuracy is None
 
 

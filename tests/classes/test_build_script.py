@@ -1,8 +1,7 @@
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from loaded_script import loaded_script
 from skipping import skip
 
 from regrade.classes import imagenet_1k
@@ -14,12 +13,8 @@ WORDNET = Path("/usr/share/wordnet")
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("build_imagenet_classes", ROOT / "scripts/build_imagenet_classes.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with loaded_script("build_imagenet_classes") as module:
+        yield module
 
 
 @pytest.fixture

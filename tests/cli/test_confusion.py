@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from regrade.classes import class_space
 from regrade.core import UNLABELED, TestSet
 from regrade.stats import independent_difference
 from regrade.studies import figure, findings
+from regrade.studies.confusion.study import write_figures
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +98,31 @@ class TestPublished:
         assert second.headline == "The order of models is largely kept on confusing images"
         assert figure(result).save(tmp_path / "f.svg").stat().st_size > 10_000
 
+    def test_rivals_on_published_probabilities_and_people(self, cifar, published):
+        """Scores that use labels identify errors of 30 models best; people's disagreement identifies fewer."""
+        people = published / "cifar10" / "human-counts.parquet"
+        shown = run_well(*STUDY, cifar, "--show", "rivals", "--human", people, "--json")
+        rows = {row["score"]: row for row in json.loads(shown.out)["rivals"]}
+        assert list(rows) == [
+            "confusion score", "margin after the last epoch, member 0", "EL2N of 1 checkpoint", "AUM, member 0",
+            "confidence, member 0", "human entropy",
+        ]  # fmt: skip
+        assert rows["confusion score"]["auroc"]["value"] == pytest.approx(0.870, abs=0.001)
+        assert rows["human entropy"]["auroc"]["value"] == pytest.approx(0.750, abs=0.001)
+        assert rows["human entropy"]["tau"]["value"] == pytest.approx(0.28, abs=0.01)
+        assert all(row["difference"]["low"] > 0.02 for row in rows.values() if row["uses_labels"])
+        assert rows["human entropy"]["difference"]["high"] < -0.1
+        assert not any(row["cheaper"] for row in rows.values())
+        counts = pq.read_table(people).drop_columns(["index"])
+        table = np.stack([column.to_numpy() for column in counts.columns], axis=1)
+        shares = table / table.sum(axis=1, keepdims=True)
+        entropy = -(shares * np.log2(shares, where=shares > 0, out=np.zeros_like(shares))).sum(axis=1)
+        hardest = np.argsort(-entropy, kind="stable")[:1000]
+        top1 = pq.read_table(published / "recht2019" / "cifar10.test.top1.parquet")
+        labels = top1["label"].to_numpy()
+        wrong = [top1[name].to_numpy()[hardest] != labels[hardest] for name in top1.column_names[2:]]
+        assert rows["human entropy"]["hardest_error"]["value"] == pytest.approx(np.mean(wrong), abs=1e-3)
+
     def test_unlabeled_requires_checkpoints_of_the_ensemble(self, cifar):
         """The error names the ensemble without checkpoints on the unlabeled set."""
         ran = run(*STUDY, cifar, "--unlabeled", "cifar10.1-v4")
@@ -135,6 +162,9 @@ class TestSmall:
             "checkpoints": ("every 3rd epoch", "member 1 alone"),
             "ranks": ("member 0", "member 1"),
             "expected": ("expected by score", "thresholded", "agreement on the line"),
+            "rivals": ("EL2N of the first 4 checkpoints", "AUROC of errors", "4 models outside the ensemble"),
+            "strides": ("every nth epoch",),
+            "ensembles": ("mean score, bits",),
         }.items():
             ran = of_small(small, "--ensemble", "E", "--unlabeled", "new", "--show", show)
             assert ran.code == 0, ran.err
@@ -159,6 +189,44 @@ class TestSmall:
         assert [row["model"] for row in alone["models"] if row["inside"]] == ["m3"]
         shown = of_small(small, "--member", "m0", "--member", "m3", "--unlabeled", "new")
         assert shown.code == 0, shown.err
+
+    def test_people_of_the_workspace_are_a_rival(self, small, tmp_path):
+        copy = tmp_path / "W"
+        shutil.copytree(small, copy)
+        ids = regrade.open(copy).store.test_set("old").ids
+        answers = [
+            f"{image},{person},class {i % 8 if person == 'Ada' else i % 7}"
+            for i, image in enumerate(ids)
+            for person in ("Ada", "Bob")
+        ]
+        (tmp_path / "people.csv").write_text("image,person,class\n" + "\n".join(answers) + "\n")
+        run_well("import", "people", tmp_path / "people.csv", "-t", "old", "-w", copy)
+        data = json.loads(run_well("study", "confusion", "-t", "old", "--ensemble", "E", "-w", copy, "--json").out)
+        assert data["rivals"][-1]["score"] == "human entropy"
+        assert data["rivals"][-1]["auroc"]["n"] == 300
+
+    def test_remedy_and_training_images(self, small):
+        options = ("--ensemble", "E", "--before", "m0", "--after", "m3", "--model", "m1", "--train", "new")
+        shown = of_small(small, *options)
+        assert shown.code == 0 and "error in % on easy and on hard images" in shown.out
+        data = json.loads(of_small(small, *options, "--threshold", "1.2", "--json").out)
+        assert (data["bands"]["before"], data["bands"]["threshold"]) == ("m0", 1.2)
+        assert sum(band["images"] for band in data["bands"]["bands"]) == 300
+        assert data["train"]["test_set"] == "new" and data["train"]["images"] == 300
+        assert {row["model"] for row in data["models"]} == {"m0", "m1", "m3", "E (after epoch 3)"}
+
+    def test_figures_are_written_by_name(self, small, tmp_path):
+        target = tmp_path / "new" / "figures"
+        remedy = ("--before", "m0", "--after", "m3")
+        done = of_small(small, "--ensemble", "E", "--ensemble", "F", *remedy, "--figures", target)
+        assert done.code == 0, done.err
+        assert "no figure-1-gallery.html, as old has no images" in done.err
+        assert {path.name for path in target.iterdir()} == {
+            "figure-2-distribution.svg", "figure-3-ensembles.svg", "figure-4-error-by-score.svg",
+            "figure-5-strides.svg", "figure-6-correlations.svg", "figure-7-bands.svg", "accuracy-by-confusion.svg",
+            "rivals.svg",
+        }  # fmt: skip
+        assert "images per 0.1 bits" in (target / "figure-2-distribution.svg").read_text()
 
     def test_other_bases_and_rules(self, small):
         bits, nats, tens = (
@@ -185,6 +253,13 @@ class TestSmall:
             (("--ensemble", "E", "--show", "expected"), ("needs a set without labels",)),
             (("--ensemble", "E", "--write", "imagenet-a"), ("is the name of a test set in the catalog",)),
             (("--ensemble", "E", "--model", "m9"), ("m9", "m0")),
+            (("--ensemble", "E", "--before", "m0"), ("give both --before and --after",)),
+            (("--ensemble", "E", "--before", "m0", "--after", "m0"), ("must differ",)),
+            (("--ensemble", "E", "--before", "m0", "--after", "m9"), ("unknown model on old 'm9'",)),
+            (("--ensemble", "E", "--threshold", "1"), ("--threshold needs --before",)),
+            (("--ensemble", "E", "--human", "nothing.csv"), ("there is no file nothing.csv",)),
+            (("--ensemble", "E", "--train", "old"), ("--train must differ",)),
+            (("--ensemble", "E", "--show", "bands"), ("needs two models: --before and --after",)),
         ],
     )
     def test_invalid_options_are_one_line(self, small, options, words):
@@ -219,6 +294,28 @@ def test_hard_set_keeps_its_images(tmp_path):
     source = workspace.store.images.read(target)
     places = [list(target.ids).index(example) for example in kept.test_set.ids]
     assert list(own.locations) == [source.locations[place] for place in places]
+
+
+def test_gallery_shows_easiest_and_hardest_images(tmp_path):
+    folder = tmp_path / "pets"
+    for number, label in enumerate(("cat", "cat", "dog", "<dog>")):
+        (folder / label).mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8), (60 * number, 0, 0)).save(folder / label / f"{number}.png")
+    (folder / "dog" / "2.png").write_bytes(b"no image")
+    workspace = regrade.init(tmp_path / "W")
+    target = workspace.testsets.add("pets", folder, classes=folder).test_set
+    sure = np.array([9.0, 0.0, 2.0, 4.0])[[int(name[0]) for name in target.ids]]
+    logits = np.zeros((1, 2, 4, 3))
+    logits[..., 0] = sure
+    workspace.models.add_checkpoints("E", logits, test_set="pets", kind="logits")
+    written = write_figures(workspace.store, workspace.study.confusion("pets"), tmp_path / "F")
+    assert written[0] == "figure-1-gallery.html"
+    page = (tmp_path / "F" / "figure-1-gallery.html").read_text()
+    easy, hard = page.split("<h2>Hardest</h2>")
+    assert [name for name in ("0.png", "1.png", "2.png", "3.png") if f">{name}<" in easy] == ["0.png", "3.png"]
+    assert hard.index(">1.png<") < hard.index(">2.png<")
+    assert "1.585 bits" in hard and "cannot be read" in hard and "&lt;dog&gt;" in page and "<dog>" not in page
+    assert page.count("data:image/jpeg;base64,") == 3 and "http" not in page
 
 
 class TestImport:

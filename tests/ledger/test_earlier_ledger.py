@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from regrade.ledger import Ledger, Purpose, Question, VoteContent
+from regrade.ledger import Ledger, Purpose, Question, Role, VoteContent
 
 WRITTEN_BEFORE = Path(__file__).parent / "written_before" / "ledger.sql"
 
@@ -71,7 +71,11 @@ def test_earlier_queues_in_postgres_get_their_purpose(postgres_database):
     for question in (Question.JUDGE, Question.MISTAKE, Question.LABEL):
         ledger.queues.create(question.name, question, test_set="val", labels="real@1")
     with ledger.engine.connect() as connection:
-        connection.exec_driver_sql("ALTER TABLE queue DROP COLUMN purpose")
+        connection.exec_driver_sql("ALTER TABLE queue DROP COLUMN purpose, DROP COLUMN build")
+        connection.exec_driver_sql("DROP TABLE worker_link, worker_event")
+        connection.exec_driver_sql("ALTER TABLE person DROP CONSTRAINT ck_person_role")
+        check = "CHECK (role IN ('owner', 'reviewer', 'labeler'))"
+        connection.exec_driver_sql(f"ALTER TABLE person ADD CONSTRAINT ck_person_role {check}")
         connection.exec_driver_sql("ALTER TABLE queue ALTER COLUMN question TYPE VARCHAR(10)")
         check = "CHECK (question IN ('judge', 'label', 'mistake'))"
         connection.exec_driver_sql(f"ALTER TABLE queue ADD CONSTRAINT ck_queue_question {check}")
@@ -80,5 +84,6 @@ def test_earlier_queues_in_postgres_get_their_purpose(postgres_database):
     migrated = Ledger.open(place)
     purposes = {queue.name: queue.purpose for queue in migrated.queues.all()}
     assert purposes == {"judge": None, "mistake": Purpose.CENSUS, "label": Purpose.CENSUS}
+    assert migrated.people.add("a worker", Role.WORKER).role is Role.WORKER
     assert migrated.problems() == ()
     migrated.engine.dispose()

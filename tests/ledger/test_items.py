@@ -9,7 +9,7 @@ from regrade.ledger.items import ItemImage
 def test_item_images_return_the_stored_content(ledger):
     queue = ledger.queues.create("label", Question.LABEL, test_set="set")
     ledger.items.add(queue, [NewItem("2", content="ab"), NewItem("1")])
-    assert ledger.items.images(queue) == (ItemImage("2", "ab"), ItemImage("1", None))
+    assert ledger.items.images(queue) == (ItemImage("2", "", "ab"), ItemImage("1", "", None))
 
 
 def test_store_contents_fills_missing_contents_only(ledger):
@@ -28,7 +28,7 @@ def test_rows_do_not_include_contents(ledger, tmp_path):
     assert not any("content" in row for row in ledger.rows())
     copy = Ledger.open(tmp_path / "copy.sqlite")
     copy.import_rows(ledger.rows())
-    assert copy.items.images(copy.queues.named("label")) == (ItemImage("1", None),)
+    assert copy.items.images(copy.queues.named("label")) == (ItemImage("1", "", None),)
     copy.engine.dispose()
 
 

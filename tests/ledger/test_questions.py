@@ -69,12 +69,15 @@ class TestEveryQuestion:
 
 
 def test_explained_answers():
-    """Those that take an image or a mistake out of the score."""
+    """Those that take an image or a mistake out of the score, or an image out of a test set."""
     explained = {question.name: question.explained for question in QUESTIONS.values() if question.explained}
-    assert explained == {"judge": ("problematic",), "mistake": ("no mistake",)}
+    assert explained == {"judge": ("problematic",), "mistake": ("no mistake",), "review": ("problematic",)}
 
 
-@pytest.mark.parametrize(("question", "answer"), [(Question.JUDGE, "problematic"), (Question.MISTAKE, "no mistake")])
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [(Question.JUDGE, "problematic"), (Question.MISTAKE, "no mistake"), (Question.REVIEW, "problematic")],
+)
 def test_ledger_rejects_a_vote_without_the_reason_it_needs(ledger, question, answer):
     queue = ledger.queues.create("all", question, test_set="val")
     ledger.items.add(queue, [NewItem("a.jpg", "cat")])

@@ -29,22 +29,24 @@ def names(records):
 
 @pytest.mark.usefixtures("queues")
 def test_open_to_includes_unassigned_queues_that_the_role_allows(ledger, team):
-    assert names(ledger.queues.open_to(team[Role.LABELER])) == ["label"]
+    assert names(ledger.queues.open_to(team[Role.WORKER])) == ["select"]
+    assert names(ledger.queues.open_to(team[Role.LABELER])) == ["label", "select", "pair", "review"]
     for role in (Role.OWNER, Role.REVIEWER):
-        assert names(ledger.queues.open_to(team[role])) == ["judge", "label", "mistake"]
+        assert names(ledger.queues.open_to(team[role])) == list(QUESTIONS)
 
 
 @pytest.mark.parametrize("role", Role)
 @pytest.mark.parametrize("question", QUESTIONS.values())
-def test_may_answer_limits_labelers_to_labels(role, question):
-    assert may_answer(role, question) == (question is Question.LABEL or role is not Role.LABELER)
+def test_may_answer_limits_labelers_and_workers(role, question):
+    allowed = {Role.LABELER: {"label", "select", "pair", "review"}, Role.WORKER: {"select"}}
+    assert may_answer(role, question) == (question.name in allowed.get(role, QUESTIONS))
 
 
 def test_assign_hides_the_queue_from_everyone_else(ledger, team, queues):
     ledger.queues.assign(queues[Question.JUDGE], [team[Role.REVIEWER]])
     assert names(ledger.queues.assigned(queues[Question.JUDGE])) == ["Reviewer"]
-    assert names(ledger.queues.open_to(team[Role.REVIEWER])) == ["judge", "label", "mistake"]
-    assert names(ledger.queues.open_to(team[Role.OWNER])) == ["label", "mistake"]
+    assert names(ledger.queues.open_to(team[Role.REVIEWER])) == list(QUESTIONS)
+    assert names(ledger.queues.open_to(team[Role.OWNER])) == [name for name in QUESTIONS if name != "judge"]
 
 
 def test_assign_replaces_earlier_assignments(ledger, team, queues):
@@ -52,16 +54,18 @@ def test_assign_replaces_earlier_assignments(ledger, team, queues):
     ledger.queues.assign(label, [team[Role.LABELER], team[Role.LABELER]])
     ledger.queues.assign(label, [team[Role.OWNER], team[Role.REVIEWER]])
     assert names(ledger.queues.assigned(label)) == ["Owner", "Reviewer"]
-    assert names(ledger.queues.open_to(team[Role.LABELER])) == []
+    assert "label" not in names(ledger.queues.open_to(team[Role.LABELER]))
     ledger.queues.assign(label, [])
     assert ledger.queues.assigned(label) == ()
-    assert names(ledger.queues.open_to(team[Role.LABELER])) == ["label"]
+    assert "label" in names(ledger.queues.open_to(team[Role.LABELER]))
 
 
 def test_assign_rejects_labelers_for_judge_queues(ledger, team, queues):
     with pytest.raises(InputError, match="Labeler is a labeler"):
         ledger.queues.assign(queues[Question.MISTAKE], [team[Role.REVIEWER], team[Role.LABELER]])
     assert ledger.queues.assigned(queues[Question.MISTAKE]) == ()
+    with pytest.raises(InputError, match=r"Worker is a worker, and label is not for workers"):
+        ledger.queues.assign(queues[Question.LABEL], [team[Role.WORKER]])
 
 
 def test_open_to_follows_the_current_role(ledger, team, queues):
@@ -69,7 +73,7 @@ def test_open_to_follows_the_current_role(ledger, team, queues):
     ledger.queues.assign(queues[Question.JUDGE], [team[Role.REVIEWER]])
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE person SET role = 'labeler' WHERE name = 'Reviewer'")
-    assert names(ledger.queues.open_to(ledger.people.named("Reviewer"))) == ["label"]
+    assert "judge" not in names(ledger.queues.open_to(ledger.people.named("Reviewer")))
 
 
 _keys = itertools.count()

@@ -17,6 +17,7 @@ from regrade.ledger import (
     Question,
     Role,
     VoteContent,
+    WorkerEvent,
     rows_as_file,
     rows_from_file,
 )
@@ -31,6 +32,7 @@ from regrade.ledger.schema import (
     one_time_link,
     secret,
     sign_in_attempts,
+    worker_link,
 )
 
 SUFFIXES = (".csv", ".json", ".parquet")
@@ -48,7 +50,13 @@ def copy(tmp_path, new_files):
     opened.engine.dispose()
 
 
-_PEOPLE = dict(zip(("Ada", "Bob", "Zoë", "2=", "O'Neil"), [*Role, Role.OWNER, Role.LABELER], strict=True))
+_PEOPLE = dict(
+    zip(
+        ("Ada", "Bob", "Zoë", "2=", "O'Neil"),
+        [Role.OWNER, Role.REVIEWER, Role.LABELER, Role.OWNER, Role.LABELER],
+        strict=True,
+    )
+)
 
 
 def fill(ledger, votes):
@@ -117,6 +125,11 @@ def lively(ledger):
                 **entry, why="", person_id=panel[0].id, replaces=before, at=datetime(2026, 1, 2, tzinfo=UTC)
             )
             before = connection.execute(row.returning(guide_entry.c.id)).scalar_one()
+    grids = ledger.queues.create("grids", Question.SELECT, test_set="pool", build="v2", overlap=10)
+    [link] = ledger.workers.add(1)
+    ledger.workers.log(grids, link.worker, WorkerEvent.CONSENTED)
+    for text in filter(str.strip, HARD):
+        ledger.workers.log(grids, link.worker, WorkerEvent.PAUSED, by=panel[0], reason=text)
     return ledger
 
 
@@ -126,7 +139,8 @@ def test_export_and_import_preserve_every_row(lively, copy, tmp_path, suffix):
     path = tmp_path / f"ledger{suffix}"
     path.write_bytes(rows_as_file(rows, suffix))
     assert {row["kind"] for row in rows} == {
-        "person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide"
+        "person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide",
+        "worker_event",
     }  # fmt: skip
     assert {row["answer"] for row in rows if row["kind"] == "vote"} >= {None, "", "=x"}
     copy.import_rows(rows_from_file(path))
@@ -162,7 +176,7 @@ def many_rows(votes):
     at = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
     rows = [{"kind": "person", "person": f"person {n}", "role": "reviewer", "at": at} for n in range(10)]
     rows.append({"kind": "queue", "queue": "q", "question": "judge", "test_set": "val", "labels": "real@1"})
-    rows[-1] |= {"overlap": 10, "model": "", "mode": "examination", "purpose": "census", "at": at}
+    rows[-1] |= {"overlap": 10, "model": "", "mode": "examination", "purpose": "census", "build": "", "at": at}
     items = [{"queue": "q", "example": f"{n:05}.jpg", "class": "n01"} for n in range(votes // 10)]
     rows += [{"kind": "item", **item, "stratum": 0, "needed": 10} for item in items]
     answer = {"answer": "correct", "severity": None, "why": "", "at": at}
@@ -186,6 +200,7 @@ def test_rows_do_not_include_secrets(lively):
         session = {"digest": "SESSIONXYZZY", "person_id": person, "stamp": "XYZZY", "begun": time, "seen": time}
         connection.execute(insert(browser_session).values(session))
         connection.execute(insert(one_time_link).values(digest="LINKXYZZY", until=time))
+        connection.execute(insert(worker_link).values(digest="WORKXYZZY", person_id=person, until=time))
         connection.execute(insert(sign_in_attempts).values(source="SOURCEXYZZY", count=1, last=time))
     text = repr(lively.rows())
     assert "XYZZY" not in text
@@ -195,8 +210,9 @@ def test_rows_do_not_include_secrets(lively):
 
 def test_every_table_is_exported_or_listed_as_not_exported():
     exported = {"person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide_entry"}
+    exported.add("worker_event")
     progress = {"block", "turn", "lease", "skip", "overlap_change"}  # temporary state of people's work
-    access = {"account", "invitation", "browser_session", "one_time_link", "sign_in_attempts", "secret"}
+    access = {"account", "invitation", "browser_session", "one_time_link", "sign_in_attempts", "secret", "worker_link"}
     assert {table.name for table in metadata.tables.values()} == exported | progress | access | {"chain"}
 
 

@@ -115,6 +115,18 @@ PER_IMAGE = {
     "log_losses": each(lambda g, m: metrics.log_losses(g.scores[m], g.labels)),
     "confusion_score": each(lambda g, m: metrics.confusion_score(checkpoint(g, m))),
     "confusion_entropies": each(lambda g, m: metrics.confusion_entropies(checkpoint(g, m)).epochs[0]),
+    "training_scores": each(
+        lambda g, m: metrics.training_scores(checkpoint(g, m), g.labels).by_label.area_under_margin
+    ),
+    "prediction_entropies": each(lambda g, m: metrics.prediction_entropies(g.scores[m])),
+    "prediction_margins": each(lambda g, m: metrics.prediction_margins(g.scores[m])),
+    "el2n": each(lambda g, m: metrics.el2n(g.scores[[m, m]], g.labels)),
+    "area_under_margin": each(lambda g, m: metrics.area_under_margin(g.scores[[m, m]], g.labels)),
+    "label_confidence": each(lambda g, m: metrics.label_confidence(g.scores[[m, m]], g.labels)),
+    "label_variability": each(
+        lambda g, m: metrics.label_variability(np.stack([g.scores[m], g.scores[m] ** 2]), g.labels)
+    ),
+    "human_entropies": each(lambda g, m: metrics.human_entropies(np.round(10 * g.scores[m]))),
     "final_predictions": each(lambda g, m: metrics.final_predictions(checkpoint(g, m)).classes),
 }
 # one value a model: shape (m, ...), with its bounds

@@ -4,12 +4,14 @@ import json
 import shutil
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from regrade.core import FormatError, InputError
-from regrade.replicate import CellKind, CellOutcome, replicate
+from regrade.replicate import CellKind, CellOutcome, Replication, replicate
 from regrade.replicate.recht2019 import CIFAR_SETS, IMAGENET_SETS, read_published
+from regrade.replicate.recht2019_build import build_cells, build_folder
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +180,59 @@ def test_every_class_of_the_new_sets_has_ten_images(result):
     cells = [cell for cell in result.cells if cell.printed.row.endswith(": images per class")]
     assert len(cells) == 6
     assert {(cell.ours, cell.outcome, cell.kind) for cell in cells} == {(10, CellOutcome.MATCH, CellKind.DATA)}
+
+
+def test_the_build_is_recomputed_from_tasks_and_revisions(result):
+    part = [cell for cell in result.cells if "MTurk" in cell.printed.row or cell.printed.row.startswith("of these")]
+    ours = [(cell.ours, cell.outcome.value) for cell in part]
+    assert ours == [
+        (48, "match"), (25, "explained"), (6, "match"), (3, "match"), (3, "match"), (4, "explained"), (2, "explained"),
+        (2, "explained"), (10, "match"),
+    ]  # fmt: skip
+    assert {cell.kind for cell in part} == {CellKind.DATA}
+
+
+@pytest.fixture
+def history(tmp_path):
+    """A history with one task of 42 images with two controls, and with other settings than printed."""
+    folder = tmp_path / "imagenetv2_build"
+    folder.mkdir()
+    roles = ["images_to_label"] * 40 + ["images_pos_control", "images_neg_control"]
+    tiles = {"task": ["1"] * 42, "wnid": ["n1"] * 42, "role": roles, "image": list(map(str, range(42)))}
+    pq.write_table(pa.table(tiles), folder / "tasks.parquet")
+    names = [f"imagenetv2-{letter}-0" for letter in "ab"]
+    pq.write_table(pa.table({"dataset": names, "image": ["x", "y"], "wnid": ["n1"] * 2}), folder / "revisions.parquet")
+    settings = {
+        "sampling_function": "sample_best",
+        "min_num_annotations": 8,
+        "min_num_val_images_per_wnid": 5,
+        "selection_frequency_threshold": 0.6,
+        "wnid_thresholds": {"n1": 0.7},
+    }
+    (folder / "revisions.json").write_text(json.dumps(dict.fromkeys(names, settings)))
+    return folder
+
+
+def test_cells_of_another_build_miss(history):
+    replication = Replication.of("recht2019", build_cells(history))
+    assert len(replication.cells) == 15
+    assert {cell.outcome for cell in replication.cells} == {CellOutcome.MISS}
+
+
+def test_settings_that_are_missing_are_one_line(history):
+    (history / "revisions.json").write_text("{}")
+    with pytest.raises(FormatError, match=r"revisions.json: no revision has the setting sampling_function"):
+        list(build_cells(history))
+
+
+def test_the_folder_of_the_build_is_next_to_the_predictions_or_in_them(history, tmp_path):
+    data = tmp_path / "recht2019"
+    data.mkdir()
+    assert build_folder(data) == build_folder(tmp_path) == history
+    assert build_folder(history / "elsewhere" / "recht2019") is None
+
+
+def test_a_missing_build_is_noted(official):
+    result = replicate("recht2019", official)
+    assert "there is no folder imagenetv2_build next to the predictions" in result.notes[-1]
+    assert not [cell for cell in result.cells if "MTurk" in cell.printed.row]

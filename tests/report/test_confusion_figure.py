@@ -8,7 +8,9 @@ from confusion_world import world
 
 from regrade.core import UNLABELED, Estimate
 from regrade.studies import Scoring, UnlabeledInputs, figure, findings
-from regrade.studies.confusion.analysis import confusion
+from regrade.studies.confusion.analysis import FurtherInputs, confusion
+from regrade.studies.confusion.bands import Remedy
+from regrade.studies.confusion.rivals import TrainingCost
 
 SKILLS = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 
@@ -111,7 +113,11 @@ class TestFindings:
         images, unrelated = world(300, rng), world(300, rng)
         model = (images.model("m", 2.0, rng), images.scoring)
         titles = headlines(confusion(images.test_set, [unrelated.ensemble(rng)], [model], rng=rng))
-        assert titles == ["No evidence that images that confuse E are hard for other models"]
+        assert titles == [
+            "No evidence that images that confuse E are hard for other models",
+            "No evidence that the confusion score of E is worth its cost: no difference from margin after the last "
+            "epoch, member 0 detected",
+        ]
 
     def test_the_ensemble_alone(self):
         assert headlines(studied(models=0)) == [
@@ -148,7 +154,51 @@ class TestFindings:
         unknown = replace(study, unlabeled=replace(study.unlabeled, errors=tuple(blind)))
         assert "actual" not in finding_about(unknown, "Expected error on new").text
 
-    def test_at_most_three_findings_by_weight(self):
+    @pytest.mark.parametrize(
+        ("bounds", "words"),
+        [
+            ([(-0.04, -0.01), (-0.03, -0.01)], "identifies errors better than every cheaper score without labels"),
+            (
+                [(-0.04, -0.01), (-0.03, 0.01)],
+                "worth its cost: no difference from b detected",
+            ),
+            (
+                [(-0.04, -0.01), (0.01, 0.03)],
+                "identifies errors better than the confusion score of E: b",
+            ),
+        ],
+    )
+    def test_worth_follows_from_the_cheaper_scores_without_labels(self, bounds, words):
+        study = studied()
+        first = study.rivals[0]
+        cheap = [
+            replace(
+                first,
+                score=name,
+                cheaper=True,
+                cost=TrainingCost(1, 6, 1),
+                difference=Estimate((low + high) / 2, low, high, 600, "paired auroc, delong, 3 together 95%"),
+            )
+            for name, (low, high) in zip("ab", bounds, strict=True)
+        ]
+        labeled = replace(cheap[0], score="c", uses_labels=True, difference=Estimate(0.2, 0.1, 0.3, 600, ""))
+        expensive = replace(cheap[0], score="d", cheaper=False, difference=Estimate(0.2, 0.1, 0.3, 600, ""))
+        finding = finding_about(replace(study, rivals=(first, *cheap, labeled, expensive)), words)
+        assert "from 12 epochs of training and 12 checkpoints" in finding.text
+        assert "corrected for 4 scores" in finding.text
+        assert not [f for f in findings(replace(study, rivals=(first, labeled, expensive))) if "cost" in f.headline]
+
+    def test_remedy(self):
+        study = studied(further=FurtherInputs(remedy=Remedy("m0", "m5", 2.2)))
+        changed = finding_about(
+            study, "The error of m5 is lower on easy images and lower on hard images than that of m0"
+        )
+        assert "Hard images have a confusion score of 2.20 bits or more" in changed.text
+        same = [replace(band, change=Estimate(0.01, -0.01, 0.03, 100, "")) for band in study.bands.bands]
+        open_study = replace(study, bands=replace(study.bands, bands=tuple(same)))
+        assert finding_about(open_study, "No change of the error from m0 to m5 detected")
+
+    def test_at_most_four_findings_by_weight(self):
         weights = [finding.weight for finding in findings(studied(with_unlabeled=True))]
-        assert len(weights) == 3
+        assert len(weights) == 4
         assert weights == sorted(weights, reverse=True)

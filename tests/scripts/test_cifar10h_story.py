@@ -1,24 +1,16 @@
 """The story of selection on CIFAR-10H: accuracies by strategy are in the order of the paper; few answers bias."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from loaded_script import loaded_script
 
-ROOT = Path(__file__).parents[2]
 SPLITS = 4
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("cifar10h_story", ROOT / "scripts" / "cifar10h_story.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with loaded_script("cifar10h_story") as module:
+        yield module
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +36,15 @@ def test_the_naive_bias_grows_as_workers_fall_and_the_correction_removes_most_of
     assert means[5]["naive"] < -0.008
     for own in means.values():
         assert abs(own["corrected"]) < 0.008
+
+
+def test_with_three_answers_most_of_the_bias_is_removed_and_the_rest_is_named(script, data):
+    rows = [script.noise(data, 3, seed) for seed in range(SPLITS)]
+    naive, corrected = (np.mean([getattr(row, name) for row in rows]) for name in ("naive", "corrected"))
+    assert naive < -0.012
+    assert abs(corrected) < abs(naive) / 2
+    assert min(row.unreachable for row in rows) > 3
+    assert script.noise(data, None, 0).unreachable == 0
 
 
 def test_the_change_of_frequency_is_estimated_from_the_answers_alone(script, data):

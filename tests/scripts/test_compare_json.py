@@ -1,22 +1,17 @@
 """Tests of the comparison of JSON output: which differences count, and that every command has a case."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from loaded_script import loaded_script
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("compare_json", ROOT / "scripts" / "compare_json.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with loaded_script("compare_json") as module:
+        yield module
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,10 @@
 """Countries by name and code, regions as groups of countries, and the outlines of maps."""
 
 import csv
-import importlib.util
 from importlib import resources
-from pathlib import Path
 
 import pytest
+from loaded_script import loaded_script
 
 from regrade.studies.geography.world_map import outlined, outlines, places
 
@@ -129,10 +128,6 @@ def test_capitals_lie_in_or_near_their_outline():
 
 
 def test_build_script_rounds_and_renumbers():
-    path = Path(__file__).parents[2] / "scripts" / "build_world_outlines.py"
-    spec = importlib.util.spec_from_file_location("build_world_outlines", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
     topology = {
         "transform": {"scale": [0.01, 0.01], "translate": [0, 0]},
         "arcs": [[[0, 0], [100, 0]], [[2000, 0], [104, 0], [1, 1], [0, 100]], [[2104, 101], [-104, -101]]],
@@ -145,7 +140,8 @@ def test_build_script_rounds_and_renumbers():
             }
         },
     }
-    built = script.outlines(topology)
+    with loaded_script("build_world_outlines") as script:
+        built = script.outlines(topology)
     (shape,) = built["objects"]["countries"]["geometries"]
     assert shape == {"type": "Polygon", "id": 983, "arcs": [[0, -2]]}
     assert built["arcs"] == [[(200, 0), (10, 0), (0, 10)], [(210, 10), (-10, -10)]]

@@ -18,9 +18,9 @@ MAX_PATH_LENGTH = 2000
 """Longest path that is remembered, in characters."""
 
 _COOKIE_MAX_AGE = 3600  # seconds
-_SIGN_IN_PATHS = ("/sign-in", "/sign-out", "/enter/", "/join/")
+_SIGN_IN_PATHS = ("/sign-in", "/sign-out", "/enter/", "/join/", "/work/")
 
-_RANK = {Role.LABELER: 0, Role.REVIEWER: 1, Role.OWNER: 2}
+_RANK = {Role.WORKER: 0, Role.LABELER: 1, Role.REVIEWER: 2, Role.OWNER: 3}
 _HEADER = "x-regrade-token"
 _LEDGER_HEADER = "x-regrade-ledger"
 
@@ -78,6 +78,7 @@ def require_role(role: Role) -> Callable[[Session], Awaitable[Session]]:
 
 
 SiteDep = Annotated[Site, Depends(site_of)]
+Worker = Annotated[Session, Depends(require_role(Role.WORKER))]
 Labeler = Annotated[Session, Depends(require_role(Role.LABELER))]
 Reviewer = Annotated[Session, Depends(require_role(Role.REVIEWER))]
 Owner = Annotated[Session, Depends(require_role(Role.OWNER))]

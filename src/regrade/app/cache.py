@@ -99,6 +99,16 @@ def signatures_stamp(store: Store, test_set: str) -> Stamp:
     return _written(store.root / "neighbors" / file_name(test_set))
 
 
+def build_stamp(store: Store, build: str) -> Stamp:
+    """When the tasks, answers, revisions and reviews of a build were stored."""
+    return _files(store.root / "builds" / file_name(build))
+
+
+def pairs_stamp(store: Store, test_set: str) -> Stamp:
+    """When pairs of a test set's images, and decisions on them, were stored."""
+    return _files(store.root / "pairs" / file_name(test_set))
+
+
 def triage_stamp(store: Store, test_set: str) -> Stamp:
     """When the labels, reviews and mistake annotations that a triage is computed from were stored."""
     folders = [store.root / part / file_name(test_set) for part in ("labels", "reviews", "mistakes")]

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from regrade.app.cache import RecentCache, answerers_stamp
-from regrade.core import TestSet
+from regrade.app.cache import RecentCache, answerers_stamp, pairs_stamp
+from regrade.core import PairSide, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.ledger import Ledger, Mode, Person, Question, Queue
 from regrade.ledger.pending import PendingItems, PendingUntil
@@ -158,7 +158,8 @@ class HiddenImages:
     def asking(self, test_set: TestSet, position: int) -> tuple[PendingQueue, ...]:
         """The queues that hide an image."""
         if not self.visible(test_set, [position]):
-            return tuple(queue for queue in self.queues if self._of_queue(queue, test_set)[position])
+            asking = [queue for queue in self.queues if self._of_queue(queue, test_set)[position]]
+            return tuple({queue.queue.id: queue for queue in asking}.values())
         return ()
 
     def visible(self, test_set: TestSet, positions: Iterable[int]) -> list[int]:
@@ -224,6 +225,7 @@ class HidingRules:
         self._test_set = test_set
         self._pending = PendingItems(ledger.engine)
         self._images: RecentCache[QueueImages] = RecentCache(_CACHED_QUEUES)
+        self._second: RecentCache[tuple[QueueImages, ...]] = RecentCache(_CACHED_QUEUES)
         self._people: RecentCache[bool] = RecentCache(_CACHED_QUEUES)
         self._same_images = QueueImageIndex(store)
 
@@ -260,15 +262,33 @@ class HidingRules:
         pending = self._pending.of(person, until)
         return HiddenImages(
             [
-                PendingQueue(self._images_of(queue, len(pending[queue.id])), pending[queue.id], until[queue.id])
+                PendingQueue(images, pending[queue.id], until[queue.id])
                 for queue in stored
                 if pending[queue.id].any()
+                for images in self._all_images_of(queue, len(pending[queue.id]))
             ],
             self._same_images,
         )
 
     def _with_test_sets(self, queues: Iterable[Queue]) -> list[Queue]:
-        return [queue for queue in queues if self._store.test_sets.has(queue.test_set)]
+        """The queues about images of a stored test set; items of grids are tasks, not images."""
+        about_images = [queue for queue in queues if queue.question is not Question.SELECT]
+        return [queue for queue in about_images if self._store.test_sets.has(queue.test_set)]
+
+    def _all_images_of(self, queue: Queue, size: int) -> tuple[QueueImages, ...]:
+        """The images of a queue; of a queue of pairs also the second images, by test set."""
+        own = self._images_of(queue, size)
+        if queue.question is not Question.PAIR:
+            return (own,)
+        stamp = (size, pairs_stamp(self._store, queue.test_set))
+        return own, *self._second.get(queue.id, lambda: self._read_second(queue, size), stamp=stamp)
+
+    def _read_second(self, queue: Queue, size: int) -> tuple[QueueImages, ...]:
+        pairs = self._store.pair_searches.pairs(queue.test_set)
+        keys = [image.class_id for image in self._ledger.items.images(queue)[:size]]
+        sides = [pairs[key].second if key in pairs else None for key in keys]
+        names = dict.fromkeys(side.test_set for side in sides if side and self._store.test_sets.has(side.test_set))
+        return tuple(_second_images(queue, self._test_set(name), sides) for name in names)
 
     def _images_of(self, queue: Queue, size: int) -> QueueImages:
         """The images of a queue, cached until it gets more items or its test set changes."""
@@ -284,6 +304,15 @@ class HidingRules:
             if image.content is not None:
                 items_of.setdefault(image.content, []).append(number)
         return QueueImages(queue, test_set, positions, {content: tuple(items) for content, items in items_of.items()})
+
+
+def _second_images(queue: Queue, test_set: TestSet, sides: Sequence[PairSide | None]) -> QueueImages:
+    """The second images of pairs that are in a test set."""
+    positions = [
+        test_set.position_of.get(side.image, -1) if side is not None and side.test_set == test_set.name else -1
+        for side in sides
+    ]
+    return QueueImages(queue, test_set, np.array(positions, dtype=np.int64), {})
 
 
 def _all_pending(images: QueueImages) -> PendingQueue:

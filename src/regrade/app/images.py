@@ -73,7 +73,8 @@ class ImageCache:
     def get_in_queue(self, queue: Queue, opaque_id: str, side: int | None) -> DisplayImage:
         """An image of a queue; raises if it is not the one that was queued, as far as the queue has its hash."""
         test_set, position = self._decoded(self._key_of(queue.id), opaque_id)
-        content = self._items.content_of(queue, self._test_set(test_set).ids[position])
+        is_own = test_set == queue.test_set  # a pair may have an image of another set, perhaps with the same id
+        content = self._items.content_of(queue, self._test_set(test_set).ids[position]) if is_own else None
         return self._shown(test_set, position, side, content=content)
 
     def _decoded(self, key: bytes, opaque_id: str) -> tuple[str, int]:

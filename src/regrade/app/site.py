@@ -6,13 +6,16 @@ from fastapi import Request
 
 from regrade.app.cache import RecentCache, test_set_stamp
 from regrade.app.class_index import ClassIndex, class_index
+from regrade.app.class_review import RevisionCache
 from regrade.app.explore import Explorer
+from regrade.app.grids import Grids, ProgressCache
 from regrade.app.hidden_images import HiddenImages, HidingRules
 from regrade.app.image_lookup import LabelIndex, ScoreCache, Suggestions
 from regrade.app.images import ImageCache, UnseenImages
+from regrade.app.pair_views import PairIndex
 from regrade.app.sessions import Session, Sessions
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
-from regrade.ledger import Ledger, Person, Queue
+from regrade.ledger import Ledger, Person, Question, Queue
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -35,9 +38,13 @@ class Site:
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
+        self.revisions = RevisionCache(workspace.store)
         self.attempts = self.ledger.attempts
         self.links = self.ledger.links
         self.unseen = UnseenImages()
+        self.pairs = PairIndex(workspace.store)
+        self.grids = Grids(workspace.store, self.ledger, self.accounts.key())
+        self.build_progress = ProgressCache(workspace.store)
         self._class_spaces: RecentCache[ClassSpace] = RecentCache(16)
         self._class_indexes: RecentCache[ClassIndex] = RecentCache(16)
         self._space_names: RecentCache[str] = RecentCache(_CACHED_SPACE_NAMES)
@@ -117,6 +124,8 @@ class Site:
         return self._agreements.get(queue.id, lambda: self._agreement(queue), stamp=(queue, votes))
 
     def _agreement(self, queue: Queue) -> PanelAgreement | None:
+        if queue.question is Question.SELECT:  # selections of 48 images are hardly ever equal
+            return None
         try:
             return self.workspace.review.agreement(queue.name, revealed_only=True).panels[0]
         except InputError:

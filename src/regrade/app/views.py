@@ -9,6 +9,7 @@ from typing import Any
 
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.image_lookup import format_scores
+from regrade.app.pair_views import distance_text, pair_addresses, pair_view
 from regrade.app.site import Site
 from regrade.classes import definition
 from regrade.core import UNLABELED, ClassSpace
@@ -78,7 +79,9 @@ def reference_addresses(
 
 
 def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str, Any]:
-    """An item as the person who answers it sees it; labeling queues show only the image."""
+    """An item as the person who answers it sees it; labeling queues show only the image, pairs only both images."""
+    if queue.question is Question.PAIR:
+        return pair_view(site, queue, item)
     shown: dict[str, Any] = {"id": item.id, "image": image_address(site, queue, item)}
     if queue.question is Question.LABEL:
         return shown
@@ -103,11 +106,23 @@ def image_address(site: Site, queue: Queue, item: Item) -> str | None:
     return site.images.address_in_queue(queue.test_set, position, queue.id)
 
 
-def score_text(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str:
-    """The confidence of the queue's model, or of the models that predict the class.
+def image_addresses(site: Site, queue: Queue, item: Item) -> list[str | None]:
+    """The URLs of everything that an item shows: its image, or both images of a pair."""
+    if queue.question is Question.PAIR:
+        return pair_addresses(site, queue, item)
+    return [image_address(site, queue, item)]
 
-    If people's answers may be among the predictions, the source stays hidden until all have voted.
+
+def score_text(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str:
+    """The confidence of the queue's model, or of the models that predict the class; for a pair, its distances.
+
+    If people's answers may be among the predictions, the source stays hidden until all have voted. Empty for questions
+    without predictions.
     """
+    if queue.question is Question.PAIR:
+        return distance_text(site, queue, item, all_voted=all_voted)
+    if not queue.question.shows_predictions:
+        return ""
     if not all_voted and site.hiding.hides_answer_source(queue):
         return "shown once all have voted, so that its source stays unknown"
     test_set = site.test_set(queue.test_set)

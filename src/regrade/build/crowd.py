@@ -50,7 +50,8 @@ def crowd(size: int, shares: Mapping[Care, float]) -> tuple[SimulatedWorker, ...
     cares: list[Care] = []
     for care in kinds:
         cares += [care] * max(1, round(shares[care] * size))
-    cares = cares[:size]
+    if len(cares) > size:
+        raise InputError(f"a crowd of {size} is too small for these shares, which need {len(cares)} workers")
     cares += [Care.CAREFUL] * (size - len(cares))
     return tuple(SimulatedWorker(f"worker-{number:03}", care) for number, care in enumerate(cares, start=1))
 

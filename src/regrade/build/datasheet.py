@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from regrade.build.duplicates import DuplicateCheck
+from regrade.build.eligibility import Exclusion
 from regrade.build.frequencies import TileAnswers
-from regrade.build.release import ANSWERS, CANDIDATES, DRAW, MANIFEST, TASKS, Release
+from regrade.build.release import ANSWERS, CANDIDATES, DRAW, MANIFEST, REVIEWS, TASKS, Release
+from regrade.build.review import ReviewDecision
 from regrade.build.samplers import EDGES, bin_names
 from regrade.build.steps.sample import BuildSample, sample_report
 from regrade.build.tasks import TileRole
@@ -17,6 +20,7 @@ from regrade.build.workers import WorkerQuality, worker_qualities
 from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
+from regrade.core.panel import Fitness
 from regrade.stats import krippendorff_alpha
 
 _SHOWN = 12  # rows of a list, such as licenses
@@ -44,6 +48,8 @@ def datasheet(release: Release) -> str:
         _workers(release),
         "## Selection",
         _selection(release, report),
+        *(() if release.review is None else ("## Review", _review(release, release.review))),
+        *_duplicates(release),
         "## Selection noise",
         _noise(report),
         "## Composition",
@@ -75,7 +81,7 @@ def _sources(release: Release) -> str:
         f"columns of the pool in `{MANIFEST}`: {', '.join(_pool_columns(release)) or 'none'}",
     ]
     for name in ("source", "source_id", "author"):
-        values = [image.columns[name] for image in release.images if not _is_unknown(image.columns.get(name, ""))]
+        values = [image.columns[name] for image in release.images if not is_unknown(image.columns.get(name, ""))]
         if values:
             largest = Counter(values).most_common(1)[0][1]
             lines.append(f"{name}: {len(set(values)):,} different values, at most {amount(largest, 'image')} each")
@@ -102,8 +108,8 @@ def _protocol(release: Release) -> str:
     )
     return _list(
         (
-            f"{amount(len(release.tasks), 'task')} of one class each, with up to {options.tiles} images; workers "
-            "select those that show the class",
+            f"{amount(len(release.tasks), 'task')} of one {_task_group(release)} each, with up to {options.tiles} "
+            "images; workers select those that show the class",
             f"controls: {options.positives} positive (reference images of the class) and {options.negatives} negative "
             "(of a similar class) per full task, in an order that differs by worker",
             f"candidates + positive + negative controls: {shown}",
@@ -114,9 +120,13 @@ def _protocol(release: Release) -> str:
     )
 
 
+def _task_group(release: Release) -> str:
+    by = release.draw.tasks.by
+    return f"class and {by}" if by else "class"
+
+
 def _workers(release: Release) -> str:
-    counts = Counter(answer.worker for answer in release.assignments)
-    qualities = worker_qualities(release.answers, counts)
+    qualities = worker_qualities(release.answers)
     kept = [quality for quality in qualities if quality.worker not in release.left_out]
     lines = [
         f"{amount(len(qualities), 'worker')}, with names replaced; answers left out: "
@@ -127,6 +137,8 @@ def _workers(release: Release) -> str:
     if release.left_out:
         gone = [quality for quality in qualities if quality.worker in release.left_out]
         lines.append(f"control accuracy of those left out in %: {_spread(_accuracies(gone), '{:.1f}')}")
+    if release.late:
+        lines.append(f"answers that arrived after the set was drawn, and agree with it: {len(release.late):,}")
     lines.append(f"agreement on candidates (Krippendorff's alpha): {_agreement(release)}")
     return _list(lines)
 
@@ -175,6 +187,55 @@ def _selection(release: Release, report: BuildSample) -> str:
     return _list(lines)
 
 
+def _review(release: Release, decisions: Sequence[ReviewDecision]) -> str:
+    reviewed = {(row.image, row.class_id) for row in decisions}
+    flagged = Counter(row.reason for row in decisions if row.fitness is Fitness.PROBLEMATIC)
+    people = Counter(name for row in decisions for name in row.by)
+    open_images = sum((image.candidate.image, image.candidate.class_id) not in reviewed for image in release.images)
+    lines = [
+        f"{amount(len(decisions), 'decision')} on candidates that were drawn in some revision, by "
+        f"{amount(len(people), 'reviewer')} with names replaced; see `{REVIEWS}`",
+        f"images of this set that a reviewer kept: {len(release.images) - open_images:,}",
+        f"images of this set that nobody reviewed: {open_images:,}",
+        f"found to be problematic, and not part of this set: {flagged.total():,}",
+        *(f"because of {reason!r}: {count:,}" for reason, count in flagged.most_common(_SHOWN)),
+    ]
+    return _list(lines)
+
+
+def _duplicates(release: Release) -> tuple[str, ...]:
+    """The section on duplicates; empty for a release of an earlier version."""
+    check = release.draw.duplicates
+    if check is None:
+        return ()
+    return "## Duplicates", f"{_duplicate_statement(check)}\n\n{_list(_duplicate_lines(release, check))}"
+
+
+def _duplicate_statement(check: DuplicateCheck) -> str:
+    if check.checked:
+        return "Every image was compared with the sets below, and people decided about every pair within the targets."
+    if not check.sets:
+        return "The images were NOT compared with each other or with other sets: duplicates may be among them."
+    left = f"{amount(check.unreviewed, 'image has', 'images have')} a near duplicate that nobody has decided about"
+    return f"The check for duplicates is NOT complete: {left if check.unreviewed else 'not all images were compared'}."
+
+
+def _duplicate_lines(release: Release, check: DuplicateCheck) -> list[str]:
+    removed = sum(row.excluded is Exclusion.NEAR_DUPLICATE for row in release.candidates)
+    if not check.sets:
+        return [f"candidates excluded as near duplicates: {removed:,}"]
+    sets = ["each other" if name == release.draw.pool else name for name in check.sets]
+    targets = ", ".join(f"{name} {target:g}" for name, target in sorted(check.targets.items()))
+    model = f" (embeddings of {check.model})" if check.model else ""
+    return [
+        f"compared with: {', '.join(sets)}",
+        f"targets: {targets}{model}; the first {amount(check.neighbors, 'neighbor')} of each image",
+        f"pairs within the targets, of all candidates compared: {check.pairs:,}; equal pixels: {check.exact:,}; "
+        f"decided by people: {check.duplicates:,} duplicate, {check.different:,} different",
+        f"candidates excluded as near duplicates: {removed:,}",
+    ]
+
+
 def _setting(value: Any) -> str:
     return "none" if value in (None, [], "") else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
@@ -217,8 +278,8 @@ def _licenses(release: Release) -> str:
             f"The pool has no column `license`: the licenses of all {amount(len(release.images), 'image')} are missing."
         )
     counts = Counter(image.columns[column] for image in release.images)
-    missing = sum(count for value, count in counts.items() if _is_unknown(value))
-    stated = [(value, count) for value, count in counts.most_common() if not _is_unknown(value)]
+    missing = sum(count for value, count in counts.items() if is_unknown(value))
+    stated = [(value, count) for value, count in counts.most_common() if not is_unknown(value)]
     lines = [f"missing: {amount(missing, 'image')}"]
     lines += [f"{value}: {amount(count, 'image')}" for value, count in stated[:_SHOWN]]
     if len(stated) > _SHOWN:
@@ -235,10 +296,11 @@ def stated_licenses(release: Release) -> list[str]:
     """The different licenses that are known, in alphabetical order."""
     column = license_column(release)
     values = {image.columns[column] for image in release.images} if column else set()
-    return sorted(value for value in values if not _is_unknown(value))
+    return sorted(value for value in values if not is_unknown(value))
 
 
-def _is_unknown(value: str) -> bool:
+def is_unknown(value: str) -> bool:
+    """Whether a value of metadata states nothing, such as an empty one, ``n/a`` or ``unknown``."""
     return value.strip().casefold() in _UNKNOWN
 
 

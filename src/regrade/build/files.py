@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 
 from regrade.build.eligibility import Exclusion
@@ -41,7 +42,8 @@ class BuildTasks:
     def digest(self) -> str:
         """A hash of the origin and of every tile."""
         tiles = [[task.id, task.class_id, tile.image, tile.role.value] for task in self.tasks for tile in task.tiles]
-        origin = [self.pool, self.pool_digest, self.reference, self.reference_digest, asdict(self.options)]
+        options = {name: value for name, value in asdict(self.options).items() if value != ""}
+        origin = [self.pool, self.pool_digest, self.reference, self.reference_digest, options]
         return hashlib.sha256(json.dumps([origin, tiles]).encode()).hexdigest()
 
 
@@ -83,8 +85,10 @@ class TaskCollection(Collection[BuildTasks, None]):
             raise UnknownName("build", build, self.builds(), first="regrade build tasks NAME")
         table, meta = read_parquet(self.path(build, _TASKS))
         tiles: dict[tuple[str, str], list[Tile]] = {}
-        for row in table.to_pylist():
-            tiles.setdefault((row["task"], row["class"]), []).append(Tile(row["image"], TileRole(row["role"])))
+        roles = {role.value: role for role in TileRole}
+        columns = (_shared_texts(table[name]) for name in ("task", "class", "image", "role"))
+        for task, class_id, image, role in zip(*columns, strict=True):
+            tiles.setdefault((task, class_id), []).append(Tile(image, roles[role]))
         return BuildTasks(
             build,
             meta["pool"],
@@ -150,33 +154,64 @@ class AnswerCollection(Collection[AnswerBatch, None]):
         }
         write_parquet(table, meta, file)
 
+    def batches(self, build: str) -> tuple[str, ...]:
+        """The names of the batches of a build."""
+        return tuple(name for name in self.names(build) if name.startswith(_ANSWERS))
+
+    def read_batch(self, build: str, name: str) -> AnswerBatch:
+        """Read a batch by its name."""
+        table, meta = read_parquet(self.path(build, name))
+        return AnswerBatch(build, tuple(_assignments(table)), meta["origin"])
+
+    def iterate(self, build: str) -> Iterator[Assignment]:
+        """All answers of a build, batch by batch, without keeping them."""
+        for name in self.batches(build):
+            yield from _assignments(read_parquet(self.path(build, name))[0])
+
     def read(self, build: str) -> tuple[Assignment, ...]:
         """All answers of a build, batch by batch."""
-        names = [name for name in self.names(build) if name.startswith(_ANSWERS)]
-        return tuple(answer for name in names for answer in _assignments(self.path(build, name)))
+        return tuple(self.iterate(build))
 
 
-def _assignments(path: Path) -> list[Assignment]:
-    table, _ = read_parquet(path)
-    return [
-        Assignment(row["task"], row["worker"], frozenset(row["selected"]), row["seconds"]) for row in table.to_pylist()
-    ]
+def _assignments(table: pa.Table) -> Iterator[Assignment]:
+    selected = table["selected"].combine_chunks()
+    images, ends = _shared_texts(pa.chunked_array([selected.flatten()], pa.string())), [0]
+    ends += np.cumsum(selected.value_lengths().to_numpy(zero_copy_only=False)).tolist()
+    rows = zip(_shared_texts(table["task"]), _shared_texts(table["worker"]), table["seconds"].to_pylist(), strict=True)
+    for number, (task, worker, seconds) in enumerate(rows):
+        yield Assignment(task, worker, frozenset(images[ends[number] : ends[number + 1]]), seconds)
+
+
+def _shared_texts(column: pa.ChunkedArray) -> list[str]:
+    """The texts of a column; equal ones are the same object, which takes less memory."""
+    encoded = column.combine_chunks().dictionary_encode()
+    texts: list[str] = np.array(encoded.dictionary.to_pylist(), dtype=object)[encoded.indices.to_numpy()].tolist()
+    return texts
 
 
 @dataclass(frozen=True)
 class StoredRevision:
-    """A drawn set of a build, by its number; ``settings`` are the options of the strategy."""
+    """A drawn set of a build, by its number; ``settings`` are the options of the strategy.
+
+    ``answers`` are the names of the batches that were stored when it was drawn; None before it is stored, and if the
+    file does not record them.
+    """
 
     build: str
     number: int
     sample: Sample
     settings: dict[str, Any] = field(default_factory=dict)
+    answers: tuple[str, ...] | None = None
 
     @property
     def digest(self) -> str:
         """A hash of the strategy, its settings and the drawn images."""
         content = [self.sample.strategy.value, self.sample.seed, self.settings, list(self.sample.examples)]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _batches(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
 
 
 class RevisionCollection(Collection[StoredRevision, None]):
@@ -193,7 +228,7 @@ class RevisionCollection(Collection[StoredRevision, None]):
         return f"build {revision.build} has another revision {revision.number} already"
 
     def write(self, revision: StoredRevision, _context: None, file: BinaryIO) -> None:
-        """Write the drawn images in their order, then the excluded ones with their reasons."""
+        """Write the drawn images in their order, then the excluded ones with their reasons, and the answers so far."""
         sample = revision.sample
         borrowed = {image: bin_ for of_class in sample.classes for image, bin_ in of_class.borrowed.items()}
         excluded = [(image, c.class_id, why.value) for c in sample.classes for image, why in c.excluded.items()]
@@ -215,6 +250,7 @@ class RevisionCollection(Collection[StoredRevision, None]):
             "strategy": sample.strategy.value,
             "seed": sample.seed,
             "settings": revision.settings,
+            "answers": AnswerCollection(self.root).batches(revision.build),
             "classes": {c.class_id: [dict(c.targets), list(c.problems)] for c in sample.classes},
             "digest": revision.digest,
         }
@@ -250,4 +286,4 @@ class RevisionCollection(Collection[StoredRevision, None]):
             for class_id, (targets, problems) in meta["classes"].items()
         )
         sample = Sample(Strategy(meta["strategy"]), meta["seed"], tuple(drawn), classes)
-        return StoredRevision(build, number, sample, meta["settings"])
+        return StoredRevision(build, number, sample, meta["settings"], _batches(meta.get("answers")))

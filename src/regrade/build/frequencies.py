@@ -15,6 +15,8 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats.intervals import exact_bounds, method_name
 from regrade.stats.two_way import two_way_clustered_mean
 
+_NUMBER = np.int32  # of entries and workers: there are many answers, and arrays of them take most of the memory
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -30,7 +32,8 @@ class Assignment:
 class TileAnswers:
     """All answers as arrays: position i of every array is what one worker said about one image of a task.
 
-    ``entry`` points to pairs of image and class, ``worker`` to worker names.
+    ``entry`` points to pairs of image and class, ``worker`` to worker names; ``tasks_answered`` (w,) counts tasks per
+    worker.
     """
 
     entries: tuple[tuple[str, str], ...]
@@ -39,6 +42,7 @@ class TileAnswers:
     entry: IntArray
     worker: IntArray
     selected: BoolArray
+    tasks_answered: IntArray
 
     @cached_property
     def correct_control(self) -> BoolArray:
@@ -59,55 +63,80 @@ class TileAnswers:
 
 
 def collect_answers(tasks: Iterable[GridTask], assignments: Iterable[Assignment]) -> TileAnswers:
-    """Put answers and tasks together.
+    """Put answers and tasks together; the assignments are read once, and not kept.
 
-    Raises if a task is unknown or answered twice by a worker, if a selected image is not in the task, or if an image
-    has different roles for the same class.
+    Raises if a task is unknown or answered twice by a worker, if a selected image is not in the task, if a task shows
+    an image twice, or if an image has different roles for the same class.
     """
-    by_id = {task.id: task for task in tasks}
     entries: dict[tuple[str, str], int] = {}
     roles: list[TileRole] = []
-    entry_of_task = {task.id: _enter(task, entries, roles) for task in by_id.values()}
+    grids = {task.id: _entered(task, entries, roles) for task in tasks}
     workers: dict[str, int] = {}
-    answered: set[tuple[str, str]] = set()
-    entry, worker, selected = [], [], []
+    answered: set[tuple[str, int]] = set()
+    entry, selected = [], []
+    worker_of_answer = []
     for assignment in assignments:
-        if assignment.task not in by_id:
+        grid = grids.get(assignment.task)
+        if grid is None:
             raise UnknownName("task", assignment.task, None)
-        if (assignment.task, assignment.worker) in answered:
+        worker = workers.setdefault(assignment.worker, len(workers))
+        if (assignment.task, worker) in answered:
             raise InputError(f"worker {assignment.worker!r} answered task {assignment.task} twice")
-        answered.add((assignment.task, assignment.worker))
-        task = by_id[assignment.task]
-        images = [tile.image for tile in task.tiles]
-        if unknown := sorted(assignment.selected.difference(images)):
-            raise InputError(f"worker {assignment.worker!r} selected {unknown[0]!r}, which is not in task {task.id}")
-        entry.append(entry_of_task[task.id])
-        worker.append(np.full(len(images), workers.setdefault(assignment.worker, len(workers))))
-        selected.append(np.fromiter((image in assignment.selected for image in images), bool, len(images)))
-    empty = [np.zeros(0, dtype=np.int64)]
+        answered.add((assignment.task, worker))
+        worker_of_answer.append(worker)
+        entry.append(grid.entry)
+        selected.append(grid.selected(assignment))
+    numbers = np.array(worker_of_answer, dtype=_NUMBER)
     return TileAnswers(
         tuple(entries),
         tuple(roles),
         tuple(workers),
-        np.concatenate(entry or empty),
-        np.concatenate(worker or empty),
+        np.concatenate(entry or [np.zeros(0, dtype=_NUMBER)]),
+        np.repeat(numbers, [len(part) for part in entry]),
         np.concatenate(selected or [np.zeros(0, dtype=bool)]),
+        np.bincount(numbers, minlength=len(workers)),
     )
 
 
-def _enter(task: GridTask, entries: dict[tuple[str, str], int], roles: list[TileRole]) -> IntArray:
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """The tiles of a task: the numbers of their entries (tiles,), and the place of each image."""
+
+    entry: IntArray
+    places: Mapping[str, int]
+
+    def selected(self, assignment: Assignment) -> BoolArray:
+        """Shape (tiles,): the tiles that were selected."""
+        selected = np.zeros(len(self.entry), dtype=bool)
+        try:
+            selected[[self.places[image] for image in assignment.selected]] = True
+        except KeyError:
+            unknown = min(assignment.selected.difference(self.places))
+            raise InputError(
+                f"worker {assignment.worker!r} selected {unknown!r}, which is not in task {assignment.task}"
+            ) from None
+        return selected
+
+
+def _entered(task: GridTask, entries: dict[tuple[str, str], int], roles: list[TileRole]) -> _Grid:
+    """The tiles of a task; new images and classes are added to the entries."""
+    places = {tile.image: place for place, tile in enumerate(task.tiles)}
+    if len(places) < len(task.tiles):
+        raise InputError(f"task {task.id} shows an image twice")
+    return _Grid(entry_numbers(task, entries, roles), places)
+
+
+def entry_numbers(task: GridTask, entries: dict[tuple[str, str], int], roles: list[TileRole]) -> IntArray:
     """The numbers of the entries of a task's tiles, in the order of the tiles; new ones are added."""
     numbers = []
     for tile in task.tiles:
-        key = (tile.image, task.class_id)
-        if key not in entries:
-            entries[key] = len(entries)
+        number = entries.setdefault((tile.image, task.class_id), len(entries))
+        if number == len(roles):
             roles.append(tile.role)
-        number = entries[key]
         if roles[number] is not tile.role:
             raise InputError(f"image {tile.image!r} is both {roles[number]} and {tile.role} for {task.class_id}")
         numbers.append(number)
-    return np.array(numbers, dtype=np.int64)
+    return np.array(numbers, dtype=_NUMBER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,10 +182,10 @@ class SelectionFrequencies:
         return self._with_role(TileRole.POSITIVE, {})
 
     def _with_role(self, role: TileRole, keywords: Mapping[str, str]) -> list[Candidate]:
-        rows = zip(self.entries, self.roles, self.frequency.tolist(), self.assignments.tolist(), strict=True)
+        frequencies, assignments = self.frequency.tolist(), self.assignments.tolist()
         return [
-            Candidate(image, class_id, frequency, assignments, keywords.get(image, ""))
-            for (image, class_id), own_role, frequency, assignments in rows
+            Candidate(image, class_id, frequencies[number], assignments[number], keywords.get(image, ""))
+            for number, ((image, class_id), own_role) in enumerate(zip(self.entries, self.roles, strict=True))
             if own_role is role
         ]
 
@@ -164,18 +193,26 @@ class SelectionFrequencies:
 def selection_frequencies(answers: TileAnswers, *, excluded_workers: Iterable[str] = ()) -> SelectionFrequencies:
     """Count the answers per image and class, over all tasks of the class, without those of excluded workers."""
     counted = answers.counted(excluded_workers)
-    entry, worker, size = answers.entry[counted], answers.worker[counted], len(answers.entries)
-    per_pair = np.unique(entry * max(len(answers.workers), 1) + worker, return_counts=True)
-    of_pair = per_pair[0] // max(len(answers.workers), 1)
-    squares = np.bincount(of_pair, per_pair[1] ** 2, size)
+    chosen = slice(None) if counted.all() else counted
+    entry, size = answers.entry[chosen], len(answers.entries)
     assignments = np.bincount(entry, minlength=size)
+    squares = assignments + _repeated_pairs(entry, answers.worker[chosen], size)
     return SelectionFrequencies(
         answers.entries,
         answers.roles,
-        np.bincount(entry, answers.selected[counted], size).astype(np.int64),
+        np.bincount(entry, answers.selected[chosen], size).astype(np.int64),
         assignments,
         np.divide(assignments.astype(np.float64) ** 2, squares, out=np.zeros(size), where=squares > 0),
     )
+
+
+def _repeated_pairs(entry: IntArray, worker: IntArray, size: int) -> FloatArray:
+    """Shape (size,): for each entry the sum of c (c - 1) over its workers, who saw it c times; mostly 0."""
+    workers = int(worker.max(initial=0)) + 1
+    pairs = entry.astype(np.int64) * workers + worker
+    pairs.sort()  # in place, since there are many
+    repeated, counts = np.unique(pairs[1:][pairs[1:] == pairs[:-1]], return_counts=True)
+    return np.bincount(repeated // workers, counts * (counts + 1), size).astype(np.float64)
 
 
 def mean_frequency(

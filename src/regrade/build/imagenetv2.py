@@ -1,9 +1,10 @@
-"""The published history of ImageNetV2: its revisions and its selection tasks, as the authors released them."""
+"""The published history of ImageNetV2: revisions, tasks, reviews and blacklist, as the authors released them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,45 @@ def read_tasks(folder: Path) -> tuple[GridTask, ...]:
     for name, class_id, role, image in zip(names, classes, roles, images, strict=True):
         tiles[name, class_id].append(Tile(image, _ROLES[role]))
     return tuple(GridTask(name, class_id, tuple(own)) for (name, class_id), own in tiles.items())
+
+
+@dataclass(frozen=True)
+class ReviewedClasses:
+    """The review of a revision: how many classes were reviewed, and in how many problems were found."""
+
+    reviewed: int
+    problematic: int
+
+
+def read_reviews(folder: Path) -> dict[str, ReviewedClasses]:
+    """The reviews by the name of the revision, from ``reviews.parquet`` (dataset, reviewed, problematic)."""
+    path = folder / "reviews.parquet"
+    names, reviewed, problematic = _columns(path, ("dataset", "reviewed", "problematic"))
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, *flags in zip(names, reviewed, problematic, strict=True):
+        if unknown := set(flags) - {"true", "false"}:
+            raise FormatError(f"{path}: {min(unknown)!r} is neither true nor false")
+        counts[name].update(
+            kind for kind, flag in zip(("reviewed", "problematic"), flags, strict=True) if flag == "true"
+        )
+    return {name: ReviewedClasses(own["reviewed"], own["problematic"]) for name, own in counts.items()}
+
+
+def read_blacklist(folder: Path) -> dict[str, str]:
+    """The reason of each image that must not be drawn, from ``blacklist.parquet`` (image, reason)."""
+    images, reasons = _columns(folder / "blacklist.parquet", ("image", "reason"))
+    return dict(zip(images, reasons, strict=True))
+
+
+def read_near_duplicates(folder: Path) -> tuple[tuple[str, str], ...]:
+    """Images with a similar one, from ``near_duplicates.parquet`` (image, like); many pairs are listed twice."""
+    images, similar = _columns(folder / "near_duplicates.parquet", ("image", "like"))
+    return tuple(zip(images, similar, strict=True))
+
+
+def revision_number(name: str) -> int:
+    """The number of a revision, by its name."""
+    return _number(name)[1]
 
 
 def _columns(path: Path, names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from regrade.build.date_window import DateWindow, read_date
 from regrade.build.pool_source import PoolCandidate
 from regrade.build.samplers import keyword_targets
+from regrade.core import UNLABELED, TestSet
 
 
 class PoolExclusion(StrEnum):
@@ -222,6 +223,16 @@ def keyword_counts(
     return tuple(
         PoolKeyword(*entry, listed[entry], kept[entry], targets.get(entry)) for entry in sorted({*listed, *targets})
     )
+
+
+def keywords_by_class(test_set: TestSet, keywords: Sequence[str]) -> dict[str, dict[str, int]]:
+    """The number of labeled images by class and keyword; ``keywords`` (n,) are in the order of the test set."""
+    counts: dict[str, dict[str, int]] = {}
+    for label, keyword in zip(test_set.labels.tolist(), keywords, strict=True):
+        if label != UNLABELED:
+            of_class = counts.setdefault(test_set.class_space.ids[label], {})
+            of_class[keyword] = of_class.get(keyword, 0) + 1
+    return counts
 
 
 def author_counts(rows: Sequence[CandidateRow]) -> tuple[PoolAuthor, ...]:

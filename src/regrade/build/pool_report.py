@@ -19,9 +19,10 @@ from regrade.build.pool import (
     class_counts,
     in_two_classes,
     keyword_counts,
+    keywords_by_class,
 )
 from regrade.build.pool_source import PoolCandidate
-from regrade.core import UNLABELED, ClassSpace, Column, Table, Tabular, TestSet
+from regrade.core import ClassSpace, Column, Table, Tabular, TestSet
 from regrade.core.amounts import amount
 
 Item = TypeVar("Item")
@@ -178,66 +179,98 @@ class PoolReport(Tabular):
         return Table(f"{self.pool}: excluded candidates", columns, rows)
 
 
-def pool_report(
-    candidates: Sequence[PoolCandidate],
-    refusals: Mapping[int, Refused],
-    classes: Mapping[str, int],
-    space: ClassSpace,
-    references: Sequence[TestSet],
-    *,
-    pool: str,
-    source: str,
-    target: int | None,
-    not_downloaded: int,
-    stored: bool,
-    new: bool,
-    notes: Sequence[str] = (),
-) -> PoolReport:
-    """Count the candidates of a pool; ``classes`` maps the names of the source to class indices."""
-    kept = [row for position, row in enumerate(candidates) if position not in refusals]
-    rows = [
-        CandidateRow(
-            space.ids[classes[row.class_name]],
-            row.metadata.get("keyword", ""),
-            row.metadata.get("author", ""),
-            position not in refusals,
-        )
-        for position, row in enumerate(candidates)
-        if row.class_name in classes
-    ]
-    same_classes = [reference for reference in references if reference.class_space.digest == space.digest]
-    by_class = class_counts(rows, lambda class_id: space.names[space.index_of[class_id]], target)
-    lacking = _without_references(by_class, same_classes)
+@dataclass(frozen=True)
+class CheckedCandidates:
+    """The candidates of a source with the reasons of those that were excluded, by position.
+
+    ``classes`` maps the class names of the source to indices of ``space``; ``references`` are the reference sets.
+    """
+
+    candidates: Sequence[PoolCandidate]
+    refusals: Mapping[int, Refused]
+    classes: Mapping[str, int]
+    space: ClassSpace
+    references: Sequence[TestSet]
+
+    @property
+    def kept(self) -> list[PoolCandidate]:
+        """The candidates that were not excluded."""
+        return [row for position, row in enumerate(self.candidates) if position not in self.refusals]
+
+    @property
+    def rows(self) -> list[CandidateRow]:
+        """The candidates of classes of the class space."""
+        return [
+            CandidateRow(
+                self.space.ids[self.classes[row.class_name]],
+                row.metadata.get("keyword", ""),
+                row.metadata.get("author", ""),
+                position not in self.refusals,
+            )
+            for position, row in enumerate(self.candidates)
+            if row.class_name in self.classes
+        ]
+
+    @property
+    def excluded(self) -> tuple[ExcludedCandidate, ...]:
+        """The excluded candidates in the order of the source."""
+        rows = ((self.candidates[position], refused) for position, refused in sorted(self.refusals.items()))
+        return tuple(ExcludedCandidate(row.id, row.class_name, refused.reason, refused.detail) for row, refused in rows)
+
+    @property
+    def references_of_space(self) -> list[TestSet]:
+        """The reference sets with the classes of the pool."""
+        return [reference for reference in self.references if reference.class_space.digest == self.space.digest]
+
+    def name_of(self, class_id: str) -> str:
+        """The name of a class."""
+        return self.space.names[self.space.index_of[class_id]]
+
+
+@dataclass(frozen=True)
+class PoolOutcome:
+    """What a run was asked for, and what it did: see the fields of the same names of `PoolReport`."""
+
+    pool: str
+    source: str
+    target: int | None
+    not_downloaded: int
+    stored: bool
+    new: bool
+
+
+def pool_report(checked: CheckedCandidates, outcome: PoolOutcome, notes: Sequence[str] = ()) -> PoolReport:
+    """Count the candidates of a pool, and compare them with the target; ``notes`` come first."""
+    kept, rows, references = checked.kept, checked.rows, checked.references_of_space
+    by_class = class_counts(rows, checked.name_of, outcome.target)
+    lacking = _without_references(by_class, references)
     without_license = sum(not row.metadata.get("license") for row in kept)
-    doubled = in_two_classes(candidates, refusals)
+    doubled = in_two_classes(checked.candidates, checked.refusals)
     return PoolReport(
-        pool,
-        source,
-        space.name,
-        stored,
-        new,
-        len(candidates),
+        outcome.pool,
+        outcome.source,
+        checked.space.name,
+        outcome.stored,
+        outcome.new,
+        len(checked.candidates),
         len(kept),
-        not_downloaded,
-        exclusion_counts(refusals),
+        outcome.not_downloaded,
+        exclusion_counts(checked.refusals),
         without_license,
         doubled,
-        target,
+        outcome.target,
         tuple(row.class_id for row in by_class if row.missing),
         tuple(row.class_id for row in by_class if row.has_one_author),
         lacking,
         by_class,
-        keyword_counts(rows, _reference_keywords(same_classes), target),
+        keyword_counts(rows, _reference_keywords(references), outcome.target),
         author_counts(rows),
-        tuple(
-            ExcludedCandidate(candidates[position].id, candidates[position].class_name, refused.reason, refused.detail)
-            for position, refused in sorted(refusals.items())
-        ),
+        checked.excluded,
         (
             *notes,
-            *_class_notes(by_class, lacking, len(space)),
+            *_class_notes(by_class, lacking, len(checked.space)),
             *_license_notes(without_license, len(kept)),
-            *_copy_notes(candidates, refusals, doubled),
+            *_copy_notes(checked.candidates, checked.refusals, doubled),
         ),
     )
 
@@ -259,13 +292,9 @@ def _without_references(by_class: Sequence[PoolClass], references: Sequence[Test
 
 def _reference_keywords(references: Sequence[TestSet]) -> dict[str, dict[str, int]]:
     """The number of reference images by class and keyword, of the first set that has keywords."""
-    counts: dict[str, dict[str, int]] = {}
-    for reference in [reference for reference in references if "keyword" in reference.group_columns][:1]:
-        for label, keyword in zip(reference.labels.tolist(), reference.group_columns["keyword"], strict=True):
-            if label != UNLABELED:
-                of_class = counts.setdefault(reference.class_space.ids[label], {})
-                of_class[keyword] = of_class.get(keyword, 0) + 1
-    return counts
+    with_keywords = (reference for reference in references if "keyword" in reference.group_columns)
+    reference = next(with_keywords, None)
+    return {} if reference is None else keywords_by_class(reference, reference.group_columns["keyword"])
 
 
 def _class_notes(by_class: Sequence[PoolClass], lacking: Sequence[str], classes: int) -> list[str]:

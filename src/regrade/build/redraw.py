@@ -8,7 +8,6 @@ from typing import Any
 from regrade.build.eligibility import Candidate, Eligibility, Exclusion
 from regrade.build.samplers import DrawOptions, Sample
 from regrade.build.steps.sample import DrawData, SampleOptions, drawn_sample
-from regrade.core import InputError
 
 
 def sample_options(build: str, settings: Mapping[str, Any]) -> SampleOptions:
@@ -25,11 +24,13 @@ def redraw(
     previous: frozenset[str],
     excluded: Mapping[tuple[str, str], Exclusion],
     keyword_counts: Mapping[str, Mapping[str, int]],
+    scores: Mapping[str, float],
 ) -> Sample:
     """The sample that options and frequencies lead to.
 
     Images that were excluded by name, such as near-duplicates, are taken from ``excluded`` (by image and class);
-    exclusions by frequency or number of answers are decided again.
+    exclusions by frequency or number of answers are decided again. ``scores`` are the confusion scores of images, for
+    draws that use them.
     """
 
     def named(reason: Exclusion) -> frozenset[str]:
@@ -42,8 +43,4 @@ def redraw(
         options.min_answers,
     )
     draw = DrawOptions(options.per_class, options.seed, eligibility, previous)
-    return drawn_sample(options, draw, candidates, references, DrawData(lambda: keyword_counts, _no_scores))
-
-
-def _no_scores() -> dict[str, float]:
-    raise InputError("a draw by confusion scores cannot be repeated or released: releases contain no such scores")
+    return drawn_sample(options, draw, candidates, references, DrawData(lambda: keyword_counts, lambda: scores))

@@ -10,11 +10,12 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from regrade.build.duplicates import DuplicateCheck
 from regrade.build.eligibility import Candidate, Exclusion
 from regrade.build.exchange import tile_names
 from regrade.build.files import BuildTasks
@@ -26,12 +27,14 @@ from regrade.build.frequencies import (
     selection_frequencies,
 )
 from regrade.build.redraw import redraw, sample_options
+from regrade.build.review import ReviewDecision
 from regrade.build.samplers import Sample
 from regrade.build.steps.sample import SampleOptions
 from regrade.build.tasks import GridTask, TaskOptions, Tile, TileRole
 from regrade.classes import class_space_from_file
 from regrade.core import ClassSpace, FormatError, InputError
 from regrade.core.errors import not_utf8
+from regrade.core.panel import Fitness
 from regrade.tables import read_json
 
 MANIFEST = "manifest.csv"
@@ -40,6 +43,7 @@ TASKS = "tasks.csv"
 ANSWERS = "answers.csv"
 DRAW = "draw.json"
 CLASSES = "classes.json"
+REVIEWS = "reviews.csv"
 DATASHEET = "datasheet.md"
 CROISSANT = "croissant.json"
 CHECKSUMS = "checksums.txt"
@@ -50,10 +54,11 @@ _MANIFEST_COLUMNS = (
 )  # fmt: skip
 _CANDIDATE_COLUMNS = (
     "image", "class", "selection_frequency", "selected", "answers", "keyword", "in_previous_revision", "excluded",
-    "drawn",
+    "drawn", "confusion",
 )  # fmt: skip
 _TASK_COLUMNS = ("task", "class", "tile", "image", "role")
-_ANSWER_COLUMNS = ("task", "worker", "selected", "seconds", "counted")
+_ANSWER_COLUMNS = ("task", "worker", "selected", "seconds", "counted", "after_draw")
+_REVIEW_COLUMNS = ("image", "class", "decision", "reason", "reviewers")
 _YES, _NO = "yes", "no"
 
 
@@ -72,18 +77,25 @@ class ReleasedImage:
 
 @dataclass(frozen=True)
 class ReleasedCandidate:
-    """A candidate: its frequency, whether an earlier revision had it, why it was excluded, whether it was drawn."""
+    """A candidate: its frequency, whether an earlier revision had it, why it was excluded, whether it was drawn.
+
+    ``confusion`` is its confusion score in bits, if the set was drawn by scores.
+    """
 
     candidate: Candidate
     selected: int
     in_previous: bool
     excluded: Exclusion | None
     drawn: bool
+    confusion: float | None = None
 
 
 @dataclass(frozen=True)
 class Draw:
-    """How the set was drawn: names and digests of what it was drawn from, and all settings."""
+    """How the set was drawn: names and digests of what it was drawn from, and all settings.
+
+    ``duplicates`` says how it was checked for duplicates; None for a release of an earlier version.
+    """
 
     test_set: str
     build: str
@@ -97,6 +109,7 @@ class Draw:
     keyword_counts: Mapping[str, Mapping[str, int]]
     encoded_as_png: bool
     regrade: str
+    duplicates: DuplicateCheck | None = None
 
     def tile_key(self, tasks: tuple[GridTask, ...]) -> str:
         """The key of the names of tiles, which `regrade build export` used for these tasks."""
@@ -106,12 +119,23 @@ class Draw:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Draw:
         """The record from the content of its file."""
-        return cls(**{**content, "tasks": TaskOptions(**content["tasks"])})
+        fields = {**content, "tasks": TaskOptions(**content["tasks"])}
+        if fields.get("duplicates") is not None:
+            fields["duplicates"] = DuplicateCheck.from_json(fields["duplicates"])
+        return cls(**fields)
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of its file."""
+        return {name: value for name, value in asdict(self).items() if name != "duplicates" or value is not None}
 
 
 @dataclass(frozen=True)
 class Release:
-    """The content of a release; workers have anonymous names."""
+    """The content of a release; workers and reviewers have anonymous names.
+
+    ``late`` are the tasks and workers of the answers that arrived after the set was drawn. ``review`` contains what
+    reviewers decided about candidates; None if the build has no review.
+    """
 
     draw: Draw
     classes: ClassSpace
@@ -120,6 +144,8 @@ class Release:
     tasks: tuple[GridTask, ...]
     assignments: tuple[Assignment, ...]
     left_out: frozenset[str]
+    late: frozenset[tuple[str, str]] = frozenset()
+    review: tuple[ReviewDecision, ...] | None = None
 
     @property
     def options(self) -> SampleOptions:
@@ -160,12 +186,21 @@ class Release:
                 (row.candidate.image, row.candidate.class_id): row.excluded for row in self.candidates if row.excluded
             },
             keyword_counts=self.draw.keyword_counts,
+            scores={row.candidate.image: row.confusion for row in self.candidates if row.confusion is not None},
         )
+
+    @property
+    def without_late_answers(self) -> Release:
+        """The release as it would be without the answers that arrived after the draw."""
+        early = tuple(answer for answer in self.assignments if (answer.task, answer.worker) not in self.late)
+        return replace(self, assignments=early, late=frozenset())
 
 
 def release_texts(release: Release) -> dict[str, str]:
     """The tables of a release by file name."""
+    review = {} if release.review is None else {REVIEWS: _csv(_REVIEW_COLUMNS, map(_review_row, release.review))}
     return {
+        **review,
         MANIFEST: _manifest(release.images),
         CANDIDATES: _csv(_CANDIDATE_COLUMNS, map(_candidate_row, release.candidates)),
         TASKS: _csv(
@@ -177,7 +212,7 @@ def release_texts(release: Release) -> dict[str, str]:
             ),
         ),
         ANSWERS: _csv(_ANSWER_COLUMNS, _answer_rows(release)),
-        DRAW: json.dumps(asdict(release.draw), indent=1, sort_keys=True) + "\n",
+        DRAW: json.dumps(release.draw.as_json(), indent=1, sort_keys=True) + "\n",
         CLASSES: json.dumps(
             {"name": release.classes.name, "ids": release.classes.ids, "names": release.classes.names},
             indent=1,
@@ -224,6 +259,7 @@ def _candidate_row(row: ReleasedCandidate) -> tuple[Any, ...]:
         _YES if row.in_previous else _NO,
         row.excluded.value if row.excluded else "",
         _YES if row.drawn else _NO,
+        "" if row.confusion is None else repr(row.confusion),
     )
 
 
@@ -233,7 +269,12 @@ def _answer_rows(release: Release) -> Iterator[tuple[Any, ...]]:
         tiles = [name for name, image in names[answer.task].items() if image in answer.selected]
         counted = _NO if answer.worker in release.left_out else _YES
         seconds = "" if answer.seconds is None else repr(answer.seconds)
-        yield answer.task, answer.worker, " ".join(tiles), seconds, counted
+        late = _YES if (answer.task, answer.worker) in release.late else _NO
+        yield answer.task, answer.worker, " ".join(tiles), seconds, counted, late
+
+
+def _review_row(row: ReviewDecision) -> tuple[str, ...]:
+    return row.image, row.class_id, row.fitness.value, row.reason, " ".join(row.by)
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -249,7 +290,7 @@ def read_release(folder: Path) -> Release:
     draw = _read_draw(folder / DRAW)
     tasks, images_of = _read_tasks(folder / TASKS)
     _check_tile_names(folder / TASKS, draw, tasks, images_of)
-    assignments, left_out = _read_answers(folder / ANSWERS, images_of)
+    assignments, left_out, late = _read_answers(folder / ANSWERS, images_of)
     return Release(
         draw,
         class_space_from_file(folder / CLASSES),
@@ -258,14 +299,29 @@ def read_release(folder: Path) -> Release:
         tasks,
         assignments,
         left_out,
+        late,
+        review=_read_review(folder / REVIEWS),
     )
+
+
+def _read_review(path: Path) -> tuple[ReviewDecision, ...] | None:
+    """The decisions of reviewers; None if there is no such file."""
+    if not path.is_file():
+        return None
+    decisions = []
+    for row in _rows(path, _REVIEW_COLUMNS):
+        with _cells_of(path):
+            by = tuple(row["reviewers"].split())
+            decision = ReviewDecision(row["image"], row["class"], Fitness(row["decision"]), row["reason"], by, "")
+        decisions.append(decision)
+    return tuple(decisions)
 
 
 def _read_draw(path: Path) -> Draw:
     content = read_json(path)
     try:
         return Draw.from_json(content)  # type: ignore[arg-type]
-    except (TypeError, KeyError, InputError) as error:
+    except (TypeError, ValueError, KeyError, InputError) as error:
         raise FormatError(f"{path} is not the record of a draw: {error}") from None
 
 
@@ -312,8 +368,10 @@ def _check_tile_names(path: Path, draw: Draw, tasks: tuple[GridTask, ...], names
 
 def _read_answers(
     path: Path, images_of: Mapping[str, Mapping[str, str]]
-) -> tuple[tuple[Assignment, ...], frozenset[str]]:
+) -> tuple[tuple[Assignment, ...], frozenset[str], frozenset[tuple[str, str]]]:
+    """The answers, the workers who are not counted, and the tasks and workers of late answers."""
     assignments: list[Assignment] = []
+    late = set()
     counted: dict[str, str] = {}
     for row in _rows(path, _ANSWER_COLUMNS):
         with _cells_of(path):
@@ -324,7 +382,10 @@ def _read_answers(
                 raise ValueError(
                     f"{row['worker']} is counted as {row['counted']!r}, expected {_YES} or {_NO} throughout"
                 )
-    return tuple(assignments), frozenset(worker for worker, value in counted.items() if value == _NO)
+            if row["after_draw"] == _YES:
+                late.add((row["task"], row["worker"]))
+    left_out = frozenset(worker for worker, value in counted.items() if value == _NO)
+    return tuple(assignments), left_out, frozenset(late)
 
 
 def _released_image(row: Mapping[str, str]) -> ReleasedImage:
@@ -352,6 +413,7 @@ def _released_candidate(row: Mapping[str, str]) -> ReleasedCandidate:
             row["in_previous_revision"] == _YES,
             Exclusion(row["excluded"]) if row["excluded"] else None,
             row["drawn"] == _YES,
+            float(row["confusion"]) if row["confusion"] else None,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from regrade.build.croissant import croissant
 from regrade.build.datasheet import datasheet
+from regrade.build.eligibility import Candidate
 from regrade.build.release import (
     ANSWERS,
     CANDIDATES,
@@ -22,14 +23,17 @@ from regrade.build.release import (
     DRAW,
     IMAGES,
     MANIFEST,
+    REVIEWS,
     TASKS,
     Release,
     read_release,
     release_texts,
 )
 from regrade.build.samplers import EDGES, bin_names, frequency_bins
+from regrade.build.steps.sample import SampleOptions
 from regrade.core import InputError, RegradeError
 from regrade.core.amounts import amount
+from regrade.core.panel import Fitness
 
 _REQUIRED = (MANIFEST, CANDIDATES, TASKS, ANSWERS, DRAW, CLASSES, DATASHEET, CROISSANT, CHECKSUMS)
 _BLOCK = 1 << 20
@@ -79,16 +83,18 @@ def check_release(folder: Path) -> tuple[ReleaseCheck, ...]:
     checks = list(_check_checksums(folder, digests))
     try:
         release = read_release(folder)
-        release.frequencies  # noqa: B018 - raises if tasks and answers do not belong together
+        counted = release.counted_candidates
     except RegradeError as error:
         return (*checks, _failed("tables", _relative(folder, error)), *_not_verifiable())
     try:
-        release.options  # noqa: B018 - raises for unknown settings
+        options = release.options
     except _INVALID_SETTINGS as error:
         return (*checks, _failed(DRAW, f"the settings are not valid: {error}"), *_not_verifiable())
-    checks += _check_images(release, digests)
-    checks += _check_frequencies(release)
-    checks += _check_draw(release)
+    checks += _check_images(release, options.per_class, digests)
+    checks += _check_frequencies(release, counted)
+    checks += _check_draw(release, options)
+    checks += _check_late_answers(release)
+    checks += _check_review(release)
     checks += _check_texts(folder, release, digests)
     return (*checks, *_not_verifiable())
 
@@ -137,7 +143,7 @@ def _check_checksums(folder: Path, digests: dict[str, str]) -> Iterator[ReleaseC
         )
 
 
-def _check_images(release: Release, digests: dict[str, str]) -> Iterator[ReleaseCheck]:
+def _check_images(release: Release, expected: int, digests: dict[str, str]) -> Iterator[ReleaseCheck]:
     names = Counter(image.file_name for image in release.images)
     problems = [
         _failed(name, f"in {IMAGES}, but not in {MANIFEST}")
@@ -156,7 +162,6 @@ def _check_images(release: Release, digests: dict[str, str]) -> Iterator[Release
     if not problems:
         yield _verified("images", f"{amount(len(names), 'image')} with the content and classes of {MANIFEST}")
     per_class = Counter(image.candidate.class_id for image in release.images)
-    expected = release.options.per_class
     uneven = [f"{class_id} has {count}" for class_id, count in sorted(per_class.items()) if count != expected]
     if uneven:
         yield _failed("class balance", f"{MANIFEST}: expected {expected} images per class, {', '.join(uneven[:3])}")
@@ -164,11 +169,10 @@ def _check_images(release: Release, digests: dict[str, str]) -> Iterator[Release
         yield _verified("class balance", f"{amount(len(per_class), 'class', 'classes')} with {expected} images each")
 
 
-def _check_frequencies(release: Release) -> Iterator[ReleaseCheck]:
+def _check_frequencies(release: Release, candidates: Sequence[Candidate]) -> Iterator[ReleaseCheck]:
     """Frequencies of candidates and of the manifest, computed again from tasks and answers."""
     counted = {
-        (candidate.image, candidate.class_id): (candidate.frequency, candidate.assignments)
-        for candidate in release.counted_candidates
+        (candidate.image, candidate.class_id): (candidate.frequency, candidate.assignments) for candidate in candidates
     }
     rows = {(row.candidate.image, row.candidate.class_id): row for row in release.candidates}
     problems = []
@@ -204,7 +208,7 @@ def _check_frequencies(release: Release) -> Iterator[ReleaseCheck]:
         )
 
 
-def _check_draw(release: Release) -> Iterator[ReleaseCheck]:
+def _check_draw(release: Release, options: SampleOptions) -> Iterator[ReleaseCheck]:
     """The draw, repeated with the computed frequencies: images, their order, and the reasons of exclusions."""
     try:
         sample = release.redrawn
@@ -229,8 +233,49 @@ def _check_draw(release: Release) -> Iterator[ReleaseCheck]:
             break
     yield from problems
     if not problems:
+        yield _verified("draw", f"{options.strategy.value}, seed {options.seed}: same images, same order")
+
+
+def _check_late_answers(release: Release) -> Iterator[ReleaseCheck]:
+    """The draw, repeated without the answers that are said to have arrived after it; nothing if there are none."""
+    if not release.late:
+        return
+    count = f"{amount(len(release.late), 'answer')} of {len(release.assignments):,}"
+    try:
+        examples = release.without_late_answers.redrawn.examples
+    except _INVALID_SETTINGS as error:
+        yield _failed("late answers", f"the draw cannot be repeated without {count} in {ANSWERS}: {error}")
+        return
+    if examples == release.redrawn.examples:
+        yield _verified("late answers", f"{count} arrived after the draw: same images with and without them")
+    else:
+        yield _failed("late answers", f"without {count} in {ANSWERS}, other images would have been drawn")
+
+
+def _check_review(release: Release) -> Iterator[ReleaseCheck]:
+    """Every decision is about a candidate, and no image of the set was found to be problematic."""
+    if release.review is None:
+        if release.draw.settings.get("review") is not None:
+            yield _failed(REVIEWS, "the file is missing, although the set was drawn after a review")
+        return
+    candidates = {(row.candidate.image, row.candidate.class_id) for row in release.candidates}
+    decisions = {(row.image, row.class_id): row for row in release.review}
+    flagged = {row.image: row.reason for row in release.review if row.fitness is Fitness.PROBLEMATIC}
+    unknown = [image for image, class_id in decisions if (image, class_id) not in candidates]
+    problems = [_failed(REVIEWS, f"{image} is not a candidate of its class in {CANDIDATES}") for image in unknown[:1]]
+    if len(decisions) != len(release.review):
+        problems.append(_failed(REVIEWS, "a candidate has several decisions"))
+    problems += [
+        _failed(MANIFEST, f"{image.file_name} was found to be problematic in {REVIEWS}: {reason}")
+        for image in release.images
+        if (reason := flagged.get(image.candidate.image)) is not None
+    ]
+    yield from problems
+    if not problems:
+        kept = sum((image.candidate.image, image.candidate.class_id) in decisions for image in release.images)
         yield _verified(
-            "draw", f"{release.options.strategy.value}, seed {release.options.seed}: same images, same order"
+            "review",
+            f"{kept:,} of {amount(len(release.images), 'image')} kept by reviewers, none found to be problematic",
         )
 
 

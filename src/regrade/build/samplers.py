@@ -21,6 +21,8 @@ EDGES = (0.2, 0.4, 0.6, 0.8)
 """The inner edges of the five frequency bins of Recht et al. 2019."""
 MIN_REFERENCE_IMAGES = 20
 """The number of annotated reference images that a class needs for its histogram."""
+LOWEST = 0.7
+"""The lowest selection frequency of the strategy ``threshold`` in Recht et al. 2019."""
 
 
 class Strategy(StrEnum):
@@ -154,7 +156,7 @@ def threshold(
     candidates: Iterable[Candidate],
     options: DrawOptions,
     *,
-    lowest: float = 0.7,
+    lowest: float = LOWEST,
     overrides: Mapping[str, float] | None = None,
 ) -> Sample:
     """Draw images at random among those with a selection frequency of at least ``lowest``.
@@ -195,16 +197,18 @@ def keyword_matched(
     options: DrawOptions,
     *,
     keywords_per_class: int = 25,
+    lowest: float = 0.0,
 ) -> Sample:
     """Draw images whose keywords are distributed as those of the reference images (CIFAR-10.1).
 
     ``keyword_counts`` maps a class to the number of its reference images per keyword; only the most frequent keywords
-    of a class are used. A keyword that belongs to several classes has a target in each.
+    of a class are used. A keyword that belongs to several classes has a target in each. Images with a selection
+    frequency below ``lowest`` are not drawn; with one answer each, these are the images that were not collected.
     """
     generator = random.Random(options.seed)
     drawn = []
     for class_id, members in by_class(candidates, keyword_counts):
-        eligible, excluded = options.eligibility.divide(members)
+        eligible, excluded = options.eligibility.divide(members, threshold=lowest)
         targets = keyword_targets(keyword_counts.get(class_id, {}), options.per_class, keywords_per_class)
         images: list[str] = []
         problems: list[str] = []

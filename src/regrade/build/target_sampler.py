@@ -98,7 +98,10 @@ def matched_mean(
         reachable = (values.values[: options.per_class].mean(), values.values[-options.per_class :].mean())
         target = float(np.clip(means[class_id], *reachable))
         if target != means[class_id]:
-            problems = (f"the mean frequency {means[class_id]:.3f} of the reference images cannot be reached",)
+            problems = (
+                f"the mean frequency {means[class_id]:.3f} of the reference images cannot be reached: as far as the "
+                f"answers tell, drawn images have {reachable[0]:.3f} to {reachable[1]:.3f}; more answers tell more",
+            )
         chosen = _draw(
             _inclusion(values.values, _tilt([values.values], target, options.per_class), options.per_class), generator
         )
@@ -142,6 +145,8 @@ def _tilt(values: Sequence[FloatArray], target: float, count: int) -> float:
     low, high = -_LARGEST_TILT / scale, _LARGEST_TILT / scale
     for _ in range(_STEPS):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         mean = np.mean([_inclusion(part, middle, count) @ part / count for part in values])
         low, high = (middle, high) if mean < target else (low, middle)
     return (low + high) / 2

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from regrade.build.tiles import TileFormat, decode_for_tile, encode_tile
+from PIL import Image
+
+from regrade.build.tiles import TileCrop, TileFormat, decode_for_tile, encode_tile
 from regrade.core import AlreadyStored, FormatError, Images, ImageSource, InputError, UnreadableImage
 from regrade.core.cores import usable_cores
 from regrade.core.strict_json import parse_json
@@ -35,15 +37,12 @@ class TileImage:
 
 @dataclass(frozen=True)
 class TileResult:
-    """What was done for a tile: ``digest`` is a hash of the file, ``error`` says why its image cannot be read.
-
-    ``is_enlarged`` is None for a tile that existed already, and for an image that cannot be read.
-    """
+    """What was done for a tile: ``pixels`` is a hash of its image, ``error`` says why that cannot be read."""
 
     name: str
-    digest: bytes = b""
+    pixels: bytes = b""
     is_new: bool = False
-    is_enlarged: bool | None = None
+    is_enlarged: bool = False
     error: str = ""
 
 
@@ -95,7 +94,8 @@ def write_tiles(folder: Path, tiles: Mapping[str, TileImage], tile_format: TileF
     """Write the tiles of an export, given by their names, in the order of the names, and yield what was done.
 
     A file is complete or does not exist, and a complete tile of this format is not written again. All files have the
-    same modification time, and names are random, so that neither time nor order tells anything about an image.
+    same modification time, and names are random, so that neither time nor order tells anything about an image. The
+    crop of a tile follows from its name, so that the files of an image in several tasks differ.
     """
     with write_errors(folder):
         (folder / TILES).mkdir(parents=True, exist_ok=True)
@@ -112,34 +112,30 @@ def write_tiles(folder: Path, tiles: Mapping[str, TileImage], tile_format: TileF
 
 def _write_tile(folder: Path, name: str, tile: TileImage, tile_format: TileFormat) -> TileResult:
     path = folder / TILES / (name + SUFFIX)
-    with write_errors(path):
-        if (content := _complete_tile(path, tile_format)) is not None:
-            os.utime(path, (_MODIFIED, _MODIFIED))
-            return TileResult(name, _digest(content))
     try:
         image = decode_for_tile(tile.images.read(tile.position), tile.source)
     except UnreadableImage as error:
         return TileResult(name, error=str(error))
-    content = encode_tile(image, tile_format)
-    temporary = path.with_name(f".{name}{_TEMPORARY}")
     with write_errors(path):
-        temporary.write_bytes(content)
-        os.utime(temporary, (_MODIFIED, _MODIFIED))
-        temporary.replace(path)
-    return TileResult(name, _digest(content), is_new=True, is_enlarged=tile_format.enlarges(image))
+        is_new = not _is_complete_tile(path, tile_format)
+        if is_new:
+            temporary = path.with_name(f".{name}{_TEMPORARY}")
+            temporary.write_bytes(encode_tile(image, tile_format, TileCrop.of(name)))
+            temporary.replace(path)
+        os.utime(path, (_MODIFIED, _MODIFIED))
+    return TileResult(name, _digest(image), is_new, tile_format.enlarges(image))
 
 
-def _complete_tile(path: Path, tile_format: TileFormat) -> bytes | None:
-    """The content of a file that is a complete tile, or None."""
+def _is_complete_tile(path: Path, tile_format: TileFormat) -> bool:
     try:
-        content = path.read_bytes()
+        return tile_format.is_complete(path.read_bytes())
     except FileNotFoundError:
-        return None
-    return content if tile_format.is_complete(content) else None
+        return False
 
 
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).digest()
+def _digest(image: Image.Image) -> bytes:
+    """A hash of the pixels of an image in RGB, which does not depend on the format of its file."""
+    return blake2b(image.convert("RGB").tobytes(), digest_size=16, person=b"%dx%d" % image.size).digest()
 
 
 def _flush(folder: Path, names: Sequence[str]) -> None:

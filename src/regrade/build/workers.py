@@ -35,7 +35,7 @@ class WorkerQuality:
     selected_share: float
 
 
-def worker_qualities(answers: TileAnswers, tasks_per_worker: dict[str, int]) -> tuple[WorkerQuality, ...]:
+def worker_qualities(answers: TileAnswers) -> tuple[WorkerQuality, ...]:
     """The quality of every worker, in alphabetical order."""
     size = len(answers.workers)
     counts = {}
@@ -53,7 +53,7 @@ def worker_qualities(answers: TileAnswers, tasks_per_worker: dict[str, int]) -> 
         rows.append(
             WorkerQuality(
                 answers.workers[number],
-                tasks_per_worker.get(answers.workers[number], 0),
+                int(answers.tasks_answered[number]),
                 _share(hit, positives),
                 _share(rejected, negatives),
                 _share(hit + rejected, positives + negatives),

@@ -84,6 +84,9 @@ for _name, _command in {
     "build": lazy_command(
         "study:build_app", "Build a new test set: selection tasks, answers of workers, frequencies, and samples."
     ),
+    "train": lazy_command(
+        "study:train_app", "Train ensembles and store their scores after every epoch, for the study of confusion."
+    ),
     "review": lazy_command("review:app", "Create review queues, follow their progress, and publish their results."),
     "team": lazy_command("team:app", "Manage the people of a workspace and their accounts."),
 }.items():

@@ -15,6 +15,8 @@ import typer
 if TYPE_CHECKING:
     from regrade.core import Table
     from regrade.predict import Progress, ProgressCallback
+    from regrade.train.member import EpochReport
+    from regrade.train.plan import TrainingPlan
 
 T = TypeVar("T")
 _MANY = 20  # number of models from which a progress bar is shown
@@ -123,6 +125,17 @@ def watching_images(seen: Iterable[T], total: int) -> Iterable[T]:
     from rich.progress import track
 
     return track(seen, total=total, description="reading images", console=Console(stderr=True), transient=True)
+
+
+def show_epoch(plan: TrainingPlan, report: EpochReport) -> None:
+    """Print an epoch of a training to standard error."""
+    total = plan.hyperparameters.epochs
+    parts = [f"{plan.name}, seed {report.seed}: epoch {report.epoch} of {total}"]
+    if report.loss is not None and report.accuracy is not None:
+        parts.append(f"loss {report.loss:.4f}, accuracy {100 * report.accuracy:.1f} %")
+    rates = ((name, right / labels) for name, (right, labels) in report.right.items() if labels)
+    parts += [f"{name} {100 * rate:.1f} %" for name, rate in rates]
+    say(one_line(", ".join(parts) + f" ({report.seconds:.1f} s)"))
 
 
 @contextmanager

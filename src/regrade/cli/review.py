@@ -148,6 +148,46 @@ def label(
     )  # fmt: skip
 
 
+@app.command()
+@shown
+def pairs(
+    test_set: TestSetOption,
+    against: Annotated[
+        str | None, typer.Option(metavar="TEST_SET", help="The other test set (default: search within the test set).")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Distances, separated by commas, as for `regrade study leakage` (default: all of images)."),
+    ] = None,
+    near: Annotated[
+        list[str],
+        typer.Option(
+            metavar="DISTANCE=THRESHOLD", help="Override a distance threshold, e.g. phash=6. May be repeated."
+        ),
+    ] = [],
+    most: Annotated[int, typer.Option(min=1, help="Maximum number of near duplicates per image.")] = 10,
+    size: Annotated[int, typer.Option(help="Images are scaled to this many pixels per side, a multiple of 32.")] = 256,
+    model: Annotated[str | None, typer.Option(help="Also compare the features of this model.")] = None,
+    name: Name = None,
+    overlap: Overlap = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue near duplicates of a test set: are they duplicates?
+
+    The pairs are those of `regrade study leakage`, which counts the published decisions; equal pixels need none.
+    """
+    from regrade.studies.leakage.study import parse_distances, parse_thresholds
+
+    review = opened(workspace).review
+    return _shown(
+        review,
+        review.queue_pairs(
+            test_set, against=against, by=parse_distances(by), near=parse_thresholds(near), most=most, size=size,
+            model=model, name=name, overlap=overlap, progress=watching_images,
+        ),
+    )  # fmt: skip
+
+
 def _shown(review: Review, result: QueueResult) -> CommandResult:
     """The command's result; the app recognizes copies of the queue's images by the hashes that are stored first."""
     review.fill_contents(progress=watching_images)
@@ -268,8 +308,8 @@ def publish(
 
     Judged classes become a new version of the label set, or decisions of its review if they were drawn by `regrade
     labels sample`; mistakes become the review of the model's mistakes; labels from examinations become the answers of
-    people. On a terminal the command shows what would change and how many items are undecided, and asks for
-    confirmation.
+    people; pairs become decisions that `regrade build` and `regrade study leakage` read. On a terminal the command
+    shows what would change and how many items are undecided, and asks for confirmation.
     """
     opened_workspace = opened(workspace)
     if sys.stdin.isatty() and not (yes or dry_run or as_json):

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.lazy_group import built
 from regrade.cli.options import WorkspaceOption, opened
-from regrade.cli.output import StreamedList, say, watching, watching_images
+from regrade.cli.output import StreamedList, say, show_epoch, watching, watching_images
 
 if TYPE_CHECKING:
     from regrade.core import Table
@@ -31,7 +31,7 @@ _FIGURE = Annotated[
     Path | None,
     typer.Option("--figure", help="Also save a figure: .html (interactive), .svg, .png, .pdf or .json (Vega-Lite)."),
 ]
-_PROGRESS = {"progress": watching, "image_progress": watching_images}
+_PROGRESS = {"progress": watching, "image_progress": watching_images, "epoch_progress": show_epoch}
 _READABLE = (bool, int, float, Path, str)  # types that the command line reads; the first that fits is taken
 
 
@@ -78,14 +78,27 @@ class BuildGroup(StudyGroup):
         return BUILD_STEPS
 
 
+class TrainGroup(StudyGroup):
+    """The steps of a training, one command each."""
+
+    @property
+    def studies(self) -> Sequence[Study[..., Any, Any]]:
+        """The steps, in their order."""
+        from regrade.train import TRAIN_STEPS
+
+        return TRAIN_STEPS
+
+
 app = typer.Typer(cls=StudyGroup, no_args_is_help=True)
 plan_app = typer.Typer(cls=PlanGroup, no_args_is_help=True)
 build_app = typer.Typer(cls=BuildGroup, no_args_is_help=True)
+train_app = typer.Typer(cls=TrainGroup, no_args_is_help=True)
 
 
 @app.callback()
 @plan_app.callback()
 @build_app.callback()
+@train_app.callback()
 def _studies() -> None:
     pass
 

@@ -31,6 +31,7 @@ from regrade.core.errors import (
 )
 from regrade.core.estimate import Estimate
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
+from regrade.core.image_pairs import ImagePair, PairDecision, PairSearch, PairSide
 from regrade.core.images import (
     FINGERPRINT,
     UNKNOWN_STAMP,
@@ -97,6 +98,7 @@ __all__ = [
     "Fingerprints",
     "FormatError",
     "Hierarchy",
+    "ImagePair",
     "ImageSource",
     "ImageSourceError",
     "Images",
@@ -119,6 +121,9 @@ __all__ = [
     "NovelSample",
     "Orientation",
     "PackedTexts",
+    "PairDecision",
+    "PairSearch",
+    "PairSide",
     "Paths",
     "Predictions",
     "Preprocessing",

@@ -94,13 +94,20 @@ class Distance(Enum):
     EXACT = "exact"
     """0 if the decoded pixels are equal."""
     PIXELS = "pixels"
-    """Squared Euclidean distance of gray levels at a common size (Recht et al. 2019)."""
+    """Squared Euclidean distance of the pixels in RGB at a common size (Recht et al. 2019)."""
     DSSIM = "dssim"
     """(1 - SSIM) / 2 at a common size (Recht et al. 2019)."""
     PHASH = "phash"
     """Number of different bits of the perceptual hashes, of 64."""
     FEATURES = "features"
     """1 - cosine similarity of the embeddings of a model (Vasudevan et al. 2022)."""
+    EMBEDDINGS = "embeddings"
+    """Squared Euclidean distance of the embeddings of a model (Recht et al. 2019)."""
+
+    @property
+    def is_by_model(self) -> bool:
+        """Whether the distance compares the embeddings of a model."""
+        return self in (Distance.FEATURES, Distance.EMBEDDINGS)
 
 
 @dataclass(frozen=True, eq=False)

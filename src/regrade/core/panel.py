@@ -19,6 +19,21 @@ class Role(Enum):
     """Judge, discuss, decide, edit the guide, see all results."""
     LABELER = "labeler"
     """Label images, without seeing predictions of models or votes of others."""
+    WORKER = "worker"
+    """Select images in grids, and see nothing else."""
+
+
+class WorkerEvent(Enum):
+    """What happened to a worker in a queue of selection tasks; the last one that counts is their standing."""
+
+    CONSENTED = "consented"
+    QUALIFIED = "qualified"
+    FAILED = "failed"
+    """The qualification was not passed."""
+    WARNED = "warned"
+    PAUSED = "paused"
+    EXCLUDED = "excluded"
+    REINSTATED = "reinstated"
 
 
 class Mode(Enum):
@@ -38,6 +53,22 @@ class Answer(Enum):
     WRONG = "wrong"
     PROBLEMATIC = "problematic"
     """The image should not be scored: its original label is wrong, or it is a drawing, edited or inappropriate."""
+
+
+class PairRelation(Enum):
+    """How two similar images are related."""
+
+    DUPLICATE = "duplicate"
+    """They show the same photograph, or the same scene in a moment: only one of them may be used."""
+    DIFFERENT = "different"
+
+
+class Fitness(Enum):
+    """Whether an image belongs in a test set."""
+
+    KEEP = "keep"
+    PROBLEMATIC = "problematic"
+    """It shows another class, is a drawing, edited or inappropriate: it is not drawn again."""
 
 
 NO_MISTAKE = "no mistake"

@@ -1,5 +1,6 @@
 """Reading and writing other people's files: predictions, labels, slices, mistakes, decisions, answers, checkpoints."""
 
+from regrade.formats.answer_counts import read_human_entropies
 from regrade.formats.checkpoint_files import CheckpointArray, checkpoint_notes, read_checkpoint_files
 from regrade.formats.decision_files import read_decision_file
 from regrade.formats.label_export import Authors, LabelAuthors, labels_as_file
@@ -35,6 +36,7 @@ __all__ = [
     "predictions_from_scores",
     "read_checkpoint_files",
     "read_decision_file",
+    "read_human_entropies",
     "read_label_file",
     "read_mistake_file",
     "read_people_file",

@@ -1,10 +1,10 @@
 """The ledger: an append-only database of people's votes on images, with discussions and decisions."""
 
-from regrade.core.panel import Mode, Role
+from regrade.core.panel import Mode, Role, WorkerEvent
 from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, OpenAccount
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
-from regrade.ledger.discussion import Discussion, Discussions, OpenItem, Stage, Topic, TopicFilter
+from regrade.ledger.discussion import Discussion, Discussions, ItemStanding, OpenItem, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
 from regrade.ledger.items import ItemImage, Items, QueuedImage
 from regrade.ledger.ledger import Ledger
@@ -26,8 +26,10 @@ from regrade.ledger.records import (
 )
 from regrade.ledger.reports import UnreadableReport, UnreadableReports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
+from regrade.ledger.selections import GridSelection, Selections
 from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
 from regrade.ledger.votes import IndependentVote, PersonsAnswer, Votes
+from regrade.ledger.workers import LoggedWorkerEvent, Workers
 
 __all__ = [
     "MOST_VOTES",
@@ -42,6 +44,7 @@ __all__ = [
     "Decisions",
     "Discussion",
     "Discussions",
+    "GridSelection",
     "Guide",
     "GuideEntry",
     "GuideText",
@@ -49,9 +52,11 @@ __all__ = [
     "Invitation",
     "Item",
     "ItemImage",
+    "ItemStanding",
     "Items",
     "Ledger",
     "LedgerPeople",
+    "LoggedWorkerEvent",
     "Member",
     "Mode",
     "NewDecision",
@@ -71,6 +76,7 @@ __all__ = [
     "QueuedImage",
     "Queues",
     "Role",
+    "Selections",
     "SignInAttempts",
     "Stage",
     "Topic",
@@ -80,6 +86,8 @@ __all__ = [
     "Vote",
     "VoteContent",
     "Votes",
+    "WorkerEvent",
+    "Workers",
     "may_answer",
     "panel_decision",
     "question_named",

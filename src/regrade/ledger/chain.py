@@ -47,6 +47,7 @@ _COLUMNS = {
     "guide_entry": (
         "id", "class_space", "class", "replaces", "text", "traits", "examples", "alike", "person_id", "why", "at"
     ),
+    "worker_event": ("id", "queue_id", "person_id", "event", "reason", "by_id", "at"),
 }  # fmt: skip
 """The columns that a link covers; columns added to a table later do not change the hashes of existing links."""
 _PERSON = person.c.name.label("person")
@@ -139,8 +140,8 @@ def link_rows_after(connection: Connection, table: Table, newest: int) -> None:
 
 def link_everything(connection: Connection) -> None:
     """Link all rows of a ledger that has no chain yet, in the order of their timestamps."""
-    order = list(_COLUMNS)
-    rows = sorted(_rows(connection), key=lambda pair: (pair[1]["at"], order.index(pair[0]), pair[1]["id"]))
+    order = ["vote", "comment", "decision", "guide_entry"]  # the tables of a ledger that has no chain yet
+    rows = sorted(_rows(connection, order), key=lambda pair: (pair[1]["at"], order.index(pair[0]), pair[1]["id"]))
     links = list(_links(ChainLink(0, _FIRST), rows))
     if links:
         connection.execute(_ADD, links)
@@ -148,7 +149,7 @@ def link_everything(connection: Connection) -> None:
 
 def chain_problems(connection: Connection, noted: Iterable[ChainLink] = ()) -> Iterator[str]:
     """Describe the first invalid link, rows without a link, and ``noted`` links that are missing or changed."""
-    rows = {(kind, row["id"]): row for kind, row in _rows(connection)}
+    rows = {(kind, row["id"]): row for kind, row in _rows(connection, _ROWS)}
     hashes = {0: _FIRST}
     for position, link in enumerate(connection.execute(select(chain).order_by(chain.c.position)).mappings(), 1):
         problem = _link_problem(position, link, rows.pop((link["kind"], link["row_id"]), None), hashes[position - 1])
@@ -207,9 +208,9 @@ def _links(last: ChainLink, rows: Iterable[tuple[str, _Row]]) -> Iterator[dict[s
         yield {"position": position, "kind": kind, "row_id": row["id"], "hash": before}
 
 
-def _rows(connection: Connection) -> Iterator[tuple[str, RowMapping]]:
-    for kind, rows in _ROWS.items():
-        for row in connection.execute(rows).mappings():
+def _rows(connection: Connection, kinds: Iterable[str]) -> Iterator[tuple[str, RowMapping]]:
+    for kind in kinds:
+        for row in connection.execute(_ROWS[kind]).mappings():
             yield kind, row
 
 

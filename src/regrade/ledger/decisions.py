@@ -23,6 +23,8 @@ REOPENED = "reopened"
 
 _later = decision.alias("later")
 _IS_LAST: ColumnElement[bool] = ~exists(select(_later.c.id).where(_later.c.replaces == decision.c.id))
+IS_IN_FORCE: ColumnElement[bool] = _IS_LAST & (decision.c.reached != REOPENED)
+"""Whether a decision is the current one on its item."""
 _LAST = select(decision).where(decision.c.item_id == bindparam("item_id")).order_by(decision.c.id.desc()).limit(1)
 
 
@@ -179,7 +181,7 @@ def _linked(connection: Connection, added: RowMapping) -> RowMapping:
 
 def is_decided(answer: str = "") -> ColumnElement[bool]:
     """Whether an item has a current decision, with this ``answer`` unless it is empty."""
-    current = select(decision.c.id).where(decision.c.item_id == item.c.id, decision.c.reached != REOPENED, _IS_LAST)
+    current = select(decision.c.id).where(decision.c.item_id == item.c.id, IS_IN_FORCE)
     return exists(current.where(decision.c.answer == answer) if answer else current)
 
 
@@ -189,7 +191,7 @@ def _of_queue(connection: Connection, queue_id: int) -> tuple[PublishedDecision,
         select(decision, item.c.example, item.c["class"], locker.c.name.label("locker"))
         .join(item, item.c.id == decision.c.item_id)
         .join(locker, locker.c.id == decision.c.person_id, isouter=True)
-        .where(item.c.queue_id == queue_id, decision.c.reached != REOPENED, _IS_LAST)
+        .where(item.c.queue_id == queue_id, IS_IN_FORCE)
         .order_by(decision.c.id)
     )
     votes: dict[int, list[Any]] = {}

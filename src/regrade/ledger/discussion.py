@@ -8,17 +8,31 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, RowMapping, Select, exists, func, insert, select
+from sqlalchemy import Connection, Engine, RowMapping, Select, bindparam, exists, func, insert, select
 
 from regrade.core import InputError, UnknownName
 from regrade.ledger.chain import extend_chain
 from regrade.ledger.database import added_row, snapshot, writing
-from regrade.ledger.decisions import REOPENED, is_decided
+from regrade.ledger.decisions import IS_IN_FORCE, REOPENED, is_decided
+from regrade.ledger.queue_order import REPORTED
 from regrade.ledger.records import Comment, Decision, Item, Person, Queue, Vote, record_of
 from regrade.ledger.schema import IS_CURRENT, comment, decision, item, now_in_utc, vote
 from regrade.ledger.voting import locked_item
 
 _OPEN = item.c.missing <= 0
+_STANDINGS = (
+    select(
+        item,
+        func.coalesce(vote.c.answer, "").label("own"),
+        func.coalesce(vote.c.reason, "").label("reason"),
+        func.coalesce(decision.c.answer, "").label("decision"),
+        decision.c.person_id.is_not(None).label("locked"),
+        REPORTED.label("reported"),
+    )
+    .select_from(item)
+    .outerjoin(vote, (vote.c.item_id == item.c.id) & (vote.c.person_id == bindparam("reviewer_id")) & IS_CURRENT)
+    .outerjoin(decision, (decision.c.item_id == item.c.id) & _OPEN & IS_IN_FORCE)
+)
 
 
 class Stage(Enum):
@@ -55,6 +69,27 @@ class Topic:
     votes: tuple[Vote, ...]
     comments: int
     decision: Decision | None
+
+
+@dataclass(frozen=True)
+class ItemStanding:
+    """An item as one person sees it: their own answer with its reason, and the decision once no vote is missing.
+
+    These are empty if there are none. A ``locked`` decision was made by a person, so that it has to be reopened before
+    a vote can change. ``reported`` is whether the person reported the image as unreadable.
+    """
+
+    item: Item
+    own: str
+    reason: str
+    decision: str
+    locked: bool
+    reported: bool
+
+    @property
+    def open(self) -> bool:
+        """Whether the person still has to vote on it."""
+        return not self.own and self.item.missing > 0 and not self.reported
 
 
 @dataclass(frozen=True)
@@ -116,6 +151,25 @@ class Discussions:
         chosen = select(item).where(item.c.id.in_([listed.id for listed in items])).order_by(item.c.place)
         with snapshot(self.engine) as connection:
             return _topics(connection, [record_of(Item, row) for row in connection.execute(chosen).mappings()])
+
+    def standings(self, of: Queue, viewer: Person, *, class_id: str = "") -> tuple[ItemStanding, ...]:
+        """All items of a queue, or those of a class, as one person sees them, in the order of the queue."""
+        listed = _STANDINGS.where(item.c.queue_id == of.id)
+        if class_id:
+            listed = listed.where(item.c["class"] == class_id)
+        with self.engine.connect() as connection:
+            rows = connection.execute(listed.order_by(item.c.place), {"reviewer_id": viewer.id}).mappings()
+            return tuple(
+                ItemStanding(
+                    record_of(Item, row),
+                    row["own"],
+                    row["reason"],
+                    row["decision"],
+                    bool(row["locked"]),
+                    bool(row["reported"]),
+                )
+                for row in rows
+            )
 
     def after(self, item_id: int, topic_filter: TopicFilter) -> int | None:
         """The id of the next item of the queue that passes the filter."""

@@ -30,9 +30,10 @@ _STORE = (
 
 @dataclass(frozen=True)
 class ItemImage:
-    """The image of an item: its id in the queue's test set, and a hash of its pixels, or None if unknown."""
+    """The image of an item: its id in the queue's test set, the item's class, and a hash of its pixels if known."""
 
     example: str
+    class_id: str
     content: str | None
 
 
@@ -116,9 +117,10 @@ class Items:
 
     def images(self, of: Queue) -> tuple[ItemImage, ...]:
         """The images of a queue's items, in the order of the queue."""
-        images = select(item.c.example, item.c.content).where(item.c.queue_id == of.id).order_by(item.c.place)
+        columns = (item.c.example, item.c["class"], item.c.content)
+        images = select(*columns).where(item.c.queue_id == of.id).order_by(item.c.place)
         with self.engine.connect() as connection:
-            return tuple(ItemImage(example, content) for example, content in connection.execute(images).all())
+            return tuple(ItemImage(*row) for row in connection.execute(images).all())
 
     def content_of(self, of: Queue, example: str) -> str | None:
         """The hash of an image of a queue, as queued; None if unknown."""

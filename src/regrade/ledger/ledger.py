@@ -28,8 +28,10 @@ from regrade.ledger.reports import UnreadableReports
 from regrade.ledger.row_format import exported_rows
 from regrade.ledger.row_import import import_rows
 from regrade.ledger.schema import now_in_utc
+from regrade.ledger.selections import Selections
 from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
 from regrade.ledger.votes import Votes
+from regrade.ledger.workers import Workers
 
 
 class Ledger:
@@ -52,6 +54,8 @@ class Ledger:
         self.discussions = Discussions(engine, clock=clock)
         self.reports = UnreadableReports(engine, clock=clock)
         self.guide = Guide(engine, clock=clock)
+        self.workers = Workers(engine, clock=clock)
+        self.selections = Selections(engine)
 
     @classmethod
     def open(cls, place: str | Path) -> Ledger:

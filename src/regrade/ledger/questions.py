@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from reprlib import repr as brief
 from typing import TYPE_CHECKING, ClassVar
 
 from regrade.core import AlreadyStored, InputError, MistakeCategory, Severity, UnknownName
-from regrade.core.panel import NO_MISTAKE, Answer, Reached, majority
+from regrade.core.panel import NO_MISTAKE, Answer, Fitness, PairRelation, Reached, majority
 
 if TYPE_CHECKING:
     from regrade.ledger.records import VoteContent
@@ -24,8 +26,10 @@ class Question:
     ``name`` is stored in the ledger and ``text`` is shown to people. ``answers`` are the valid ones; empty if an answer
     is a class of the test set. ``graded`` are the answers that need a severity, ``explained`` those that need a reason.
     ``tied`` is the decision if several answers have the most votes; if it is None, the panel has to go on. Questions
-    that ``shows_predictions`` is True for are not for labelers; ``decided`` is False if everyone's own answer is kept
-    instead of a decision of the panel. ``subject`` is what a vote states, as tables of agreement call it.
+    that ``shows_predictions`` is True for are not for labelers, and only those ``for_workers`` are for workers of a
+    crowd. ``decided`` is False if everyone's own answer is kept instead of a decision of the panel. ``final`` answers
+    cannot be changed or taken back. ``form`` is the regular expression of answers that are neither listed nor a class.
+    ``subject`` is what a vote states, as tables of agreement call it.
     """
 
     name: str
@@ -36,11 +40,17 @@ class Question:
     tied: str | None = None
     shows_predictions: bool = True
     decided: bool = True
+    for_workers: bool = False
+    final: bool = False
+    form: str = ""
     subject: str = "answer"
 
     JUDGE: ClassVar[Question]
     LABEL: ClassVar[Question]
     MISTAKE: ClassVar[Question]
+    SELECT: ClassVar[Question]
+    PAIR: ClassVar[Question]
+    REVIEW: ClassVar[Question]
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,37 @@ Question.MISTAKE = register(
         subject="category",
     )
 )
+Question.SELECT = register(
+    Question(
+        "select",
+        "Which images show this class?",
+        shows_predictions=False,
+        decided=False,
+        for_workers=True,
+        final=True,
+        form="[01]+",  # a digit per tile of the task, in the order of the stored task
+        subject="selection",
+    )
+)
+Question.PAIR = register(
+    Question(
+        "pair",
+        "Are these two images duplicates?",
+        answers=tuple(relation.value for relation in PairRelation),
+        tied=PairRelation.DUPLICATE.value,
+        shows_predictions=False,
+    )
+)
+Question.REVIEW = register(
+    Question(
+        "review",
+        "Does this image belong in the test set?",
+        answers=tuple(fitness.value for fitness in Fitness),
+        explained=(Fitness.PROBLEMATIC.value,),
+        tied=Fitness.PROBLEMATIC.value,
+        shows_predictions=False,
+    )
+)
 
 
 def check_vote(question: Question, content: VoteContent) -> None:
@@ -106,6 +147,8 @@ def check_vote(question: Question, content: VoteContent) -> None:
         return
     if question.answers and content.answer not in question.answers:
         raise UnknownName("answer", content.answer, list(question.answers))
+    if question.form and not re.fullmatch(question.form, content.answer):
+        raise InputError(f"this is not a {question.subject}: {brief(content.answer)}")
     severities = [severity.value for severity in Severity]
     if content.answer not in question.graded:
         if content.severity is not None:
@@ -118,6 +161,12 @@ def check_reason(question: Question, content: VoteContent) -> None:
     """Raise if a new vote lacks the reason that its answer needs; rows of earlier ledgers may lack it."""
     if content.answer in question.explained and not content.reason.strip():
         raise InputError(f"this vote needs a reason: say why the answer is {content.answer!r}")
+
+
+def check_final(question: Question, answered: bool) -> None:
+    """Raise if a person ``answered`` before, and answers to the question are final."""
+    if question.final and answered:
+        raise AlreadyStored("you have answered this before, and answers are not changed")
 
 
 def panel_decision(question: Question, votes: Sequence[tuple[str, str | None]]) -> NewDecision:

@@ -225,8 +225,8 @@ def append_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
             "example": new.example,
             "class": new.class_id,
             "stratum": new.stratum,
-            "missing": new.needed or needed,
-            "needed": new.needed or needed,
+            "missing": needed if new.needed is None else new.needed,
+            "needed": needed if new.needed is None else new.needed,
             "content": new.content,
         }
         for place, new in enumerate(items, start)

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from regrade.core import InputError, UnknownName
 from regrade.core.amounts import amount
 from regrade.core.names import check_distinct_names
-from regrade.core.panel import Mode
+from regrade.core.panel import Mode, Role
 from regrade.ledger.database import added_row, filling, snapshot, writing
 from regrade.ledger.decisions import decide_complete, is_decided
 from regrade.ledger.people import check_name
@@ -136,18 +136,19 @@ class Queues:
         model: str = "",
         mode: Mode = Mode.EXAMINATION,
         purpose: Purpose = Purpose.CENSUS,
+        build: str = "",
     ) -> Queue:
         """Create an empty queue; raises if the name is taken or too similar to another queue's name.
 
         Each item needs ``overlap`` votes. ``labels`` names the label set that its items are compared with, and
-        ``model`` the model that made the predictions, if there is one.
+        ``model`` the model that made the predictions, if there is one; ``build`` names the build of a test set.
         """
         check_name("queue", name)
         if overlap < 1:
             raise InputError(f"an item needs at least one vote, got an overlap of {overlap}")
         row = insert(queue).values(
             name=name, question=question.name, test_set=test_set, labels=labels, overlap=overlap, opened=self._now(),
-            model=model, mode=mode.value, purpose=purpose.value,
+            model=model, mode=mode.value, purpose=purpose.value, build=build,
         )  # fmt: skip
         with writing(self.engine) as connection:
             check_distinct_names("queue", [name], connection.execute(select(queue.c.name)).scalars())
@@ -194,8 +195,9 @@ class Queues:
         """Assign a queue to these people only; an empty list makes it open to everyone."""
         for assignee in people:
             if not may_answer(assignee.role, of.question):
+                what = "is not for workers" if assignee.role is Role.WORKER else "shows predictions of models"
                 raise InputError(
-                    f"{assignee.name} is a labeler, and {of.name} shows predictions of models: assign it to reviewers"
+                    f"{assignee.name} is a {assignee.role.value}, and {of.name} {what}: assign it to reviewers"
                 )
         with writing(self.engine) as connection:
             lock_queue(connection, of.id)

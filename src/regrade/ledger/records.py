@@ -38,8 +38,8 @@ class Person:
 class Queue:
     """Items with the same question, each to be answered by ``overlap`` people.
 
-    ``model`` is set if all items are predictions of one model. ``purpose`` is None for a queue that an earlier version
-    created without recording it, until the queue is published.
+    ``model`` is set if all items are predictions of one model, ``build`` if they belong to the build of a test set.
+    ``purpose`` is None for a queue that an earlier version created without recording it, until the queue is published.
     """
 
     id: int
@@ -52,6 +52,7 @@ class Queue:
     model: str
     mode: Mode
     purpose: Purpose | None
+    build: str
 
 
 @dataclass(frozen=True)
@@ -184,10 +185,12 @@ _FIELDS = {
 
 
 def may_answer(role: Role, question: Question) -> bool:
-    """Whether a role may answer a question: labelers only those that show no predictions of models."""
+    """Whether a role may answer a question: labelers only those without predictions of models, workers only grids."""
+    if role is Role.WORKER:
+        return question.for_workers
     return role is not Role.LABELER or not question.shows_predictions
 
 
 def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
     """Whether a role can see the votes on a complete item: not labelers on labels, and no one in training."""
-    return mode is not Mode.TRAINING and (question.decided or role is not Role.LABELER)
+    return mode is not Mode.TRAINING and (question.decided or role not in (Role.LABELER, Role.WORKER))

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, FromClause, Select, Table, select
 
 from regrade.core import FormatError, UnknownName
-from regrade.core.panel import Mode, Reached, Role
+from regrade.core.panel import Mode, Reached, Role, WorkerEvent
 from regrade.ledger.column_types import (
     EnumColumn,
     FloatColumn,
@@ -34,11 +34,12 @@ from regrade.ledger.schema import (
     queue,
     report,
     vote,
+    worker_event,
 )
 
 Row = Mapping[str, Any]
 
-KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide")
+KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide", "worker_event")
 """The kinds of rows, in the order of import. Accounts, invitations and secrets are never exported."""
 
 _PERSON, _QUEUE = {"person": person.c.name}, {"queue": queue.c.name}
@@ -52,7 +53,7 @@ def _own(table: Any, *names: str) -> dict[str, Column[Any]]:
 COLUMNS: dict[str, dict[str, Column[Any]]] = {
     "person": {**_PERSON, **_own(person, "role"), "at": person.c.joined},
     "queue": {
-        **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode", "purpose"),
+        **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode", "purpose", "build"),
         "at": queue.c.opened,
     },
     "assignment": {**_QUEUE, **_PERSON},
@@ -68,6 +69,9 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
         **_own(guide_entry, "class_space", "class"), **_PERSON,
         **_own(guide_entry, "text", "traits", "examples", "alike", "why", "at"),
     },
+    "worker_event": {
+        **_QUEUE, **_PERSON, **_own(worker_event, "event", "reason"), "by": person.c.name, **_own(worker_event, "at"),
+    },
 }  # fmt: skip
 """The columns of each kind of row, with the database column that each comes from."""
 
@@ -75,11 +79,12 @@ _CLEARED_BY = person.alias("clearer")
 _LOOKED_UP: dict[tuple[str, str], Select[Any]] = {
     ("decision", "last_vote"): select(vote.c.key).where(vote.c.id == decision.c.last_vote),
     ("report", "cleared_by"): select(_CLEARED_BY.c.name).where(_CLEARED_BY.c.id == report.c.cleared_by),
+    ("worker_event", "by"): select(_CLEARED_BY.c.name).where(_CLEARED_BY.c.id == worker_event.c.by_id),
 }  # columns that refer to another row than the item and the person of their own
 
 
 def exported_rows(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every person, queue, assignment, item, vote, comment, decision, report and guide entry, oldest first.
+    """All rows that are exported, oldest first of each kind: people, queues, items, votes, worker events, and so on.
 
     Each row has a ``kind``.
     """
@@ -104,6 +109,9 @@ def _on_items(table: Table) -> FromClause:
 _ASSIGNMENTS = assignment.join(queue, queue.c.id == assignment.c.queue_id).join(
     person, person.c.id == assignment.c.person_id
 )
+_WORKER_EVENTS = worker_event.join(queue, queue.c.id == worker_event.c.queue_id).join(
+    person, person.c.id == worker_event.c.person_id
+)
 _EXPORTS = {
     "person": _export("person", person, person.c.id),
     "queue": _export("queue", queue, queue.c.id),
@@ -111,19 +119,23 @@ _EXPORTS = {
     "item": _export("item", item.join(queue, queue.c.id == item.c.queue_id), item.c.queue_id, item.c.place),
     **{table.name: _export(table.name, _on_items(table), table.c.id) for table in (vote, comment, decision, report)},
     "guide": _export("guide", guide_entry.join(person, person.c.id == guide_entry.c.person_id), guide_entry.c.id),
+    "worker_event": _export("worker_event", _WORKER_EVENTS, worker_event.c.id),
 }
 
 _MISSING = {
     ("decision", "person"),  # missing for decisions by unanimous votes
     ("report", "cleared_by"),  # missing for open reports
     ("item", "needed"),
+    ("worker_event", "by"),  # missing for events that the gate caused
 }
-_ADDED_LATER = {("item", "needed"), ("queue", "purpose")}  # missing in files of an older regrade
-_MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
+_LEAST = {"overlap": 1, "needed": 0}  # a task of a build that was answered elsewhere needs no votes
+_ADDED_LATER = {("item", "needed"), ("queue", "purpose"), ("queue", "build")}  # missing in files of an older regrade
+_MAY_BE_EMPTY = {"class", "labels", "model", "build", "reason", "why", "text", "traits", "examples", "alike"}
 _VALID_VALUES: dict[str, list[str]] = {
     "role": [role.value for role in Role],
     "mode": [mode.value for mode in Mode],
     "purpose": [purpose.value for purpose in Purpose],
+    "event": [event.value for event in WorkerEvent],
     "reached": [*(reached.value for reached in Reached), REOPENED],
 }
 _LARGEST = 2**31 - 1  # the largest integer in PostgreSQL
@@ -186,7 +198,7 @@ def _value(kind: str, name: str, column: Column[Any], value: Any) -> Any:
     parsed = read(name, value)
     if isinstance(parsed, str):
         _check_text(name, column, parsed)
-    if name in ("overlap", "needed") and parsed < 1:
+    if name in _LEAST and parsed < _LEAST[name]:
         raise ValueError(f"an item needs at least one vote, got {name} {parsed}")
     return parsed
 

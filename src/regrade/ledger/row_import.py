@@ -27,6 +27,7 @@ from regrade.ledger.schema import (
     queue,
     report,
     vote,
+    worker_event,
 )
 
 ItemKey = tuple[str, str, str]
@@ -55,6 +56,7 @@ def import_rows(connection: Connection, rows: Iterable[Row]) -> int:
     _decisions(connection, people, items, by_kind["decision"])
     _reports(connection, people, items, by_kind["report"])
     _guide(connection, people, by_kind["guide"])
+    _worker_events(connection, people, queues, by_kind["worker_event"])
     _count_missing(connection)
     for table in APPEND_ONLY:
         link_rows_after(connection, table, before[table.name])
@@ -95,6 +97,7 @@ def _queues(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
         if same_name is None:
             _check_name("queue", row["queue"])
             queues[row["queue"]] = values = {name: row[name] for name in (*compared, "overlap", "purpose")}
+            values["build"] = row["build"] or ""
             connection.execute(insert(queue).values(name=row["queue"], opened=row["at"], **values))
         elif differs := [name for name in (*compared, "purpose") if not _agree(same_name[name], row[name])]:
             raise MismatchError(
@@ -240,6 +243,18 @@ def _guide(connection: Connection, people: dict[str, int], rows: Iterable[Row]) 
         class_key = row["class_space"], row["class"]
         added = insert(guide_entry).values(replaces=last.get(class_key), **values)
         last[class_key] = connection.execute(added.returning(guide_entry.c.id)).scalar_one()
+
+
+def _worker_events(connection: Connection, people: dict[str, int], queues: dict[str, int], rows: Iterable[Row]) -> None:
+    names = ("queue_id", "person_id", "event", "reason", "by_id", "at")
+    stored = {tuple(row) for row in connection.execute(select(*(worker_event.c[name] for name in names)))}
+    for row in rows:
+        by_id = None if row["by"] is None else _id(people, row["by"], "person", row)
+        of_worker = _id(queues, row["queue"], "queue", row), _id(people, row["person"], "person", row)
+        values = *of_worker, row["event"], row["reason"], by_id, row["at"]
+        if values not in stored:
+            connection.execute(insert(worker_event).values(**dict(zip(names, values, strict=True))))
+            stored.add(values)
 
 
 def _count_missing(connection: Connection) -> None:

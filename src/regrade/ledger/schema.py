@@ -1,4 +1,4 @@
-"""The tables of a ledger. Votes, comments, decisions and guide entries are append-only, enforced by triggers."""
+"""The tables of a ledger. Votes, comments, decisions, guide and worker events are append-only, by triggers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from sqlalchemy import (
     text,
 )
 
+from regrade.core.panel import WorkerEvent
 from regrade.ledger.column_types import (
     EnumColumn,
     FloatColumn,
@@ -45,9 +46,9 @@ person = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", TextColumn(80), nullable=False, unique=True),
-    Column("role", EnumColumn(10, "owner", "reviewer", "labeler"), nullable=False),
+    Column("role", EnumColumn(10, "owner", "reviewer", "labeler", "worker"), nullable=False),
     Column("joined", TimestampColumn, nullable=False),
-    CheckConstraint("role IN ('owner', 'reviewer', 'labeler')", name="role"),
+    CheckConstraint("role IN ('owner', 'reviewer', 'labeler', 'worker')", name="role"),
 )
 
 queue = Table(
@@ -63,6 +64,7 @@ queue = Table(
     Column("model", TextColumn(200), nullable=False, server_default=""),
     Column("mode", EnumColumn(12, "training", "examination"), nullable=False, server_default="examination"),
     Column("purpose", EnumColumn(20, "census", "random sample")),
+    Column("build", TextColumn(200), nullable=False, server_default=""),
     CheckConstraint("overlap >= 1", name="overlap"),
 )
 
@@ -269,6 +271,28 @@ overlap_change = Table(
     Column("at", TimestampColumn, nullable=False),
 )
 
+worker_link = Table(
+    "worker_link",
+    metadata,
+    Column("digest", TextColumn(64), primary_key=True),
+    Column("person_id", ForeignKey(person.c.id), nullable=False, index=True),
+    Column("until", TimestampColumn, nullable=False),
+    Column("ended", TimestampColumn),
+)
+
+worker_event = Table(
+    "worker_event",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("queue_id", ForeignKey(queue.c.id), nullable=False),
+    Column("person_id", ForeignKey(person.c.id), nullable=False),
+    Column("event", EnumColumn(12, *(event.value for event in WorkerEvent)), nullable=False),
+    Column("reason", LongTextColumn, nullable=False),
+    Column("by_id", ForeignKey(person.c.id)),
+    Column("at", TimestampColumn, nullable=False),
+    Index("ix_worker_event_worker", "queue_id", "person_id"),
+)
+
 chain = Table(
     "chain",
     metadata,
@@ -278,7 +302,7 @@ chain = Table(
     Column("hash", TextColumn(64), nullable=False),
 )
 
-APPEND_ONLY = (vote, comment, decision, guide_entry)
+APPEND_ONLY = (vote, comment, decision, guide_entry, worker_event)
 """Tables whose rows are never changed or deleted and are linked in the hash chain."""
 
 _later = vote.alias("later")

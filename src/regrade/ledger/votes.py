@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, RowMapping, select
 
 from regrade.core import AlreadyStored
 from regrade.ledger import queue_order, voting
-from regrade.ledger.chain import extend_chain_and_commit
+from regrade.ledger.chain import extend_chain, extend_chain_and_commit
 from regrade.ledger.database import snapshot, writing
 from regrade.ledger.decisions import current_decision, decide_if_unanimous, undo_unanimous
-from regrade.ledger.questions import check_reason, check_vote, question_named
+from regrade.ledger.questions import check_final, check_reason, check_vote, question_named
 from regrade.ledger.records import CountedVote, Person, Queue, Vote, VoteContent, record_of
 from regrade.ledger.schema import IS_CURRENT, decision, item, now_in_utc, person, vote
 
@@ -62,6 +62,7 @@ class Votes:
             votes = voting.votes_so_far(connection, item_id, content.key)
             cast = voting.stored_vote(votes, item_row, by.id, content)
             if cast is None:
+                check_final(question, voting.last_vote(votes, by.id) is not None)
                 check_reason(question, content)
                 if item_row["missing"] <= 0 and current_decision(connection, item_id) is not None:
                     raise AlreadyStored("this item is decided: reopen it before changing a vote")
@@ -71,6 +72,23 @@ class Votes:
                 rows = [(vote, cast), *([(decision, decided)] if decided else [])]
                 extend_chain_and_commit(connection, rows, item_row)
         return CountedVote(record_of(Vote, cast), revealed=voting.reveals(item_row, votes, by))
+
+    def cast_all(self, by: Person, contents: Mapping[int, VoteContent]) -> tuple[int, ...]:
+        """Cast a person's votes on several items, by item id, in one transaction.
+
+        Returns the ids of the items that others decided in the meantime, on which nothing was cast; any other problem
+        raises, and then none of the votes is stored. A vote with a reason for changing it (``why``) reverts a decision
+        that was reached automatically. Idempotent, as `cast`.
+        """
+        now = self._now()
+        with writing(self.engine) as connection:
+            # all items are locked before the chain is: a person who votes on one of them locks in the same order
+            items = [voting.locked_for_vote(connection, item_id, by.id) for item_id in sorted(contents)]
+            return tuple(
+                row["id"]
+                for row in items
+                if not _cast_unless_decided(connection, row, by, contents[row["id"]], now=now)
+            )
 
     def has_key(self, key: str) -> bool:
         """Whether there is a vote with this key, by anyone."""
@@ -86,6 +104,7 @@ class Votes:
         now = self._now()
         with writing(self.engine) as connection:
             item_row = voting.locked_for_vote(connection, item_id, by.id)
+            check_final(question_named(item_row["question"]), answered=True)
             retraction = VoteContent(key, None, why=why.strip() or voting.UNDONE)
             votes = voting.votes_so_far(connection, item_id, key)
             row = voting.stored_vote(votes, item_row, by.id, retraction)
@@ -121,6 +140,28 @@ class Votes:
         """Each person's last answer to each item of a queue, oldest first."""
         with snapshot(self.engine) as connection:
             return _last_answers(connection, of.id)
+
+
+def _cast_unless_decided(
+    connection: Connection, item_row: RowMapping, by: Person, content: VoteContent, *, now: datetime
+) -> bool:
+    """Cast a vote on a locked item as part of a transaction; False if others decided the item in the meantime."""
+    item_id, question = item_row["id"], question_named(item_row["question"])
+    check_vote(question, content)
+    votes = voting.votes_so_far(connection, item_id, content.key)
+    if voting.stored_vote(votes, item_row, by.id, content) is not None:
+        return True
+    own = voting.last_vote(votes, by.id)
+    check_final(question, own is not None)
+    check_reason(question, content)
+    if current_decision(connection, item_id) is not None:
+        if own is None or own["answer"] is None:
+            return False
+        undo_unanimous(connection, item_id, by.id, why=content.why, now=now)
+    extend_chain(connection, vote, [voting.cast(connection, item_row, votes, by, content, now=now)])
+    if (decided := decide_if_unanimous(connection, item_row, now=now)) is not None:
+        extend_chain(connection, decision, [decided])
+    return True
 
 
 def _independent(connection: Connection, queue_id: int, *, revealed_only: bool = False) -> tuple[IndependentVote, ...]:

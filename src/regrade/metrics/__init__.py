@@ -19,6 +19,15 @@ from regrade.metrics.confusion_score import (
     confusion_score,
     final_predictions,
 )
+from regrade.metrics.hardness_scores import (
+    area_under_margin,
+    el2n,
+    human_entropies,
+    label_confidence,
+    label_variability,
+    prediction_entropies,
+    prediction_margins,
+)
 from regrade.metrics.multilabel import Judged, MultilabelRule, judge
 from regrade.metrics.robustness import (
     ALEXNET_CLEAN_ERROR,
@@ -36,18 +45,23 @@ from regrade.metrics.similarity import (
     independent_dominance,
 )
 from regrade.metrics.top_k import best_within, mapped_correct, top_k_classes, top_k_correct, top_k_within
+from regrade.metrics.training_scores import EARLY_CHECKPOINTS, LabelScores, TrainingScores, training_scores
 
 __all__ = [
     "ALEXNET_CLEAN_ERROR",
     "ALEXNET_ERRORS",
+    "EARLY_CHECKPOINTS",
     "SMALLEST_PROBABILITY",
     "ConfusedPairs",
     "ConfusionEntropies",
     "FinalPredictions",
     "Judged",
+    "LabelScores",
     "MultilabelRule",
     "ReliabilityBins",
+    "TrainingScores",
     "agreement",
+    "area_under_margin",
     "balanced_accuracy",
     "best_within",
     "brier_score",
@@ -59,19 +73,26 @@ __all__ = [
     "corruption_errors",
     "dominance_probability",
     "effective_robustness",
+    "el2n",
     "equal_size_bins",
     "error_consistency",
     "final_predictions",
+    "human_entropies",
     "independent_dominance",
     "judge",
+    "label_confidence",
+    "label_variability",
     "log_losses",
     "mapped_correct",
     "mean_corruption_error",
     "negative_log_likelihood",
+    "prediction_entropies",
+    "prediction_margins",
     "relative_mean_corruption_error",
     "relative_robustness",
     "reliability_bins",
     "top_k_classes",
     "top_k_correct",
     "top_k_within",
+    "training_scores",
 ]

@@ -50,7 +50,7 @@ def confusion_score(checkpoints: Checkpoints, *, base: float = 2.0) -> FloatArra
     """
     unit = bits_in(base)
     total = np.zeros(len(checkpoints))
-    tasks = list(_tasks(checkpoints))
+    tasks = list(checkpoint_tasks(checkpoints))
     results = on_all_cores(lambda task: task.ensemble(checkpoints), tasks)
     for task, entropies in zip(tasks, results, strict=True):
         total[task.rows] += entropies
@@ -61,7 +61,7 @@ def confusion_entropies(checkpoints: Checkpoints) -> ConfusionEntropies:
     """Return the entropies after every epoch and each member's score, in one pass over the files."""
     shape = len(checkpoints.epochs), len(checkpoints)
     epochs, members = np.empty(shape, dtype=np.float32), np.zeros((len(checkpoints.members), len(checkpoints)))
-    tasks = list(_tasks(checkpoints))
+    tasks = list(checkpoint_tasks(checkpoints))
     results = on_all_cores(lambda task: task.with_members(checkpoints), tasks)
     for task, (ensemble, own) in zip(tasks, results, strict=True):
         epochs[task.epoch, task.rows] = ensemble
@@ -72,7 +72,7 @@ def confusion_entropies(checkpoints: Checkpoints) -> ConfusionEntropies:
 def final_predictions(checkpoints: Checkpoints) -> FinalPredictions:
     """Return the predictions of the members' mean after the last epoch; ties go to the lower class index."""
     classes, confidence = np.empty(len(checkpoints), dtype=np.int64), np.empty(len(checkpoints))
-    last = _Task(len(checkpoints.epochs) - 1, slice(0, len(checkpoints)))
+    last = CheckpointTask(len(checkpoints.epochs) - 1, slice(0, len(checkpoints)))
     for block in last.blocks(checkpoints):
         mean = block.mean()
         classes[block.rows], confidence[block.rows] = mean.argmax(axis=1), mean.max(axis=1)
@@ -87,29 +87,33 @@ def bits_in(base: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Task:
-    """A range of rows after one epoch, processed by one thread."""
+class CheckpointTask:
+    """A range of rows after one epoch, processed by one thread; ``epoch`` is a position."""
 
     epoch: int
     rows: slice
 
     def blocks(self, checkpoints: Checkpoints, *, own: bool = False) -> Iterator[Block]:
+        """Yield the scores of all members in blocks; rows count from the first of the task."""
         members = range(len(checkpoints.members))
         names = [checkpoints.name_of(member, self.epoch) for member in members]
         scores = [checkpoints.scores(member, self.epoch)[self.rows] for member in members]
         return blocks(scores, checkpoints.kind, names, first=self.rows.start, own=own)
 
     def ensemble(self, checkpoints: Checkpoints) -> FloatArray:
+        """Shape (b,): the entropy of the members' mean."""
         return np.concatenate([block.mean_entropy() for block in self.blocks(checkpoints)])
 
     def with_members(self, checkpoints: Checkpoints) -> tuple[FloatArray, FloatArray]:
+        """Return the entropy of the members' mean (b,), and that of each member (m, b)."""
         entropies = [(block.own_entropies(), block.mean_entropy()) for block in self.blocks(checkpoints, own=True)]
         own = np.concatenate([members for members, _ in entropies])
         return np.concatenate([mean for _, mean in entropies]), own.T
 
 
-def _tasks(checkpoints: Checkpoints) -> Iterator[_Task]:
+def checkpoint_tasks(checkpoints: Checkpoints) -> Iterator[CheckpointTask]:
+    """Divide the rows of all epochs into tasks of similar size."""
     size = max(1, _TASK // (checkpoints.classes * len(checkpoints.members)))
     for start in range(0, len(checkpoints), size):
         rows = slice(start, min(start + size, len(checkpoints)))
-        yield from (_Task(epoch, rows) for epoch in range(len(checkpoints.epochs)))
+        yield from (CheckpointTask(epoch, rows) for epoch in range(len(checkpoints.epochs)))

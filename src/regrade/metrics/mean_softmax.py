@@ -7,14 +7,14 @@ integer operations (its 15 exponent and mantissa bits are shifted to their place
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError
 from regrade.core.predictions import ScoreKind
 
@@ -68,9 +68,47 @@ class Block:
         entropies = np.log2(self.sums) - _row_products(self.logs, self.parts) / self.sums
         return np.clip(entropies, 0.0, np.log2(self.parts.shape[2]))
 
+    def first_member(self) -> _Singles:
+        """Shape (b, c): the probabilities of the first member; valid until the next entropy."""
+        return self._own(0)
+
+    def label_probabilities(self, labels: IntArray) -> FloatArray:
+        """Shape (b, m): the probability of the label (b,) by each member."""
+        return self.parts[np.arange(len(labels)), :, labels] / self.sums
+
+    def error_norms(self, labels: IntArray) -> FloatArray:
+        """Shape (b,): the L2 norm of probabilities minus one-hot labels (b,), mean over members."""
+        own = self.label_probabilities(labels)
+        squares = _without_labels(self.parts, labels, 0.0, lambda: _row_products(self.parts, self.parts))
+        return np.sqrt(squares / self.sums**2 + (1 - own) ** 2).mean(axis=1)
+
+    def label_margins(self, labels: IntArray, *, smallest: float) -> FloatArray:
+        """Shape (b,): the first member's logarithm of the label's (b,) probability minus the largest other, in nats.
+
+        Without logarithms, probabilities below ``smallest`` count as that.
+        """
+        values = (self.parts if self.logs is None else self.logs)[:, :1]
+        own = values[np.arange(len(labels)), 0, labels].astype(np.float64)
+        rest = _without_labels(values, labels, -np.inf, lambda: values[:, 0].max(axis=1).astype(np.float64))
+        if self.logs is not None:
+            return (own - rest) / _LOG2_E
+        return np.log(np.maximum(own, smallest) / np.maximum(rest, smallest))
+
     def _own(self, member: int) -> _Singles:
         weights = (1.0 / self.sums[:, member]).astype(np.float32)
         return np.multiply(self.parts[:, member], weights[:, None], out=self._mean)
+
+
+def _without_labels(
+    values: _Singles, labels: IntArray, substitute: float, compute: Callable[[], FloatArray]
+) -> FloatArray:
+    """The result of ``compute`` while the values (b, m, c) of the labels (b,) are replaced: faster than a copy."""
+    rows = np.arange(len(labels))
+    kept = values[rows, :, labels]
+    values[rows, :, labels] = substitute
+    result = compute()
+    values[rows, :, labels] = kept
+    return result
 
 
 def blocks(

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 import numpy as np
 
@@ -36,7 +37,8 @@ class Settings:
 
     A preprocessing given here overrides the model's own; classes given here must be the model's own if it states them.
     ``threads`` is the number of threads the model may use on a CPU; 0 leaves it to the runtime. ``compile`` compiles
-    the module with torch first, which pays off on long runs.
+    the module with torch first, which pays off on long runs. ``workspace`` is the folder whose trained networks have
+    names without a path.
     """
 
     class_space: ClassSpace | None = None
@@ -45,6 +47,7 @@ class Settings:
     precision: Precision = Precision.FP32
     threads: int = 0
     compile: bool = False
+    workspace: Path | None = None
 
 
 class OutOfMemory(Exception):

@@ -14,6 +14,7 @@ from regrade.models.onnx_model import load_onnx
 from regrade.models.open_clip_model import load_open_clip
 from regrade.models.timm_model import load_timm
 from regrade.models.torchvision_model import load_torchvision
+from regrade.models.trained_model import load_trained
 from regrade.models.transformers_model import load_transformers
 from regrade.models.user_model import load_python, load_torch
 
@@ -30,6 +31,7 @@ _BUILT_IN: dict[str, Adapter] = {
     "timm": load_timm,
     "torch": load_torch,
     "torchvision": load_torchvision,
+    "trained": load_trained,
     "transformers": load_transformers,
 }
 

@@ -39,6 +39,16 @@ def load_timm(architecture: str, settings: Settings) -> Model:
     return TorchModel(module, description, settings)
 
 
+def untrained_timm(name: str, channels: int, classes: int) -> Any:
+    """A timm model without weights."""
+    with needs("timm", f"timm:{name}"):
+        import timm
+
+    if not timm.is_model(name):
+        raise UnknownName("timm model", name, timm.list_models())
+    return timm.create_model(name, pretrained=False, num_classes=classes, in_chans=channels)
+
+
 def timm_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessing:
     """The preprocessing of timm's data configuration, as ``timm.data.create_transform`` reads it."""
     _, height, width = config["input_size"]

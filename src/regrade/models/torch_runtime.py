@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,15 @@ def read_weights(path: str | Path) -> Any:
 
     with loading(f"{path} cannot be read"):
         return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def packed_weights(content: Mapping[str, Any]) -> bytes:
+    """Tensors and plain values as the bytes of a file that `read_weights` reads."""
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    return buffer.getvalue()
 
 
 def is_module(candidate: object) -> bool:
@@ -72,7 +82,7 @@ class TorchModel(Model):
     ) -> None:
         import torch
 
-        _check_device(settings.device)
+        check_device(settings.device)
         self.description = description
         self.class_space = description.class_space
         self.preprocessing = description.preprocessing
@@ -212,7 +222,8 @@ def _scores_and_features(returned: Any, name: str) -> tuple[Any, Any]:
     return returned
 
 
-def _check_device(device: Device) -> None:
+def check_device(device: Device) -> None:
+    """Raise if there is no such device."""
     import torch
 
     is_available = {

@@ -62,3 +62,16 @@ def _weights(offered: Any, tag: str, architecture: str) -> Any:
     if tag not in tags:
         raise UnknownName(f"weights of {architecture}", tag, tags)
     return offered[tag]
+
+
+def untrained_torchvision(name: str, channels: int, classes: int) -> Any:
+    """A torchvision classifier without weights."""
+    with needs("timm", f"torchvision:{name}"):
+        import torchvision
+
+    names = torchvision.models.list_models(module=torchvision.models)
+    if name not in names:
+        raise UnknownName("torchvision classifier", name, names)
+    if channels != 3:
+        raise InputError(f"torchvision:{name} takes color images, and these are gray: give --channels 3")
+    return torchvision.models.get_model(name, weights=None, num_classes=classes)

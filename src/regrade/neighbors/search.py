@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Distance, MismatchError, NearPairs, Signatures
+from regrade.core import Distance, InputError, MismatchError, NearPairs, Signatures
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.neighbors.engines import NeighborEngine
 from regrade.neighbors.nearest import Metric, Nearest, Rows, nearest
@@ -26,7 +26,15 @@ _THRESHOLDS = {  # at the default size; measured in docs/neighbors.md
 
 
 def default_threshold(distance: Distance, *, size: int = SIZE) -> float:
-    """The default threshold of a distance; that of pixels is proportional to their number at the common ``size``."""
+    """The default threshold of a distance; that of pixels is proportional to their number at the common ``size``.
+
+    Raises for embeddings, whose scale depends on the model.
+    """
+    if distance not in _THRESHOLDS:
+        raise InputError(
+            f"{distance.value} need a threshold, since their scale depends on the model; for fc7 of VGG, Recht et al. "
+            "2019 used 13200"
+        )
     threshold = _THRESHOLDS[distance]
     return threshold * (size / SIZE) ** 2 if distance is Distance.PIXELS else threshold
 
@@ -81,16 +89,22 @@ def feature_pairs(
     k: int = NEIGHBORS,
     engine: NeighborEngine = NeighborEngine.NUMPY,
     note: str = "",
+    distance: Distance = Distance.FEATURES,
 ) -> NearPairs:
-    """Images whose features (n, d) have a cosine similarity of at least 1 - ``threshold``; zero rows are left out."""
+    """Images whose features (n, d) have a cosine similarity of at least 1 - ``threshold``; zero rows are left out.
+
+    With the ``distance`` `Distance.EMBEDDINGS`, their squared Euclidean distance is at most ``threshold``.
+    """
     references = first if second is None else second
     if first.shape[1] != references.shape[1]:
         raise MismatchError(
             f"features of {first.shape[1]} and of {references.shape[1]} numbers are not of the same model"
         )
-    neighbors = nearest(first, references, k=k, metric=Metric.COSINE, within=second is None, engine=engine)
-    usable = _has_direction(first)
-    return _within_threshold(Distance.FEATURES, threshold, [neighbors], usable, within=second is None, note=note)
+    metric = Metric.COSINE if distance is Distance.FEATURES else Metric.EUCLIDEAN
+    neighbors = nearest(first, references, k=k, metric=metric, within=second is None, engine=engine)
+    lengths = _lengths(first)
+    usable = np.isfinite(lengths) & ((lengths > 0) | (metric is Metric.EUCLIDEAN))
+    return _within_threshold(distance, threshold, [neighbors], usable, within=second is None, note=note)
 
 
 def near_pairs(
@@ -125,11 +139,11 @@ def _within_threshold(
     return near_pairs(distance, threshold, edges, seen, smallest, crowded=crowded, note=note)
 
 
-def _has_direction(rows: Rows, step: int = 4096) -> BoolArray:
+def _lengths(rows: Rows, step: int = 4096) -> FloatArray:
+    """Shape (n,): the sums of absolute values, 0 for zero rows."""
     parts = [np.asarray(rows[start : start + step], dtype=np.float32) for start in range(0, len(rows), step)]
     sums = [np.abs(part).sum(axis=1) for part in parts]
-    lengths = np.concatenate(sums) if sums else np.zeros(0)
-    return np.isfinite(lengths) & (lengths > 0)
+    return np.concatenate(sums) if sums else np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from regrade.core import Estimate, FormatError, InputError
 from regrade.core.arrays import IntArray
 from regrade.metrics import top_k_correct
 from regrade.replicate.cell import Cell, CellKind, Replication, printed_figure, printed_figures
+from regrade.replicate.recht2019_build import BUILD_FOLDER, build_cells, build_folder
 from regrade.stats import LineFit, Scale, clopper_pearson, proportion
 from regrade.studies import Generalization, ModelCounts, ModelShift, SetCounts, SetPair
 from regrade.studies.generalization.analysis import generalization
@@ -180,7 +181,7 @@ def _model_name(model: str) -> str:
 
 def recht2019(data: Path) -> Replication:
     """Recompute the paper's figures from the folder of its published predictions."""
-    published = read_published(data)
+    published, history = read_published(data), build_folder(data)
     imagenet = _imagenet_study(published)
     cifar = _study([_cifar_pair(published)])
     imagenet_rows = _ranked_by_name(imagenet.of(_NEW_SETS["MatchedFrequency"]))
@@ -196,8 +197,9 @@ def recht2019(data: Path) -> Replication:
         *_networks(imagenet_rows),
         *_images_per_class(published),
         *_half_widths(),
+        *(() if history is None else build_cells(history)),
     )
-    return Replication.of(_PAPER, cells, _notes(imagenet, cifar))
+    return Replication.of(_PAPER, cells, (*_notes(imagenet, cifar), *_history_note(history)))
 
 
 def _study(pairs: Sequence[SetPair], *, models: Sequence[str] = ()) -> Generalization:
@@ -378,6 +380,12 @@ def _half_widths() -> Iterator[Cell]:
         yield Cell(
             _printed("Section 2 text", row, f"half-width at {level}%"), widest, "definition", CellKind.CONSTRUCTION
         )
+
+
+def _history_note(history: Path | None) -> tuple[str, ...]:
+    if history is not None:
+        return ()
+    return (f"how the sets were built is not recomputed: there is no folder {BUILD_FOLDER} next to the predictions",)
 
 
 def _notes(imagenet: Generalization, cifar: Generalization) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from regrade.stats.agreement import (
     krippendorff_alpha,
     pairwise_agreement,
 )
+from regrade.stats.auroc import ErrorRanking, auroc_difference, mean_auroc, rank_errors
 from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
@@ -24,6 +25,7 @@ from regrade.stats.correlation import (
     spearman,
     spearman_matrix,
 )
+from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_differ,
@@ -46,6 +48,7 @@ from regrade.stats.intervals import (
     wilson,
 )
 from regrade.stats.line_fit import Band, LineFit, Scale, bootstrap_line, bootstrap_lines, fit_line, fit_lines
+from regrade.stats.logistic import LogisticFit, ridge_logistic
 from regrade.stats.means import (
     absolute_mean,
     bounded_mean,
@@ -81,6 +84,7 @@ from regrade.stats.partial_review import (
     partial_review,
     reviewed_accuracy,
 )
+from regrade.stats.permutation import PermutationTest, compare_categories, compare_numbers
 from regrade.stats.power import (
     disparity_power,
     half_width_power,
@@ -104,6 +108,7 @@ from regrade.stats.selection import (
     worst_share,
 )
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
+from regrade.stats.subset_shares import subset_difference, subset_share
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
 __all__ = [
@@ -113,14 +118,17 @@ __all__ = [
     "ClassBootstrap",
     "Clusters",
     "Correlations",
+    "ErrorRanking",
     "GroupShares",
     "Intervals",
     "LineFit",
+    "LogisticFit",
     "McNemar",
     "NoisyLine",
     "PairTests",
     "PairedChiSquare",
     "PartialReview",
+    "PermutationTest",
     "RandomOrder",
     "Ranks",
     "Ratio",
@@ -131,6 +139,7 @@ __all__ = [
     "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",
+    "auroc_difference",
     "balanced_proportion",
     "below_others_p_values",
     "benjamini_hochberg",
@@ -145,11 +154,15 @@ __all__ = [
     "class_bootstrap",
     "clopper_pearson",
     "cluster",
+    "cluster_folds",
     "clustered_mean",
     "clustered_proportion",
+    "compare_categories",
+    "compare_numbers",
     "components",
     "confidence_sequence",
     "covariance_interval",
+    "cross_fitted_auc",
     "discordant_counts",
     "disparity_power",
     "exclusive_difference",
@@ -183,6 +196,7 @@ __all__ = [
     "mcnemar_all_pairs",
     "mcnemar_exact",
     "mcnemar_power",
+    "mean_auroc",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",
@@ -195,12 +209,14 @@ __all__ = [
     "proportions",
     "quantile",
     "range_ratio",
+    "rank_errors",
     "rank_intervals",
     "rank_intervals_from_counts",
     "rank_ranges",
     "ranks",
     "reviewed_accuracy",
     "reweighted_proportion",
+    "ridge_logistic",
     "robust_pearson",
     "share_difference",
     "share_noise",
@@ -218,7 +234,9 @@ __all__ = [
     "spread_beyond_noise",
     "stratified_mean",
     "stratified_proportion",
+    "subset_difference",
     "subset_effect",
+    "subset_share",
     "two_way_mean",
     "widen_for_comparisons",
     "wilson",

@@ -14,6 +14,7 @@ from regrade.store.checked_files import checked_json, read_checked_json, read_st
 from regrade.store.checkpoints import CheckpointManifest, CheckpointWriter
 from regrade.store.collection import Collection, Stored
 from regrade.store.folder import Store, keep_slices
+from regrade.store.image_pairs import DecisionBatch
 from regrade.store.layout import file_name, original_name
 from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
 from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of
@@ -31,6 +32,7 @@ __all__ = [
     "CheckpointManifest",
     "CheckpointWriter",
     "Collection",
+    "DecisionBatch",
     "Manifest",
     "Part",
     "PartialPredictions",

@@ -24,6 +24,7 @@ from regrade.core import (
     ClassSpace,
     FormatError,
     InputError,
+    MismatchError,
     ScoreKind,
     TestSet,
     UnknownName,
@@ -43,6 +44,7 @@ from regrade.store.locks import work_folder
 from regrade.store.transaction import Transaction
 
 CHECKPOINT_MANIFEST = "manifest.json"
+_CHECKSUMS = ".checksums"
 _LAST_EPOCH = 10**12  # training steps count as epochs; larger numbers are times or hashes
 
 
@@ -120,9 +122,19 @@ class EnsembleCollection(Collection[tuple[Path, CheckpointManifest], ClassSpace]
         self, test_set: TestSet, ensemble: str, kind: ScoreKind, space: ClassSpace | None = None
     ) -> CheckpointWriter:
         """A writer that collects an ensemble's scores epoch by epoch and stores them once they are complete."""
-        base = self.root / ".partial" / ".checkpoints" / file_name(test_set.name) / file_name(ensemble)
+        base = self._unfinished / file_name(test_set.name) / file_name(ensemble)
         own_space = space or test_set.class_space
         return CheckpointWriter(ensemble, test_set, own_space, kind, base, partial(self._add, space=own_space))
+
+    def unfinished(self, ensemble: str) -> tuple[str, ...]:
+        """The test sets on which an ensemble has scores that are not stored yet."""
+        return tuple(
+            sorted(original_name(path.parent.name) for path in self._unfinished.glob(f"*/{file_name(ensemble)}"))
+        )
+
+    @property
+    def _unfinished(self) -> Path:
+        return self.root / ".partial" / ".checkpoints"
 
     @contextmanager
     def temporary_writer(
@@ -211,6 +223,15 @@ class CheckpointWriter:
         self.discard()
         return new
 
+    def refuse_mixed(self) -> None:
+        """Raise if scores were added that this writer keeps apart: `finish` would store only its own."""
+        own = self.folder.with_suffix(_CHECKSUMS)
+        if apart := [folder for folder in sorted(self.base.glob(f"*{_CHECKSUMS}")) if folder != own]:
+            raise MismatchError(
+                f"ensemble {self.ensemble!r} on {self.test_set.name} has unfinished scores of another kind, in another "
+                f"class order or for another version of the test set: choose another name, or remove {apart[0]}"
+            )
+
     def discard(self) -> None:
         """Remove all scores that were added and not finished."""
         shutil.rmtree(self.base, ignore_errors=True)
@@ -219,7 +240,7 @@ class CheckpointWriter:
                 parent.rmdir()
 
     def _checksum_path(self, name: str) -> Path:
-        return (self.folder.with_suffix(".checksums") / name).with_suffix(".json")
+        return (self.folder.with_suffix(_CHECKSUMS) / name).with_suffix(".json")
 
     def _kept(self, name: str) -> Checksums:
         """The checksums of an added file; raise if it was damaged since."""

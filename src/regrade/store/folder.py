@@ -27,6 +27,7 @@ from regrade.store.class_spaces import ClassMapCollection, ClassSpaceCollection
 from regrade.store.collection import Stored
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.file_errors import write_errors
+from regrade.store.image_pairs import PairDecisionCollection, PairSearchCollection
 from regrade.store.label_sets import LabelSetCollection
 from regrade.store.layout import file_name
 from regrade.store.locks import remove_abandoned_work
@@ -65,6 +66,8 @@ class Store:
         self.labels = LabelSetCollection(root)
         self.reviews = ReviewCollection(root)
         self.mistakes = MistakeReviewCollection(root)
+        self.pair_searches = PairSearchCollection(root)
+        self.pair_decisions = PairDecisionCollection(root)
 
     @classmethod
     def create(cls, root: Path) -> Store:

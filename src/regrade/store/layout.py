@@ -18,6 +18,7 @@ TABLES = (
     "reviews/*/*/*.parquet",
     "mistakes/*/*.parquet",
     "builds/*/*.parquet",
+    "pairs/*/*.parquet",
 )
 """Parquet files with their own checksum."""
 
@@ -51,6 +52,7 @@ _SUFFIXES = {
     "labels": ".parquet",
     "mistakes": ".parquet",
     "builds": ".parquet",
+    "pairs": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

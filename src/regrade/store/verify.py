@@ -21,8 +21,10 @@ from regrade.store.signatures import TABLE
 _Metadata = Mapping[str, Any]
 _MetadataByPlace = Mapping[str, _Metadata]
 _FILES = "files"
-_PUBLISHED_TABLES = ("labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{DECISION_FILES}")
-_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes")
+_PUBLISHED_TABLES = (
+    "labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{DECISION_FILES}", "pairs/*/decisions-*.parquet"
+)  # fmt: skip
+_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs")
 _FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbors": TABLE}
 """The file that every folder of a kind must contain."""
 

@@ -14,8 +14,12 @@ from regrade.studies.agreement.study import AGREEMENT
 from regrade.studies.compare.analysis import compare_correctness
 from regrade.studies.compare.model_pairs import McNemarTests, ModelPairs, Pair, PairResult
 from regrade.studies.compare.result import Comparison, ComparisonPart, Rank
+from regrade.studies.confusion.analysis import FurtherInputs
+from regrade.studies.confusion.bands import BandComparison, Remedy
 from regrade.studies.confusion.hard_set import HardRule, HardSet
+from regrade.studies.confusion.paper_figures import paper_figures
 from regrade.studies.confusion.result import Confusion, ConfusionPart
+from regrade.studies.confusion.rivals import Rival
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
 from regrade.studies.corruptions.analysis import (
     CleanCorrectness,
@@ -117,6 +121,7 @@ __all__ = [
     "Agreement",
     "AgreementMeasures",
     "AgreementPart",
+    "BandComparison",
     "Basis",
     "BenchmarkKind",
     "Chance",
@@ -140,6 +145,7 @@ __all__ = [
     "Extreme",
     "FastImages",
     "Flag",
+    "FurtherInputs",
     "Generalization",
     "Geography",
     "GeographyPart",
@@ -201,10 +207,12 @@ __all__ = [
     "QueueAgreements",
     "Rank",
     "RemainingMistakes",
+    "Remedy",
     "ReportData",
     "ReviewedLabels",
     "ReviewedPair",
     "ReviewerAgreement",
+    "Rival",
     "SameImages",
     "Scoring",
     "Seeds",
@@ -249,6 +257,7 @@ __all__ = [
     "novel_predictions",
     "option",
     "panel_agreement",
+    "paper_figures",
     "plan_accuracy",
     "plan_difference",
     "plan_disparity",

@@ -6,6 +6,7 @@ from regrade.testsets.corrupted_set import Corrupted, corrupted
 from regrade.testsets.corruptions import corrupt
 from regrade.testsets.decode import decode, decode_gray_or_rgb, decode_pixels, pixels_of
 from regrade.testsets.download import RetryPolicy, download
+from regrade.testsets.image_headers import ImageHeader, image_headers
 from regrade.testsets.mapped_table import Disagreement, MappedColumns
 from regrade.testsets.reader import Layout, Level, Reader, ReaderOptions, ReaderResult, locations_for
 from regrade.testsets.registry import ENTRY_POINTS, open_images, reader_for, reader_named, readers
@@ -20,6 +21,7 @@ __all__ = [
     "Download",
     "EntryKind",
     "Files",
+    "ImageHeader",
     "Layout",
     "Level",
     "MappedColumns",
@@ -40,6 +42,7 @@ __all__ = [
     "download",
     "entry",
     "find_released",
+    "image_headers",
     "images_are_missing",
     "locations_for",
     "names",

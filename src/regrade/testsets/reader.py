@@ -209,7 +209,8 @@ def classes_by_name(
     readings = {kind: _class_by_name(kind, space) for kind in _READINGS if layout in (kind, Layout.PROVEN)}
     fitting = {kind: reading for kind, reading in readings.items() if all(name in reading for name in names.values())}
     if not fitting:
-        raise _misfit(names, readings, space, what, where)
+        problem = _misfit(names, readings, space, what, where)
+        raise MismatchError(f"{problem}; for images without labels use --layout flat")
     classes = {kind: {shown: reading[name] for shown, name in names.items()} for kind, reading in fitting.items()}
     first, *alternatives = classes.values()
     if any(alternative != first for alternative in alternatives):
@@ -228,7 +229,7 @@ def known_classes(names: Iterable[str], space: ClassSpace, layout: Layout, *, wh
     best = max(readings.values(), key=lambda reading: sum(name in reading for name in every))
     fitting = {name: name for name in every if name in best}
     if not fitting:
-        raise _misfit(every, readings, space, what, where)
+        raise MismatchError(f"{_misfit(every, readings, space, what, where)}, nor is any other {what}")
     return classes_by_name(fitting, space, layout, what=what, where=where)
 
 
@@ -243,13 +244,13 @@ def _class_by_name(kind: Layout, space: ClassSpace) -> Mapping[str, int]:
 
 def _misfit(
     names: Mapping[str, str], readings: Mapping[Layout, Mapping[str, int]], space: ClassSpace, what: str, where: Path
-) -> InputError:
-    """The error for a name that does not fit the best reading."""
+) -> str:
+    """What is wrong with a name that does not fit the best reading."""
     best = max(readings.values(), key=lambda reading: sum(name in reading for name in names.values()))
     unknown = next(shown for shown, name in names.items() if name not in best)
     kinds = " or ".join(kind.value for kind in readings)
     lead = f"{what} {unknown!r} of {where}" if unknown else f"an image in {where} itself has no {what} and so"
-    return MismatchError(f"{lead} is not a class {kinds} of {space.name}; for images without labels use --layout flat")
+    return f"{lead} is not a class {kinds} of {space.name}"
 
 
 def locations_for(test_set: TestSet, result: ReaderResult) -> tuple[str, ...]:

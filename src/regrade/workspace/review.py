@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regrade.core import InputError, MissingExtra, StratifyBy
+from regrade.core import Distance, InputError, MissingExtra, StratifyBy
 from regrade.core.names import member
+from regrade.neighbors import NEIGHBORS, SIZE
 from regrade.neighbors import no_progress as unwatched
 from regrade.store import Store
 from regrade.studies import AGREEMENT, study_method
+from regrade.studies.leakage.pair_search import search_pairs
+from regrade.studies.leakage.search import search_for
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.ledger import (
@@ -171,6 +175,37 @@ class Review:
                 overlap=overlap, progress=progress,
             )  # fmt: skip
 
+    def queue_pairs(
+        self,
+        test_set: str,
+        *,
+        against: str | None = None,
+        by: Sequence[Distance | str] = (),
+        near: Mapping[str, float] | None = None,
+        most: int = NEIGHBORS,
+        size: int = SIZE,
+        model: str | None = None,
+        name: str | None = None,
+        overlap: int | None = None,
+        progress: ImageProgress = unwatched,
+    ) -> QueueResult:
+        """Put near duplicates of a test set in the set ``against``, or within it, into a queue for people to decide.
+
+        ``by``, ``near``, ``most``, ``size`` and ``model`` are those of the study of leakage, which then counts the
+        published decisions. Pairs with equal pixels need no decision, and those decided before are left out.
+        """
+        target = self.store.test_set(test_set)
+        if against == test_set:
+            raise InputError(f"--against must differ from {test_set}: leave it out to search within the test set")
+        reference = None if against is None else self.store.test_set(against)
+        search = search_for(by, near or {}, most=most, size=size, model=model)
+        with_exact = replace(search, thresholds={Distance.EXACT: 0.0, **search.thresholds})
+        searched = search_pairs(self.store, target, reference, with_exact, progress=progress)
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.pair_queue import queue_pairs
+
+            return queue_pairs(self.store, ledger, target, searched, name=name, overlap=overlap)
+
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Return the item that asks about the class of a mistake which the panel decided is not a mistake."""
         with self._locked_ledger() as ledger:
@@ -204,7 +239,9 @@ class Review:
         """Write a queue's decisions to files that every study reads; idempotent.
 
         Judged classes become a new version of the label set, or decisions of its review if the queue is a sample;
-        mistakes become a review of the model's mistakes; labels become the rows of people, except in training.
+        mistakes become a review of the model's mistakes; labels become the rows of people, except in training; kept
+        and flagged images become a version of the review of their build; pairs become decisions that builds and the
+        study of leakage read.
         ``dry_run`` only returns what would change.
         """
         return publish_queue(self.store, self.ledger, queue, dry_run=dry_run)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from regrade.build.files import AnswerBatch, AnswerCollection
+from regrade.build.grid_files import ExcludedWorkers, ExclusionCollection
+from regrade.build.grid_work import GridWork, is_qualification
+from regrade.build.published_selections import new_answers
+from regrade.build.review import BuildReview, BuildReviewCollection, Example, ReviewDecision
+from regrade.build.steps.review import collectors_of
 from regrade.core import (
     NO_ANSWER,
     PERSON_PREFIX,
@@ -21,19 +29,27 @@ from regrade.core import (
     Severity,
     TestSet,
 )
-from regrade.core.panel import NO_MISTAKE
+from regrade.core.panel import NO_MISTAKE, Fitness
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
-from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of, publish_labels, published_queue
+from regrade.workspace.label_publishing import (
+    decided_pairs,
+    decisions_of,
+    origin_of,
+    problem_reason,
+    publish_labels,
+    published_queue,
+)
 from regrade.workspace.ledger import note_last_link, noted_ledger
+from regrade.workspace.pair_queue import publish_pairs
 from regrade.workspace.queue_result import PublishResult, items_by_state
 from regrade.workspace.review_sample import publish_sample, purpose_of
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, PersonsAnswer, Queue
+    from regrade.ledger import Ledger, PersonsAnswer, PublishedDecision, Queue
 
 
 def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> PublishResult:
-    """Write a queue's decisions as labels, decisions on a sample, annotations of mistakes, or people's answers."""
+    """Write a queue's decisions to files: labels, a sample, mistakes, people's answers, pairs, or a build's review."""
     queue = ledger.queues.named(name)
     with store.transaction():  # reads and writes are atomic
         test_set = store.test_set(queue.test_set)
@@ -210,10 +226,81 @@ def _person_predictions(answers: dict[int, PersonsAnswer], name: str, test_set: 
     )
 
 
+def publish_review(store: Store, ledger: Ledger, queue: Queue, _: TestSet, *, dry_run: bool) -> PublishResult:
+    """Store the decisions on the images of a build as the next version of its review, if they changed."""
+    if not queue.build:
+        raise InputError(f"queue {queue.name!r} is not part of a build: fill it with regrade build review")
+    reviews = BuildReviewCollection(store.root)
+    newest = reviews.newest(queue.build)
+    published = ledger.decisions.of_queue(queue)
+    decisions = tuple(_review_decision(row) for row in sorted(published, key=lambda row: (row.class_id, row.example)))
+    review = BuildReview(queue.build, 1 if newest is None else newest.version + 1, queue.name, decisions)
+    changes = _review_changes({} if newest is None else newest.by_example, review.by_example)
+    if changes and not dry_run:
+        reviews.add(review, None)
+    version = review.version if changes or newest is None else newest.version
+    target = f"version {version} of the review of {queue.build}"
+    parts = items_by_state(ledger.queues.progress(queue))
+    notes = _reviewer_notes(store, ledger, queue, decisions)
+    return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts, notes)
+
+
+def _review_decision(decision: PublishedDecision) -> ReviewDecision:
+    fitness = Fitness(decision.answer)
+    reason = problem_reason(decision) if fitness is Fitness.PROBLEMATIC else ""
+    at = decision.at.astimezone(UTC).isoformat(timespec="seconds")
+    return ReviewDecision(decision.example, decision.class_id, fitness, reason, decision.by, at)
+
+
+def _review_changes(
+    before: Mapping[Example, ReviewDecision], after: Mapping[Example, ReviewDecision]
+) -> dict[str, int]:
+    new = Counter(decision.fitness for example, decision in after.items() if example not in before)
+    counts = {
+        "kept": new[Fitness.KEEP],
+        "flagged": new[Fitness.PROBLEMATIC],
+        "changed": sum(before[example] != after[example] for example in before.keys() & after.keys()),
+        "taken back": len(before.keys() - after.keys()),
+    }
+    return {what: number for what, number in counts.items() if number}
+
+
+def _reviewer_notes(store: Store, ledger: Ledger, queue: Queue, decisions: Iterable[ReviewDecision]) -> tuple[str, ...]:
+    """Note on reviewers who also collected the images."""
+    both = {name for row in decisions for name in row.by} & collectors_of(store, ledger, queue.build)
+    return (f"answered selection tasks of the build as well: {', '.join(sorted(both))}",) if both else ()
+
+
+def publish_selections(
+    store: Store, ledger: Ledger, queue: Queue, _test_set: TestSet, *, dry_run: bool
+) -> PublishResult:
+    """Add the new answers to the tasks of a build, and store which workers are excluded."""
+    if is_qualification(queue):
+        raise InputError(f"queue {queue.name!r} is a qualification: its answers are not published")
+    work = GridWork.load(store, ledger, queue.build)
+    new = new_answers(store, work)
+    before = ExclusionCollection(store.root).newest(queue.build)
+    excluded = ExcludedWorkers(queue.build, before.number + 1, work.excluded())
+    changes = {"answers": len(new)} if new else {}
+    if excluded.reasons != before.reasons:
+        changes["workers excluded"] = len(excluded.reasons)
+    if changes and not dry_run:
+        if new:
+            AnswerCollection(store.root).add(AnswerBatch(queue.build, new, queue.name), None)
+        if "workers excluded" in changes:
+            ExclusionCollection(store.root).add(excluded, None)
+    progress = ledger.queues.progress(queue)
+    parts = {"items": progress.items, "with every answer": progress.answered}
+    return PublishResult(queue.name, f"answers of build {queue.build}", changes, bool(changes) and not dry_run, parts)
+
+
 _PUBLISHERS = {
     ("judge", "census"): publish_labels,
     ("judge", "random sample"): publish_sample,
     ("mistake", "census"): publish_mistakes,
     ("label", "census"): publish_people,
+    ("review", "census"): publish_review,
+    ("pair", "census"): publish_pairs,
+    ("select", "census"): publish_selections,
 }
 """What a queue becomes, by its question and its purpose."""

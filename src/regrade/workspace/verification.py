@@ -13,6 +13,7 @@ from regrade.core.amounts import amount
 from regrade.store import CheckedFile, Store, broken_links, check_stored_file, stored_files
 from regrade.studies.study import ProgressCallback
 from regrade.testsets import images_are_missing
+from regrade.train.plan import check_training_files
 from regrade.workspace.ledger import ledger_problems
 
 
@@ -64,6 +65,7 @@ def verify_workspace(store: Store, *, progress: ProgressCallback) -> Verificatio
     """Check every stored file, references between files, the ledger, and that images are at their location."""
     paths = {str(path): path for path in stored_files(store.root)}
     files = [result for name in progress(list(paths)) for result in check_stored_file(store.root, paths[name])]
+    files += check_training_files(store.root)
     checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
     broken = broken_links(store.root, files, store.class_spaces.read)
     problems = [Problem(result.path, result.trouble) for result in (*files, *broken) if result.trouble]

@@ -37,6 +37,7 @@ from regrade.studies.compare.study import COMPARE
 from regrade.studies.grade.study import GRADE
 from regrade.studies.loading import resolve_class_space
 from regrade.studies.study import ProgressCallback
+from regrade.train import Trainings
 from regrade.workspace.labels import Labels
 from regrade.workspace.models import Models
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
@@ -52,7 +53,7 @@ class Workspace:
     """A folder with test sets, predictions, labels and votes.
 
     Its methods are in groups: ``testsets``, ``models``, ``labels``, ``review``, ``study`` (one method per study),
-    ``plan`` and ``build``. Open a workspace with `regrade.open`, create one with `regrade.init`.
+    ``plan``, ``build`` and ``train``. Open a workspace with `regrade.open`, create one with `regrade.init`.
     """
 
     def __init__(self, store: Store) -> None:
@@ -63,7 +64,8 @@ class Workspace:
         self.labels = Labels(store, lambda: self.review.readable_ledger)
         self.study = Studies(store)
         self.plan = Plans(store)
-        self.build = Builds(store)
+        self.build = Builds(store, lambda: self.review.ledger)
+        self.train = Trainings(store)
 
     def __repr__(self) -> str:
         return f"regrade.open({str(self.store.root)!r})"
@@ -114,7 +116,14 @@ class Workspace:
         for target in targets:
             self.store.images.check(target)
         space = None if classes is None else resolve_class_space(self.store, classes)
-        settings = Settings(space, preprocessing, member(Device, device), member(Precision, precision), compile=compile)
+        settings = Settings(
+            space,
+            preprocessing,
+            member(Device, device),
+            member(Precision, precision),
+            compile=compile,
+            workspace=self.store.root.absolute(),
+        )
         kept = {member(Keep, what) for what in keep}
         resizer_choice = fastest_resizer() if resizer is None else member(Resizer, resizer)
         if resizer_choice is Resizer.GPU and settings.device is not Device.CUDA:

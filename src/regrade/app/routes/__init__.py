@@ -1,12 +1,16 @@
 """The routes of the pages and of their API."""
 
 from regrade.app.routes import (
+    builds,
     discussion,
     explore,
     guide,
     home,
     images,
+    pair,
     panel,
+    review,
+    select,
     sign_in,
     team,
     work,
@@ -14,14 +18,20 @@ from regrade.app.routes import (
 
 ROUTERS = (
     work.api,  # first, since it gets the most requests: routes are tried in this order
+    select.api,
     images.router,
     sign_in.router,
     home.router,
     work.router,
+    review.router,
+    review.api,
+    pair.router,
+    select.router,
     panel.router,
     discussion.router,
     guide.router,
     guide.api,
     team.router,
+    builds.router,
     explore.router,
 )

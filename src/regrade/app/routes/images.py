@@ -35,12 +35,10 @@ def image(opaque_id: str, site: SiteDep, _: Labeler, side: Side) -> Response:
 
 @router.get("/images/{queue_id}/{opaque_id}", include_in_schema=False)
 def image_in_queue(queue_id: PathId, opaque_id: str, site: SiteDep, session: Labeler, side: Side) -> Response:
-    """An image of a queue, for people who may work on it; full-size requests record whether it could be shown."""
+    """An image of a queue, for people who may work on it; requests record whether it could be shown."""
     queue = site.queue(queue_id, session.person)
-    if side is not None:
-        return _sent(site.images.get_in_queue(queue, opaque_id, side))
     with site.unseen.track(session.person, f"/images/{queue.id}/{opaque_id}"):
-        return _sent(site.images.get_in_queue(queue, opaque_id, None))
+        return _sent(site.images.get_in_queue(queue, opaque_id, side))
 
 
 def _sent(image: DisplayImage) -> Response:

@@ -17,9 +17,9 @@ from regrade.app.access import Reviewer, SiteDep
 from regrade.app.forms import PathId, PlainText
 from regrade.app.hidden_images import HiddenImages, PendingQueue
 from regrade.app.pages import page
-from regrade.app.routes.work import CATEGORIES, OVERTURNED, REASONS
+from regrade.app.routes.work import CATEGORIES, OVERTURNED, REASONS, REVIEW_REASONS
 from regrade.app.site import Site
-from regrade.app.views import item_view, score_text
+from regrade.app.views import image_addresses, item_view, score_text
 from regrade.core import InputError, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Discussions, Item, OpenItem, Person, Question, Queue, Role, Stage, Topic, TopicFilter
@@ -72,7 +72,7 @@ class PanelItem(PanelQueue):
 
 def _panel_queue(queue_id: PathId, site: SiteDep, session: Reviewer) -> PanelQueue:
     queue = site.queue(queue_id, session.person)
-    if queue.question is Question.LABEL:
+    if not queue.question.decided:
         raise UnknownName("queue of a panel", queue.name, None)
     return PanelQueue(site, session.person, queue)
 
@@ -121,6 +121,8 @@ TopicFilterDep = Annotated[TopicFilter, Depends(_topic_filter)]
 
 
 router = APIRouter(include_in_schema=False)
+
+_REASONS = {Question.JUDGE: REASONS, Question.MISTAKE: OVERTURNED, Question.REVIEW: REVIEW_REASONS}
 
 PAGE_SIZE = 60
 """Items per page of the list."""
@@ -215,7 +217,7 @@ def _running_review(panel: PanelQueue) -> RunningReview | None:
 def panel_item_page(request: Request, panel_item: PanelItemDep, topic_filter: TopicFilterDep) -> Response:
     """The page of one item: vote, see the other votes, discuss, lock."""
     site, queue, item = panel_item.site, panel_item.queue, panel_item.item
-    mistake = queue.question is Question.MISTAKE
+    mistake, pair = queue.question is Question.MISTAKE, queue.question is Question.PAIR
     return page(
         request,
         "panel_item.html",
@@ -225,10 +227,11 @@ def panel_item_page(request: Request, panel_item: PanelItemDep, topic_filter: To
         shown=item_view(site, queue, item, panel_item.person),
         score=score_text(site, queue, item, all_voted=item.missing <= 0),
         mistake=mistake,
+        pair=pair,
         categories=CATEGORIES,
         severities=[severity.value for severity in Severity],
         no_mistake=NO_MISTAKE,
-        reasons=OVERTURNED if mistake else REASONS,
+        reasons=_REASONS.get(queue.question, ()),
         everything=address(queue, topic_filter),
         previous=address(queue, topic_filter, item.id, "previous"),
         following=address(queue, topic_filter, item.id, "next"),
@@ -271,18 +274,20 @@ def address(queue: Queue, topic_filter: TopicFilter, *parts: int | str, **more: 
 
 
 def _tile(panel: PanelQueue, topic_filter: TopicFilter, topic: Topic) -> dict[str, Any]:
-    queue, test_set = panel.queue, panel.site.test_set(panel.queue.test_set)
-    space = test_set.class_space
+    queue, space = panel.queue, panel.site.test_set(panel.queue.test_set).class_space
+    is_pair = queue.question is Question.PAIR
     return {
         "topic": topic,
         "address": address(queue, topic_filter, topic.item.id),
-        "image": panel.site.images.address_in_queue(test_set.name, test_set.position(topic.item.example), queue.id),
-        "class_name": space.names[space.index(topic.item.class_id)],
+        "images": image_addresses(panel.site, queue, topic.item),
+        "name": f"Pair {topic.item.id}" if is_pair else space.names[space.index(topic.item.class_id)],
     }
 
 
 def _class_names(panel: PanelQueue, counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
-    """The classes of the items as (id, name, count), sorted by name."""
+    """The classes of the items as (id, name, count), sorted by name; pairs have none."""
+    if panel.queue.question is Question.PAIR:
+        return []
     space = panel.site.test_set(panel.queue.test_set).class_space
     classes = [(class_id, space.names[space.index(class_id)], count) for class_id, count in counts.items()]
     return sorted(classes, key=lambda row: row[1])

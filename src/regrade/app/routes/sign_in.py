@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from regrade.app.access import MAX_PATH_LENGTH, Labeler, SiteDep, redirect_after_sign_in, safe_path
+from regrade.app.access import MAX_PATH_LENGTH, SiteDep, Worker, redirect_after_sign_in, safe_path
 from regrade.app.forms import PlainText, is_visible
 from regrade.app.pages import page
 from regrade.app.sessions import SESSION_SECONDS
@@ -29,7 +29,7 @@ Destination = Annotated[str, Query(alias="next", max_length=MAX_PATH_LENGTH)]
 def enter(key: str, request: Request, site: SiteDep) -> Response:
     """Sign the owner of a local site in by a one-time link; a browser with a session is redirected."""
     if site.local and site.links.use(key):
-        return _start_session(request, site, site.accounts.account_of(_local_owner(site)))
+        return start_session(request, site, site.accounts.account_of(_local_owner(site)))
     if site.session_of(request) is not None:
         return redirect_after_sign_in(request)
     if not site.local:
@@ -66,7 +66,7 @@ def sign_in(
         error_text = "wrong name or password"
         return _form(request, status=401, name=name, error_text=error_text, destination=destination)
     site.attempts.succeeded(address, name)
-    return _start_session(request, site, account, destination)
+    return start_session(request, site, account, destination)
 
 
 @router.get("/join/{key}")
@@ -95,11 +95,11 @@ def join(
         if person is None:
             raise
         return page(request, "join.html", status=400, person=person, key=key, error_text=str(error))
-    return _start_session(request, site, account)
+    return start_session(request, site, account)
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, site: SiteDep, _: Labeler) -> Response:
+def sign_out(request: Request, site: SiteDep, _: Worker) -> Response:
     """End the session; copies of its cookie become invalid too."""
     site.sessions.end(request.cookies.get(site.sessions.cookie_name))
     response = RedirectResponse("/sign-in", 303)
@@ -112,7 +112,7 @@ def _form(request: Request, *, status: int = 200, name: str = "", error_text: st
     return page(request, "sign_in.html", status=status, name=name, error_text=error_text, destination=destination)
 
 
-def _start_session(request: Request, site: Site, account: OpenAccount, destination: str = "") -> Response:
+def start_session(request: Request, site: Site, account: OpenAccount, destination: str = "") -> Response:
     """Begin a session, end the browser's earlier one, and redirect."""
     cookie_name = site.sessions.cookie_name
     site.sessions.end(request.cookies.get(cookie_name))

@@ -13,9 +13,10 @@ from regrade.app.forms import FormId, PathId, PlainText
 from regrade.app.pages import page
 from regrade.app.sessions import Session
 from regrade.app.site import Site
+from regrade.build.grid_work import is_qualification
 from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.core.names import member
-from regrade.ledger import Person, Queue, Role
+from regrade.ledger import AccountState, Member, Person, Queue, Role
 from regrade.ledger.row_files import rows_as_file
 from regrade.ledger.schema import now_in_utc
 
@@ -163,13 +164,23 @@ def _team_page(
     status: int = 200,
 ) -> Response:
     queues = [
-        (queue, {person.id for person in site.ledger.queues.assigned(queue)}) for queue in site.ledger.queues.all()
+        (queue, {person.id for person in site.ledger.queues.assigned(queue)})
+        for queue in site.ledger.queues.all()
+        if not is_qualification(queue)
     ]
+    everyone = site.accounts.members()
+    members = [member for member in everyone if not _has_link_only(member)]
     return page(
-        request, "team.html", status=status, members=site.accounts.members(), now=now_in_utc(), queues=queues,
+        request, "team.html", status=status, members=members, linked_workers=len(everyone) - len(members),
+        now=now_in_utc(), queues=queues,
         roles=[role.value for role in Role], error_text=error_text, message=message, invitation=invitation,
         reports=site.reports.open(),
     )  # fmt: skip
+
+
+def _has_link_only(member: Member) -> bool:
+    """Whether a worker has no account; there may be hundreds, and the pages of builds list them."""
+    return member.person.role is Role.WORKER and member.state is AccountState.NONE
 
 
 def _queue(site: Site, queue_id: int) -> Queue:

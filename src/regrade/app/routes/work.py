@@ -12,7 +12,7 @@ from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm,
 from regrade.app.pages import page
 from regrade.app.sessions import Session
 from regrade.app.site import Site
-from regrade.app.views import image_address, item_view, reference_addresses
+from regrade.app.views import image_addresses, item_view, reference_addresses
 from regrade.core import InputError, MistakeCategory, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent
@@ -21,6 +21,9 @@ router = APIRouter(include_in_schema=False)
 
 REASONS = ("wrong label", "drawing", "edited", "inappropriate")
 """Reasons why an image is problematic."""
+
+REVIEW_REASONS = ("wrong class", "drawing", "edited", "inappropriate", "duplicate")
+"""Reasons why an image does not belong in a test set."""
 
 CATEGORIES = {
     MistakeCategory.FINE_GRAINED.value: "a class close to a right one",
@@ -236,8 +239,9 @@ def check_class(site: Site, queue: Queue, content: VoteContent) -> None:
 
 def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:
     """Raise if the image could not be shown to the person; a vote that is stored already stays valid."""
-    address = image_address(site, queue, item)
-    if (address is None or site.unseen.has(person, address)) and not site.ledger.votes.has_key(key):
+    addresses = image_addresses(site, queue, item)
+    is_unseen = any(address is None or site.unseen.has(person, address) for address in addresses)
+    if is_unseen and not site.ledger.votes.has_key(key):
         raise InputError("the image could not be shown to you, so you cannot vote on it: report it as unreadable")
 
 

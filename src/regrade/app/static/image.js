@@ -1,15 +1,17 @@
-// The image of an item. If it cannot be shown, a notice offers to retry, report or skip it, and votes are blocked until the
-// whole image is visible.
+// The image of an item, or both images of a pair. If one cannot be shown, a notice offers to retry, report or skip it, and
+// votes are blocked until everything is visible.
 
 import { call, explain, request, SIGNED_OUT, serviceErrorOf } from "./sending.js";
 
 const by = (id) => document.getElementById(id);
+const SIDES = ["image", "second"]; // ids of the elements, and names of the addresses in an item
 
 export class ItemImage {
   // appeared() is called when an image becomes visible after a retry; skip() and report(comment) are up to the page.
   constructor(queue, { appeared, skip, report }) {
     Object.assign(this, { queue, appeared });
     this.loads = 0;
+    this.sides = SIDES.filter((side) => by(side));
     by("retry").addEventListener("click", () => this.retry());
     by("skip").addEventListener("click", () => skip());
     by("report").addEventListener("submit", (event) => {
@@ -26,34 +28,35 @@ export class ItemImage {
     this.item = item;
     by("report-comment").value = "";
     by("no-image").hidden = true;
-    return this.load(item.image);
+    return this.load(item);
   }
 
   async retry() {
     if (!this.broken) return;
     const { item } = this;
     try { // images that were missing in the workspace may have been added meanwhile
-      item.image ??= (await call(`/api/queues/${this.queue}/items/${item.id}`)).item.image;
+      if (this.sides.some((side) => !item[side])) Object.assign(item, (await call(`/api/queues/${this.queue}/items/${item.id}`)).item);
     } catch (error) {
       by("no-image-reason").textContent = explain(error);
       return;
     }
     if (item !== this.item) return; // another item is shown by now
-    if (await this.load(item.image && `${item.image}?attempt=${this.loads}`)) this.appeared();
+    if (await this.load(item, `?attempt=${this.loads}`)) this.appeared();
   }
 
-  async load(address) {
+  async load(item, query = "") {
     this.loads += 1;
     const load = this.loads;
-    const visible = Boolean(address) && (await isVisible(by("image"), address));
+    const addresses = this.sides.map((side) => item[side] && `${item[side]}${query}`);
+    const shown = await Promise.all(addresses.map((address, place) => Boolean(address) && isVisible(by(this.sides[place]), address)));
     if (load !== this.loads) return false; // another image was requested meanwhile
-    const first = !this.broken;
-    by("image").hidden = !visible;
+    const [first, visible] = [!this.broken, shown.every(Boolean)];
+    for (const side of this.sides) by(side).hidden = !visible;
     by("no-image").hidden = visible;
     for (const answers of document.querySelectorAll(".answers")) answers.inert = !visible;
     if (visible) return true;
     if (first) by("retry").focus({ preventScroll: true });
-    const why = await reasonOf(address);
+    const why = await reasonOf(addresses[shown.indexOf(false)]);
     if (load === this.loads) by("no-image-reason").textContent = why;
     return false;
   }

@@ -4,6 +4,7 @@
 import { moreReferences } from "./question.js";
 import { choice } from "./button_choice.js";
 import { Clock } from "./clock.js";
+import { comparison } from "./comparison.js";
 import { guideBlock } from "./guide_block.js";
 import { ItemImage } from "./image.js";
 import { noDialog, onKeys } from "./keys.js";
@@ -17,13 +18,14 @@ import { zoomable } from "./zoom.js";
 const POLL_INTERVAL = 4; // seconds
 const by = (id) => document.getElementById(id);
 const page = by("panel");
-const { queue, item, none } = page.dataset;
+const { queue, item, none, second } = page.dataset;
+const isPair = second !== undefined;
 const place = `/api/panel/${queue}/${item}`;
 const draft = storageKey("comment", item);
 const clock = new Clock();
 const outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: redraw });
 const image = new ItemImage(queue, { appeared, skip: () => by("next").click(), report });
-const lens = zoomable(page.querySelector(".canvas"), by("image"));
+const lens = isPair ? comparison() : zoomable(page.querySelector(".canvas"), by("image"));
 let lost = false; // whether the last poll failed
 let pollAfter = 0; // earliest time of the next poll
 let state = null;
@@ -38,7 +40,7 @@ function create(kind, className, ...content) {
   return element;
 }
 
-const mark = (word) => ["correct", "wrong", "unclear", "problematic"].includes(word) ? word : "";
+const mark = (word) => ["correct", "wrong", "unclear", "problematic", "duplicate", "different"].includes(word) ? word : "";
 const both = ({ answer, severity }) => severity ? `${answer}, ${severity}` : answer;
 const answerOf = (vote) => create("strong", `answer ${mark(vote.answer)}`, both(vote));
 const when = (moment) => {
@@ -310,13 +312,14 @@ by("text").addEventListener("keydown", (event) => {
 });
 by("vote-form").addEventListener("keydown", (event) => { if (event.key === "Escape" && changing) change(false); });
 const more = () => moreReferences(queue, page.dataset.class);
-by("more").addEventListener("click", more);
+by("more")?.addEventListener("click", more);
 
 const whileVoting = (action) => () => { if (!by("vote-form").hidden) action(); };
 const answers = [...page.querySelectorAll("[data-answer]")].map((button) => button.dataset.answer);
 const answerKeys = graded
   ? { 1: 0, 2: 1, 3: 2, 4: 3, n: 4 }
-  : { c: 0, w: 1, u: 2, p: 3 };
+  : isPair ? { d: 0, n: 1, f: 1 }
+    : answers.includes("correct") ? { c: 0, w: 1, u: 2, p: 3 } : Object.fromEntries(answers.map((_, number) => [number + 1, number]));
 const gradeKeys = graded ? { a: "major", i: "minor", b: "borderline" } : {};
 onKeys({
   ...Object.fromEntries(Object.entries(answerKeys).map(([key, number]) => [key, whileVoting(() => kind.choose(answers[number]))])),
@@ -325,13 +328,16 @@ onKeys({
   t: () => { if (!by("discussion").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
 }, { when: noDialog });
 
-const references = JSON.parse(page.dataset.references);
-strip(by("references"), references);
-by("more").hidden = !references.length;
+if (isPair) lens.reset({ mirrored: page.dataset.mirrored !== undefined });
+else {
+  const references = JSON.parse(page.dataset.references);
+  strip(by("references"), references);
+  by("more").hidden = !references.length;
+  guideBlock(by("entry"), page.dataset.space, page.dataset.class, { queue });
+}
 by("text").value = sessionStorage.getItem(draft) ?? "";
-guideBlock(by("entry"), page.dataset.space, page.dataset.class, { queue });
 kind.clear();
-image.show({ id: Number(item), image: page.dataset.image || null }).then((shown) => { if (shown) appeared(); });
+image.show({ id: Number(item), image: page.dataset.image || null, second: second || null }).then((shown) => { if (shown) appeared(); });
 outbox.flush().then(poll);
 setInterval(() => { if (!document.hidden) poll(); }, 1000 * POLL_INTERVAL);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });

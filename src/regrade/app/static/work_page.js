@@ -116,7 +116,7 @@ export class WorkPage {
 
   lookAhead(item) {
     this.ahead = this.next(this.turn, item.id).then((following) => {
-      if (following?.image) new Image().src = following.image;
+      for (const address of [following?.image, following?.second]) if (address) new Image().src = address;
       return following;
     });
   }

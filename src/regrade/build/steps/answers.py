@@ -59,7 +59,7 @@ def run(store: Store, options: AnswerImportOptions) -> ImportedAnswers:
     answers = AnswerCollection(store.root)
     with store.transaction():
         stored = {(answer.task, answer.worker): answer for answer in answers.read(options.build)}
-        new = _new(rows, stored)
+        new = answers_not_stored(rows, stored)
         everything = [*stored.values(), *new]
         collect_answers(stored_tasks.tasks, everything)  # raises if a task is answered twice in the file
         if new:
@@ -77,7 +77,8 @@ def run(store: Store, options: AnswerImportOptions) -> ImportedAnswers:
     )
 
 
-def _new(rows: Iterable[Assignment], stored: Mapping[tuple[str, str], Assignment]) -> list[Assignment]:
+def answers_not_stored(rows: Iterable[Assignment], stored: Mapping[tuple[str, str], Assignment]) -> list[Assignment]:
+    """The answers that are new; a different answer of the same worker to the same task raises."""
     new: list[Any] = []
     for row in rows:
         earlier = stored.get((row.task, row.worker))

@@ -13,21 +13,18 @@ from regrade.build.tasks import GridTask, Tile, TileRole
 from regrade.build.tile_files import (
     TASKS_CSV,
     TASKS_JSON,
-    TileImage,
     TileResult,
     check_export_folder,
     write_tiles,
 )
+from regrade.build.tile_images import TileImages
 from regrade.build.tiles import LARGEST, SMALLEST, TileFormat
 from regrade.classes import definition
 from regrade.core import (
     Column,
-    ImageSourceError,
     InputError,
-    MismatchError,
     Table,
     Tabular,
-    TestSet,
     UnknownName,
 )
 from regrade.core.amounts import amount
@@ -37,7 +34,6 @@ from regrade.store.atomic import write_file
 from regrade.store.locks import locked_without_waiting
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.study import Study, StudyOptions, option
-from regrade.testsets import open_images
 
 _DEFAULTS = TileFormat()
 _LISTED = 3  # images and tasks that a note names
@@ -107,7 +103,7 @@ def run(store: Store, options: ExportOptions) -> ExportReport:
     key = stored.digest
     chosen = _chosen_tasks(stored, options.tasks)
     check_export_folder(options.folder, {name for task in stored.tasks for name in tile_names(task, key=key)})
-    images = _TileImages(store, stored)
+    images = TileImages(store, stored)
     named = list(_named_tiles(chosen, key))
     with locked_without_waiting(options.folder):
         writing = write_tiles(options.folder, {row.name: images.of(row.tile) for row in named}, tile_format)
@@ -134,32 +130,6 @@ def run(store: Store, options: ExportOptions) -> ExportReport:
     )
 
 
-class _TileImages:
-    """The images of the pool, for candidates, and of the reference set, for controls."""
-
-    def __init__(self, store: Store, stored: BuildTasks) -> None:
-        self.pool = _unchanged_test_set(store, stored.pool, stored.pool_digest)
-        self._reference = _unchanged_test_set(store, stored.reference, stored.reference_digest)
-        self._sources = {test_set.name: store.images.read(test_set) for test_set in (self.pool, self._reference)}
-        for name, source in self._sources.items():
-            if not source.path.exists():
-                raise ImageSourceError(
-                    f"the images of {name} are no longer at {source.path}: bring them back and run again"
-                )
-        self._images = {name: open_images(source) for name, source in self._sources.items()}
-
-    def of(self, tile: Tile) -> TileImage:
-        test_set = self.pool if tile.role is TileRole.CANDIDATE else self._reference
-        return TileImage(self._images[test_set.name], self._sources[test_set.name], test_set.position(tile.image))
-
-
-def _unchanged_test_set(store: Store, name: str, digest: str) -> TestSet:
-    test_set = store.test_set(name)
-    if test_set.digest != digest:
-        raise MismatchError(f"test set {name} has changed since the tasks were made: restore it, or make new tasks")
-    return test_set
-
-
 def _chosen_tasks(stored: BuildTasks, task_ids: Sequence[str]) -> list[GridTask]:
     by_id = {task.id: task for task in stored.tasks}
     for task_id in task_ids:
@@ -182,7 +152,10 @@ def _unreadable_note(unreadable: Sequence[tuple[str, str]], left_out: Sequence[s
     if not unreadable:
         return ()
     tasks = ", ".join(left_out[:_LISTED]) + ", ..." * (len(left_out) > _LISTED)
-    return (f"{_listed(unreadable)}; {amount(len(left_out), 'task')} left out: {tasks}",)
+    return (
+        f"{_listed(unreadable)}; {amount(len(left_out), 'task')} left out, with all their images: {tasks}; repair or "
+        "replace the images and export again, or no worker sees these tasks",
+    )
 
 
 def _listed(unreadable: Sequence[tuple[str, str]]) -> str:
@@ -195,10 +168,10 @@ def _identical_note(named: Sequence[_NamedTile], results: dict[str, TileResult])
     """A note if candidates have the pixels of a control: their answers say nothing about new images."""
     controls, identical = {}, {}
     for row in named:
-        if row.tile.role is not TileRole.CANDIDATE and results[row.name].digest:
-            controls[results[row.name].digest] = row.tile.image
+        if row.tile.role is not TileRole.CANDIDATE and results[row.name].pixels:
+            controls[results[row.name].pixels] = row.tile.image
     for row in named:
-        if row.tile.role is TileRole.CANDIDATE and (control := controls.get(results[row.name].digest)):
+        if row.tile.role is TileRole.CANDIDATE and (control := controls.get(results[row.name].pixels)):
             identical[row.tile.image] = control
     if not identical:
         return ()
@@ -208,12 +181,11 @@ def _identical_note(named: Sequence[_NamedTile], results: dict[str, TileResult])
 
 
 def _enlarged_note(named: Sequence[_NamedTile], results: dict[str, TileResult]) -> tuple[str, ...]:
-    """A note if low resolution tells controls from candidates; tiles that existed already are not counted."""
+    """A note if low resolution tells controls from candidates."""
     enlarged: dict[bool, list[bool]] = {True: [], False: []}
     for row in named:
-        value = results[row.name].is_enlarged
-        if value is not None:
-            enlarged[row.tile.role is TileRole.CANDIDATE].append(value)
+        if not results[row.name].error:
+            enlarged[row.tile.role is TileRole.CANDIDATE].append(results[row.name].is_enlarged)
     if not all(enlarged.values()):
         return ()
     candidates, controls = (sum(values) / len(values) for values in (enlarged[True], enlarged[False]))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from regrade.build.anonymous_workers import anonymized, anonymous_names
-from regrade.build.files import AnswerCollection, RevisionCollection, StoredRevision
+from regrade.build.duplicates import DuplicateCheck, load_duplicates
+from regrade.build.files import AnswerBatch, AnswerCollection, RevisionCollection, StoredRevision
 from regrade.build.redraw import sample_options
 from regrade.build.release import Draw, Release, ReleasedCandidate, ReleasedImage, manifest_column
 from regrade.build.release_writing import PoolImages, ReleaseFiles, released_name, write_release
+from regrade.build.review import BuildReview, BuildReviewCollection, anonymous_review
 from regrade.build.samplers import EDGES, bin_names, frequency_bins
 from regrade.build.steps.frequencies import LoadedAnswers, load_answers
 from regrade.build.steps.revisions import read_revisions
-from regrade.build.steps.sample import keyword_counts, keywords_of
-from regrade.build.steps.tasks import build_name
+from regrade.build.steps.sample import keywords_of, reference_keywords, scores_for
+from regrade.build.steps.tasks import build_name, unchanged_set
 from regrade.core import Column, InputError, MismatchError, Table, Tabular, TestSet
 from regrade.core.amounts import amount
 from regrade.store import Store, file_name
@@ -40,6 +42,12 @@ class FreezeOptions(StudyOptions):
     revision: int | None = option("Revision to freeze (default: the last one).", None, minimum=0)
     out: Path | None = option(
         "New folder for the release (default: releases/TEST_SET in the workspace).", None, metavar="FOLDER"
+    )
+    unreviewed: bool = option(
+        "Also freeze a revision with images that nobody reviewed, although the build has a review.", False
+    )
+    unchecked_duplicates: bool = option(
+        "Freeze images that were not compared, or have an undecided near duplicate; the datasheet says so.", False
     )
 
 
@@ -73,17 +81,25 @@ class FrozenBuild(Tabular):
 def run(store: Store, options: FreezeOptions) -> FrozenBuild:
     """Store a revision as a test set, and write its release: images, manifest, answers, datasheet, Croissant.
 
-    The same again is allowed. Raises if the revision has problems, if it does not follow from the present answers, if
-    pool or reference set changed, or if other content has the name of the test set or the folder.
+    The same again is allowed. Raises if the revision has problems, if a reviewer flagged one of its images, if the
+    build has a review and some were not reviewed (unless ``unreviewed`` is set), if it was not checked for duplicates
+    or contains some, if it does not follow from the present answers, if pool or reference set changed, or if other
+    content has the name of the test set or the folder.
     """
     revision = _sound_revision(store, options)
-    loaded = load_answers(store, options.build, excluded=revision.settings.get("exclude_workers", ()))
-    pool = _unchanged(store, loaded.tasks.pool, loaded.tasks.pool_digest, options.build)
-    reference = _unchanged(store, loaded.tasks.reference, loaded.tasks.reference_digest, options.build)
-    release = _without_images(store, options.name, revision, loaded, pool=pool, reference=reference)
-    _check_follows(release, revision)
+    review = _sound_review(store, revision, options)
+    left_out = revision.settings.get("exclude_workers", ())
+    loaded = load_answers(store, options.build, excluded=left_out, include_excluded=True)
+    pool = unchanged_set(store, loaded.tasks.pool, loaded.tasks.pool_digest, options.build)
+    reference = unchanged_set(store, loaded.tasks.reference, loaded.tasks.reference_digest, options.build)
+    late = _late_batches(store, revision)
+    release = _without_images(store, options.name, revision, loaded, late, pool=pool, reference=reference)
+    release = replace(release, review=None if review is None else anonymous_review(review))
+    _check_follows(release, revision, late)
     test_set = _test_set(options.name, pool, revision, release)
     check_subset(store, test_set)
+    checked = _checked_duplicates(store, options, revision, pool, reference)
+    release = replace(release, draw=replace(release.draw, duplicates=checked))
     images = PoolImages(pool, store.images.read(pool))
     release = _with_images(release, images, pool, options.progress([image for image, _ in revision.sample.examples]))
     folder = options.out or store.root / _RELEASES / file_name(options.name)
@@ -121,18 +137,57 @@ def _sound_revision(store: Store, options: FreezeOptions) -> StoredRevision:
     return revision
 
 
-def _unchanged(store: Store, name: str, digest: str, build: str) -> TestSet:
-    """A test set of a build; raise if it is not the one for which the tasks were made."""
-    test_set = store.test_set(name)
-    if test_set.digest != digest:
-        raise MismatchError(
-            f"test set {name} changed after the tasks of {build} were made: restore it, or make a new build"
+def _sound_review(store: Store, revision: StoredRevision, options: FreezeOptions) -> BuildReview | None:
+    """The review of the build, if it has one; raise if it objects to the revision, or has not seen all of it."""
+    review = BuildReviewCollection(store.root).newest(revision.build)
+    if review is None:
+        return None
+    name, examples = f"revision {revision.number} of {revision.build}", revision.sample.examples
+    flagged = [image for image, _ in examples if image in review.flagged]
+    if flagged:
+        raise InputError(
+            f"{name} cannot be frozen: {amount(len(flagged), 'image')} flagged by reviewers, such as {flagged[0]!r} "
+            f"({review.flagged[flagged[0]]}); draw the next one with regrade build sample {revision.build} --from "
+            f"{revision.number}"
         )
-    return test_set
+    open_images = len(examples) - review.reviewed(examples)
+    if open_images and not options.unreviewed:
+        raise InputError(
+            f"{name} cannot be frozen: nobody reviewed {amount(open_images, 'image')} of it; queue them with regrade "
+            f"build review {revision.build}, publish with regrade review publish '{review.queue}', or use --unreviewed"
+        )
+    return review
+
+
+def _checked_duplicates(
+    store: Store, options: FreezeOptions, revision: StoredRevision, pool: TestSet, reference: TestSet
+) -> DuplicateCheck:
+    """How the drawn images were checked for duplicates; raise if they were not, unless that is accepted."""
+    review, images = load_duplicates(store, options.build, pool), [image for image, _ in revision.sample.examples]
+    review.refuse_duplicates(images, revision=revision.number)
+    if not options.unchecked_duplicates:
+        review.check(images, reference=reference.name, revision=revision.number)
+    return review.summary(images, reference.name)
+
+
+def _late_batches(store: Store, revision: StoredRevision) -> list[AnswerBatch]:
+    """The answers that arrived after a revision was drawn, as far as it records which answers it used."""
+    if revision.answers is None:
+        return []
+    collection = AnswerCollection(store.root)
+    late = [name for name in collection.batches(revision.build) if name not in revision.answers]
+    return [collection.read_batch(revision.build, name) for name in late]
 
 
 def _without_images(
-    store: Store, name: str, revision: StoredRevision, loaded: LoadedAnswers, *, pool: TestSet, reference: TestSet
+    store: Store,
+    name: str,
+    revision: StoredRevision,
+    loaded: LoadedAnswers,
+    late: Sequence[AnswerBatch],
+    *,
+    pool: TestSet,
+    reference: TestSet,
 ) -> Release:
     """The release without its image files."""
     assignments = AnswerCollection(store.root).read(revision.build)
@@ -150,7 +205,7 @@ def _without_images(
         tasks.reference_digest,
         tasks.options,
         settings,
-        keyword_counts(reference, options),
+        reference_keywords(reference, options),
         False,
         version("regrade"),
     )
@@ -158,15 +213,20 @@ def _without_images(
         draw,
         pool.class_space,
         (),
-        _candidates(store, revision, loaded, keywords_of(pool, options)),
+        _candidates(store, revision, loaded, keywords_of(pool, options), scores_for(store, pool, options)),
         tasks.tasks,
         anonymized(assignments, names),
         frozenset(names[worker] for worker in loaded.left_out),
+        frozenset((answer.task, names[answer.worker]) for batch in late for answer in batch.assignments),
     )
 
 
 def _candidates(
-    store: Store, revision: StoredRevision, loaded: LoadedAnswers, keywords: dict[str, str]
+    store: Store,
+    revision: StoredRevision,
+    loaded: LoadedAnswers,
+    keywords: dict[str, str],
+    scores: dict[str, float],
 ) -> tuple[ReleasedCandidate, ...]:
     before = revision.settings.get("continue_from")
     previous = set()
@@ -183,18 +243,21 @@ def _candidates(
             candidate.image in previous,
             reasons.get((candidate.image, candidate.class_id)),
             (candidate.image, candidate.class_id) in drawn,
+            scores.get(candidate.image),
         )
         for candidate in loaded.frequencies().candidates(keywords)
     )
 
 
-def _check_follows(release: Release, revision: StoredRevision) -> None:
+def _check_follows(release: Release, revision: StoredRevision, late: Sequence[AnswerBatch]) -> None:
     """Raise if the revision is not what the present answers lead to."""
     if release.redrawn.examples != revision.sample.examples:
+        count = amount(sum(len(batch.assignments) for batch in late), "answer")
+        origins = ", ".join(sorted({batch.origin or "a file without a name" for batch in late}))
+        arrived = f" ({count} arrived later, from {origins})" if late else ""
         raise MismatchError(
-            f"revision {revision.number} of {revision.build} does not follow from the answers that are stored now, "
-            f"which arrived later: draw the next revision with regrade build sample {revision.build} --from "
-            f"{revision.number}"
+            f"revision {revision.number} of {revision.build} does not follow from the answers that are stored "
+            f"now{arrived}: draw the next revision with regrade build sample {revision.build} --from {revision.number}"
         )
 
 

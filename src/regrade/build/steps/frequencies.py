@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from regrade.build.frequencies import (
     mean_frequency,
     selection_frequencies,
 )
+from regrade.build.grid_files import ExclusionCollection
 from regrade.build.samplers import EDGES, bin_names
 from regrade.build.steps.tasks import build_name
 from regrade.build.tasks import TileRole
 from regrade.build.workers import Gate, Standing, WorkerQuality, dawid_skene, worker_qualities
 from regrade.core import Column, Estimate, InputError, Table, Tabular, UndefinedError, UnknownName
+from regrade.core.amounts import amount
 from regrade.core.record import NOT_IN_JSON
 from regrade.store import Store
 from regrade.studies.study import Parts, Study, StudyOptions, option
@@ -44,6 +46,11 @@ class FrequencyPart(Enum):
     IMAGES = "images"
 
 
+def include_excluded_option() -> Any:
+    """The option ``include_excluded``."""
+    return option("Count the answers of workers who were excluded in the app; by default they are left out.", False)
+
+
 @dataclass(frozen=True)
 class FrequencyOptions(StudyOptions):
     """Which answers count."""
@@ -53,6 +60,7 @@ class FrequencyOptions(StudyOptions):
     exclude_workers: Sequence[str] = option(
         "Leave out the answers of this worker. May be repeated.", (), names=("--exclude-worker",), metavar="WORKER"
     )
+    include_excluded: bool = include_excluded_option()
     lowest_control_accuracy: float | None = option(
         "Leave out workers whose accuracy on controls is proven to be below this percentage.",
         None,
@@ -107,7 +115,7 @@ class Frequencies(Tabular):
     workers: tuple[WorkerRow, ...]
     classes: tuple[ClassRow, ...]
     images: SelectionFrequencies = field(metadata=NOT_IN_JSON)
-    probabilities: tuple[float, ...] = field(metadata=NOT_IN_JSON)
+    tile_answers: TileAnswers = field(metadata=NOT_IN_JSON)
     notes: tuple[str, ...] = ()
 
     @property
@@ -140,7 +148,8 @@ class Frequencies(Tabular):
             *(Column(f"bin_{number}", name) for number, name in enumerate(self.bins)),
         )
         rows = tuple((row.name, row.images, row.annotated, row.mean, *row.counts) for row in self.groups)
-        note = f"annotated: at least {self.min_answers} answers; intervals of means are over images and workers"
+        least = amount(self.min_answers, "answer")
+        note = f"annotated: at least {least}; intervals of means are over images and workers"
         title = f"{self.build}: selection frequencies from {self.answers:,} answers"
         return Table(title, columns, rows, (note, *self.notes))
 
@@ -200,7 +209,7 @@ class Frequencies(Tabular):
                 self.images.selected.tolist(),
                 self.images.assignments.tolist(),
                 self.images.frequency,
-                self.probabilities,
+                dawid_skene(self.tile_answers).probability.tolist(),
                 strict=True,
             )
             if answers
@@ -227,23 +236,33 @@ class LoadedAnswers:
 
 
 def load_answers(
-    store: Store, build: str, *, excluded: Sequence[str] = (), lowest: float | None = None
+    store: Store,
+    build: str,
+    *,
+    excluded: Sequence[str] = (),
+    lowest: float | None = None,
+    include_excluded: bool = False,
 ) -> LoadedAnswers:
-    """Read the tasks and answers of a build, and decide which workers count; raise if there are no answers."""
+    """Read the tasks and answers of a build, and decide which workers count; raise if there are no answers.
+
+    Workers who were excluded in the app are left out unless ``include_excluded`` is set.
+    """
     stored_tasks = TaskCollection(store.root).read(build)
-    assignments = AnswerCollection(store.root).read(build)
-    if not assignments:
-        raise InputError(f"build {build} has no answers yet: import them with regrade build answers {build} FILE")
-    answers = collect_answers(stored_tasks.tasks, assignments)
+    answers = collect_answers(stored_tasks.tasks, AnswerCollection(store.root).iterate(build))
+    if not answers.workers:
+        raise InputError(
+            f"build {build} has no answers yet: import them with regrade build answers {build} FILE, or publish those "
+            f"of the app with regrade review publish '{build} tasks'"
+        )
     for name in excluded:
         if name not in answers.workers:
             raise UnknownName("worker", name, answers.workers)
-    counts = Counter(assignment.worker for assignment in assignments)
+    in_app = frozenset() if include_excluded else ExclusionCollection(store.root).newest(build).reasons.keys()
     gate = Gate() if lowest is None else Gate(lowest=lowest)
     rows = []
-    for quality in worker_qualities(answers, counts):
+    for quality in worker_qualities(answers):
         standing = _standing(quality, gate)
-        left_out = quality.worker in excluded or (lowest is not None and standing is Standing.EXCLUDED)
+        left_out = quality.worker in {*excluded, *in_app} or (lowest is not None and standing is Standing.EXCLUDED)
         rows.append(WorkerRow(quality, standing, left_out))
     return LoadedAnswers(stored_tasks, answers, tuple(rows))
 
@@ -256,7 +275,11 @@ def _standing(quality: WorkerQuality, gate: Gate) -> Standing:
 def run(store: Store, options: FrequencyOptions) -> Frequencies:
     """Compute the selection frequencies of a build from all answers so far."""
     loaded = load_answers(
-        store, options.build, excluded=options.exclude_workers, lowest=options.lowest_control_accuracy
+        store,
+        options.build,
+        excluded=options.exclude_workers,
+        lowest=options.lowest_control_accuracy,
+        include_excluded=options.include_excluded,
     )
     counted = loaded.frequencies()
     annotated = counted.assignments >= options.min_answers
@@ -268,17 +291,17 @@ def run(store: Store, options: FrequencyOptions) -> Frequencies:
             f"below the lowest accuracy on controls, and counted: {', '.join(suspects[:5])}; see --show workers"
         )
     if loaded.left_out:
-        notes.append(f"left out: {', '.join(sorted(loaded.left_out)[:5])}")
+        notes.append(f"left out: {', '.join(sorted(loaded.left_out))}")
     return Frequencies(
         options.build,
-        len(AnswerCollection(store.root).read(options.build)),
+        int(loaded.answers.tasks_answered.sum()),
         options.min_answers,
         tuple(bin_names(EDGES)),
         groups,
         loaded.workers,
         _classes(counted, annotated),
         counted,
-        tuple(dawid_skene(loaded.answers).probability.tolist()),
+        loaded.answers,
         tuple(notes),
     )
 

@@ -26,7 +26,14 @@ from regrade.build.pool_images import (
     without_exact,
 )
 from regrade.build.pool_record import PoolCollection, PoolEntry, StoredPool
-from regrade.build.pool_report import PoolPart, PoolReport, exclusion_counts, pool_report
+from regrade.build.pool_report import (
+    CheckedCandidates,
+    PoolOutcome,
+    PoolPart,
+    PoolReport,
+    exclusion_counts,
+    pool_report,
+)
 from regrade.build.pool_source import PoolSource, read_source
 from regrade.build.steps.queries import from_option, to_option
 from regrade.core import (
@@ -44,15 +51,12 @@ from regrade.store import Store
 from regrade.store.layout import file_name
 from regrade.studies.leakage.search import ImageSet, SearchOptions, search_for, stored_side
 from regrade.studies.leakage.signatures import ImageProgress, fresh_signatures, kept_signatures
-from regrade.studies.leakage.study import parse_distances, parse_thresholds
+from regrade.studies.leakage.study import distances_option, thresholds_option
 from regrade.studies.loading import resolve_class_space
 from regrade.studies.study import Parts, Study, StudyOptions, option
 from regrade.tables import check_ids
 from regrade.testsets import Layout, RetryPolicy, images_are_missing, names
 from regrade.testsets.reader import is_file, known_classes
-
-_SHOWN = 5  # names in a note
-_MANY_COPIES = 5  # equal images of different sources that suggest a placeholder
 
 
 @dataclass(frozen=True)
@@ -83,20 +87,11 @@ class PoolOptions(StudyOptions):
         "The date that --from and --to limit (default: uploaded, or taken where it is missing).", None
     )
     per_class: int | None = option("Target: candidates per class.", None, minimum=1)
-    by: Sequence[Distance | str] = option(
+    by: Sequence[Distance | str] = distances_option(
         "Distances of near duplicates, separated by commas: pixels, dssim, phash, or exact to exclude exact duplicates "
-        "only (default: all).",
-        (),
-        kind=str | None,
-        parse=parse_distances,
+        "only (default: all)."
     )
-    near: Mapping[str, float] | None = option(
-        "Override a distance threshold, e.g. phash=6. May be repeated.",
-        None,
-        metavar="DISTANCE=THRESHOLD",
-        kind=list[str],
-        parse=parse_thresholds,
-    )
+    near: Mapping[str, float] | None = thresholds_option()
     downloads: int = option("Images that are downloaded at the same time.", 8, minimum=1, maximum=64)
     skip_failed: bool = option(
         "Exclude images whose server does not respond (default: stop, and resume in the next run).", False
@@ -137,20 +132,15 @@ def run(store: Store, options: PoolOptions) -> PoolReport:
             reasons = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in exclusion_counts(refusals).items()]
             raise InputError(f"no candidate is left: {', '.join(reasons)}; see them with --dry-run --show excluded")
         new = _store(store, options, source, refusals, _pool(options.pool, source, kept, classes, space))
-    return pool_report(
-        candidates,
-        refusals,
-        classes,
-        space,
-        references,
-        pool=options.pool,
-        source=str(options.source),
-        target=options.per_class,
-        not_downloaded=len(images.not_downloaded(kept)),
+    outcome = PoolOutcome(
+        options.pool,
+        str(options.source),
+        options.per_class,
+        len(images.not_downloaded(kept)),
         stored=not options.dry_run,
         new=new,
-        notes=source.notes,
     )
+    return pool_report(CheckedCandidates(candidates, refusals, classes, space, references), outcome, source.notes)
 
 
 def _left(source: PoolSource, refusals: Refusals) -> list[int]:
@@ -158,7 +148,7 @@ def _left(source: PoolSource, refusals: Refusals) -> list[int]:
 
 
 def _search(options: PoolOptions) -> SearchOptions:
-    if Distance.FEATURES in options.by:
+    if any(distance in options.by for distance in Distance if distance.is_by_model):
         raise InputError("candidates have no features yet: choose other distances with --by")
     return search_for(options.by, options.near or {})
 

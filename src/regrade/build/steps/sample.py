@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 
 from regrade.build.accuracy_forecast import forecast_accuracies
+from regrade.build.duplicates import load_duplicates
 from regrade.build.eligibility import MIN_ASSIGNMENTS, Candidate, Eligibility
 from regrade.build.files import RevisionCollection, StoredRevision
 from regrade.build.frequencies import SelectionFrequencies
+from regrade.build.pool import keywords_by_class
+from regrade.build.review import BuildReview, BuildReviewCollection
 from regrade.build.samplers import (
+    LOWEST,
     MIN_REFERENCE_IMAGES,
     DrawOptions,
     Sample,
@@ -26,8 +30,8 @@ from regrade.build.samplers import (
     top,
 )
 from regrade.build.selection_noise import debiased, selection_bias
-from regrade.build.steps.frequencies import load_answers
-from regrade.build.steps.tasks import build_name
+from regrade.build.steps.frequencies import include_excluded_option, load_answers
+from regrade.build.steps.tasks import build_name, group_column
 from regrade.build.target_sampler import matched_mean, target_mean
 from regrade.core import Column, Estimate, InputError, Table, Tabular, TestSet
 from regrade.core.finite import finite
@@ -56,7 +60,11 @@ class SampleOptions(StudyOptions):
     borrow: bool = option(
         "matched-frequency: fill a short bin from the next higher one.", True, names=("--borrow/--no-borrow",)
     )
-    lowest: float = option("threshold: lowest selection frequency.", 0.7, metavar="SHARE")
+    lowest: float | None = option(
+        f"Lowest selection frequency. threshold: default {LOWEST:g}. keyword-matched: default none.",
+        None,
+        metavar="SHARE",
+    )
     overrides: Sequence[str] = option(
         "threshold: another lowest frequency for one class. May be repeated.",
         (),
@@ -77,6 +85,7 @@ class SampleOptions(StudyOptions):
     exclude_workers: Sequence[str] = option(
         "Leave out the answers of this worker. May be repeated.", (), names=("--exclude-worker",), metavar="WORKER"
     )
+    include_excluded: bool = include_excluded_option()
     continue_from: int | None = option(
         "Keep the images of this revision that are still eligible.", None, names=("--from",), metavar="REVISION"
     )
@@ -116,6 +125,8 @@ class BuildSample(Tabular):
     estimated_difference: Estimate | None
     models: tuple[ModelForecast, ...]
     problems: tuple[str, ...]
+    reviewed: int | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[SamplePart, ...]:
@@ -144,6 +155,7 @@ class BuildSample(Tabular):
         rows: list[tuple[Any, ...]] = [
             ("images drawn", self.images),
             ("classes", self.classes),
+            *(() if self.reviewed is None else (("images reviewed before", self.reviewed),)),
             *((f"excluded: {reason.replace('_', ' ')}", count) for reason, count in self.excluded.items()),
             ("borrowed from a higher bin", self.borrowed),
             ("mean observed frequency (%)", self.drawn_frequency),
@@ -157,36 +169,51 @@ class BuildSample(Tabular):
             "difference without selection noise: of the true frequencies of the drawn images, estimated from all "
             "answers; below 0 the set is harder than the reference images"
         )
-        return Table(title, columns, tuple(rows), (note, *(f"incomplete: {problem}" for problem in self.problems)))
+        notes = [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
+        notes += [f"incomplete: {problem}" for problem in self.problems]
+        return Table(title, columns, tuple(rows), (note, *notes))
 
 
 def run(store: Store, options: SampleOptions) -> BuildSample:
     """Draw and store the next revision of a build."""
-    loaded = load_answers(store, options.build, excluded=options.exclude_workers)
-    pool = store.test_set(loaded.tasks.pool)
-    counted = loaded.frequencies()
-    candidates, references = counted.candidates(keywords_of(pool, options)), counted.references()
     revisions = RevisionCollection(store.root)
-    with store.transaction():
-        numbers = revisions.numbers(options.build)
-        previous = _previous(revisions, options)
-        blacklist = _blacklist(options.blacklist, pool)
-        draw = DrawOptions(
-            options.per_class,
-            options.seed,
-            Eligibility(blacklist=blacklist, min_assignments=options.min_answers),
-            previous,
+    with store.transaction():  # answers that arrive now wait: a revision records which ones it was drawn from
+        loaded = load_answers(
+            store, options.build, excluded=options.exclude_workers, include_excluded=options.include_excluded
         )
+        pool = store.test_set(loaded.tasks.pool)
+        counted = loaded.frequencies()
+        candidates, references = counted.candidates(keywords_of(pool, options)), counted.references()
+        review = BuildReviewCollection(store.root).newest(options.build)
+        rules = _rules(store, options, pool, candidates, review)
+        draw = DrawOptions(options.per_class, options.seed, rules, _previous(revisions, options))
         data = DrawData(
-            lambda: keyword_counts(store.test_set(loaded.tasks.reference), options),
-            lambda: _confusion(store, pool, options.ensemble),
+            lambda: reference_keywords(store.test_set(loaded.tasks.reference), options),
+            lambda: confusion_scores(store, pool, options.ensemble),
         )
         sample = drawn_sample(options, draw, candidates, references, data)
-        number = numbers[-1] + 1 if numbers else 0
-        settings = _settings(options, blacklist)
+        number = max(revisions.numbers(options.build), default=-1) + 1
+        settings = _settings(options, rules.blacklist, review, loaded.left_out)
         revisions.add(StoredRevision(options.build, number, sample, settings), None)
-    report = sample_report(options, number, sample, candidates, references)
-    return replace(report, models=_forecasts(store, loaded.tasks.reference, options, sample, counted))
+    models = _forecasts(store, loaded.tasks.reference, options, sample, counted)
+    reviewed = None if review is None else review.reviewed(sample.examples)
+    report = sample_report(options, number, sample, candidates, references, models=models, reviewed=reviewed)
+    return replace(report, left_out=tuple(sorted(loaded.left_out)))
+
+
+def _rules(
+    store: Store,
+    options: SampleOptions,
+    pool: TestSet,
+    candidates: Sequence[Candidate],
+    review: BuildReview | None,
+) -> Eligibility:
+    """Which candidates may be drawn: not those of the blacklist, flagged images, and duplicates."""
+    flagged = frozenset() if review is None else review.flagged.keys()
+    rules = Eligibility(blacklist=_blacklist(options.blacklist, pool) | flagged, min_assignments=options.min_answers)
+    duplicates = load_duplicates(store, options.build, pool)
+    near_duplicates = duplicates.near_duplicates(candidates, rules)
+    return replace(rules, near_duplicates=near_duplicates, unreviewed=duplicates.unreviewed)
 
 
 @dataclass(frozen=True)
@@ -212,11 +239,15 @@ def drawn_sample(
             fewest, borrow = options.min_references, options.borrow
             return matched_frequency(candidates, references, draw, borrow_upward=borrow, min_references=fewest)
         case Strategy.THRESHOLD:
-            return threshold(candidates, draw, lowest=options.lowest, overrides=_overrides(options.overrides))
+            lowest = LOWEST if options.lowest is None else options.lowest
+            return threshold(candidates, draw, lowest=lowest, overrides=_overrides(options.overrides))
         case Strategy.TOP:
             return top(candidates, draw)
         case Strategy.KEYWORD_MATCHED:
-            return keyword_matched(candidates, data.keyword_counts(), draw, keywords_per_class=options.keywords)
+            counts, fewest_selected = data.keyword_counts(), options.lowest or 0.0
+            return keyword_matched(
+                candidates, counts, draw, keywords_per_class=options.keywords, lowest=fewest_selected
+            )
         case Strategy.TARGET_FREQUENCY | Strategy.TARGET_CONFUSION:
             if options.target is None:
                 raise InputError(f"{options.strategy.value} needs --target, the mean of the set")
@@ -224,12 +255,18 @@ def drawn_sample(
             return target_mean(candidates, options.target, draw, scores=data.scores() if by_score else None)
 
 
-def _confusion(store: Store, pool: TestSet, ensemble: str | None) -> dict[str, float]:
-    """The confusion score of each image of the pool."""
+def confusion_scores(store: Store, pool: TestSet, ensemble: str | None) -> dict[str, float]:
+    """The confusion score of each image of the pool by an ensemble with checkpoints on it."""
     if ensemble is None:
         raise InputError("target-confusion needs --ensemble, which has checkpoints on the pool")
     scores = confusion_score(store.ensembles.read(pool, ensemble))
     return dict(zip(pool.ids, scores.tolist(), strict=True))
+
+
+def scores_for(store: Store, pool: TestSet, options: SampleOptions) -> dict[str, float]:
+    """The confusion scores that a draw uses; empty for strategies that use none."""
+    is_used = options.strategy is Strategy.TARGET_CONFUSION
+    return confusion_scores(store, pool, options.ensemble) if is_used else {}
 
 
 def sample_report(
@@ -238,8 +275,11 @@ def sample_report(
     sample: Sample,
     candidates: Sequence[Candidate],
     references: Sequence[Candidate],
+    *,
+    models: tuple[ModelForecast, ...] = (),
+    reviewed: int | None = None,
 ) -> BuildSample:
-    """The size of a sample, its observed frequencies, and its selection noise."""
+    """The size of a sample, its observed frequencies, its selection noise, and the accuracies predicted for it."""
     by_entry = {(candidate.image, candidate.class_id): candidate for candidate in candidates}
     drawn = [by_entry[example] for example in sample.examples]
     annotated = [reference for reference in references if reference.assignments >= max(options.min_answers, 1)]
@@ -258,8 +298,9 @@ def sample_report(
         reference,
         None if observed is None or reference is None else observed - reference,
         selection_bias(drawn, candidates, annotated, seed=options.seed) if both else None,
-        (),
+        models,
         sample.problems,
+        reviewed,
     )
 
 
@@ -293,10 +334,14 @@ def _previous(revisions: RevisionCollection, options: SampleOptions) -> frozense
     return frozenset(image for image, _ in revisions.read(options.build, options.continue_from).sample.examples)
 
 
-def _settings(options: SampleOptions, blacklist: frozenset[str]) -> dict[str, Any]:
-    names = [name for name in options.flags() if name not in ("build", "blacklist")]
+def _settings(
+    options: SampleOptions, blacklist: frozenset[str], review: BuildReview | None, left_out: frozenset[str]
+) -> dict[str, Any]:
+    """The options, and what was left out by name: images, with the version of the review, and all workers."""
+    names = [name for name in options.flags() if name not in ("build", "blacklist", "include_excluded")]
     plain = {name: getattr(options, name) for name in names}
-    plain["blacklist"] = sorted(blacklist)
+    plain |= {"blacklist": sorted(blacklist), "exclude_workers": sorted(left_out)}
+    plain["review"] = None if review is None else review.version
     stored: dict[str, Any] = json.loads(json.dumps(plain))
     return stored
 
@@ -333,24 +378,14 @@ def keywords_of(pool: TestSet, options: SampleOptions) -> dict[str, str]:
     """The keyword of each image of the pool; empty for strategies that do not use them."""
     if options.strategy is not Strategy.KEYWORD_MATCHED:
         return {}
-    return dict(zip(pool.ids, _column(pool, options.keyword_column), strict=True))
+    return dict(zip(pool.ids, group_column(pool, options.keyword_column), strict=True))
 
 
-def keyword_counts(reference: TestSet, options: SampleOptions) -> dict[str, dict[str, int]]:
+def reference_keywords(reference: TestSet, options: SampleOptions) -> dict[str, dict[str, int]]:
     """The number of reference images per class and keyword; empty for strategies that do not use them."""
-    counts: dict[str, dict[str, int]] = {}
     if options.strategy is not Strategy.KEYWORD_MATCHED:
-        return counts
-    for label, keyword in zip(reference.labels.tolist(), _column(reference, options.keyword_column), strict=True):
-        of_class = counts.setdefault(reference.class_space.ids[label], {})
-        of_class[keyword] = of_class.get(keyword, 0) + 1
-    return counts
-
-
-def _column(test_set: TestSet, name: str) -> Sequence[str]:
-    if name not in test_set.group_columns:
-        raise InputError(f"{test_set.name} has no group column {name!r} with the keyword of each image")
-    return test_set.group_columns[name]
+        return {}
+    return keywords_by_class(reference, group_column(reference, options.keyword_column))
 
 
 BUILD_SAMPLE = Study(

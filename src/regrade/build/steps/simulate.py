@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,18 @@ from regrade.build.workers import Gate, Standing, worker_qualities
 from regrade.core import Column, InputError, Table, Tabular
 from regrade.studies.study import Study, StudyOptions, option, seed_option
 
-_NEGATIVE_CHANCE = 0.03  # that a careful worker selects a negative control
-_SHAPE = 2.0  # of the beta distributions of selection probabilities: wide, as on ImageNet
+
+def _share_option(what: str, default: float) -> Any:
+    """The option of the share of a kind of workers; the others are careful."""
+    return option(f"Share of workers, in percent, who {what}.", default, percent=True, minimum=0, maximum=100)
 
 
 @dataclass(frozen=True)
 class SimulationOptions(StudyOptions):
-    """The size of the build, the crowd, and the numbers of workers per task to compare."""
+    """The size of the build, the crowd, and the numbers of workers per task to compare.
+
+    Workers who are neither careless nor random nor adversarial are careful.
+    """
 
     workers: Sequence[int] = option("Workers per task. May be repeated.", (3, 5, 10, 20), names=("--workers",))
     classes: int = option("Classes.", 20, minimum=2)
@@ -37,17 +43,19 @@ class SimulationOptions(StudyOptions):
     reference_frequency: float = option(
         "Mean selection frequency of the reference images, in percent.", 0.7, percent=True, minimum=1, maximum=99
     )
+    negative_frequency: float = option(
+        "Selection frequency of negative controls, in percent.", 0.03, percent=True, minimum=0, maximum=100
+    )
+    concentration: float = option(
+        "How similar images are: frequencies have a beta distribution whose parameters have this sum; 2 is wide, as on "
+        "ImageNet.",
+        2.0,
+        minimum=0.1,
+    )
     crowd: int = option("Workers in all.", 50, minimum=1)
-    careless: float = option(
-        "Share of workers, in percent, who answer many tiles without looking.",
-        0.1,
-        percent=True,
-        minimum=0,
-        maximum=100,
-    )
-    random: float = option(
-        "Share of workers, in percent, who select at random.", 0.04, percent=True, minimum=0, maximum=100
-    )
+    careless: float = _share_option("answer many tiles without looking", 0.1)
+    random: float = _share_option("select at random", 0.04)
+    adversarial: float = _share_option("select what careful workers do not", 0.0)
     controls: int = option("Controls of each kind per task.", 3, minimum=0)
     lowest_control_accuracy: float = option(
         "Workers are excluded if their accuracy on controls is proven to be below this percentage.",
@@ -120,8 +128,8 @@ class Simulation(Tabular):
 
 def run(_: None, options: SimulationOptions) -> Simulation:
     """Simulate a build for each number of workers per task."""
-    if options.careless + options.random > 1:
-        raise InputError("the shares of careless and random workers must not exceed 100 % together")
+    if options.careless + options.random + options.adversarial > 1:
+        raise InputError("the shares of careless, random and adversarial workers must not exceed 100 % together")
     generator = np.random.default_rng(options.seed)
     plan, chances = _plan(options, generator)
     rows = tuple(_build(options, plan, chances, workers) for workers in options.workers)
@@ -141,22 +149,22 @@ def _plan(options: SimulationOptions, generator: np.random.Generator) -> tuple[T
     chances: dict[tuple[str, str], float] = {}
     for name in names:
         for images, mean in ((pool[name], options.pool_frequency), (references[name], options.reference_frequency)):
-            values = generator.beta(_SHAPE * mean, _SHAPE * (1 - mean), len(images))
+            values = generator.beta(options.concentration * mean, options.concentration * (1 - mean), len(images))
             chances |= {(image, name): float(value) for image, value in zip(images, values, strict=True)}
-        chances |= {(image, name): _NEGATIVE_CHANCE for image in references[nearest[name]]}
+        chances |= {(image, name): options.negative_frequency for image in references[nearest[name]]}
     return plan, chances
 
 
 def _build(
     options: SimulationOptions, plan: TaskPlan, chances: dict[tuple[str, str], float], workers: int
 ) -> SimulatedBuild:
-    people = crowd(options.crowd, {Care.CARELESS: options.careless, Care.RANDOM: options.random})
+    people = crowd(options.crowd, {care: getattr(options, care.value) for care in Care if care is not Care.CAREFUL})
     assignments = simulate_answers(plan.tasks, chances, people, workers_per_task=workers, seed=options.seed + workers)
     answers = collect_answers(plan.tasks, assignments)
     gate = Gate(lowest=options.lowest_control_accuracy)
     excluded = {
         quality.worker
-        for quality in worker_qualities(answers, {})
+        for quality in worker_qualities(answers)
         if (rate := quality.control_accuracy) is not None
         and gate.standing(round(rate.value * rate.n), rate.n) is Standing.EXCLUDED
     }

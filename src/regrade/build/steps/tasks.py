@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from regrade.build.files import BuildTasks, TaskCollection
-from regrade.build.tasks import TaskOptions, make_tasks, most_confused_classes, nearest_classes
+from regrade.build.tasks import (
+    GridTask,
+    TaskOptions,
+    TileRole,
+    make_tasks,
+    most_confused_classes,
+    nearest_classes,
+)
 from regrade.core import UNLABELED, Column, InputError, MismatchError, Table, Tabular, TestSet
+from regrade.core.amounts import amount
 from regrade.store import Store
 from regrade.studies.study import Study, StudyOptions, option, seed_option
 
@@ -38,6 +47,12 @@ class TaskMakingOptions(StudyOptions):
         _DEFAULTS.annotated_references,
         minimum=0,
     )
+    by: str | None = option(
+        "Make tasks of candidates that share the value of this group column, such as keyword (default: tasks of a "
+        "class have any candidates of it).",
+        None,
+        metavar="COLUMN",
+    )
     confused_by: str | None = option(
         "Take negative controls from the class that this model confuses most often with the target (default: the "
         "nearest class in WordNet).",
@@ -59,6 +74,7 @@ class TaskReport(Tabular):
     classes: int
     compositions: tuple[tuple[int, int, int, int], ...]
     problems: tuple[str, ...]
+    keywords: int | None = None
 
     def table(self) -> Table:
         """One row per composition, the most frequent first."""
@@ -68,7 +84,10 @@ class TaskReport(Tabular):
             Column("positives", "positive controls"),
             Column("negatives", "negative controls"),
         )
-        title = f"{self.build}: {self.tasks:,} tasks for {self.classes:,} classes, {self.workers} workers each"
+        groups = "" if self.keywords is None else f" and {amount(self.keywords, 'keyword')} of them"
+        classes = amount(self.classes, "class", "classes")
+        tasks, workers = amount(self.tasks, "task"), amount(self.workers, "worker")
+        title = f"{self.build}: {tasks} for {classes}{groups}, {workers} each"
         return Table(title, columns, self.compositions, tuple(f"no tasks for {problem}" for problem in self.problems))
 
 
@@ -77,10 +96,21 @@ def run(store: Store, options: TaskMakingOptions) -> TaskReport:
     pool, reference = store.test_set(options.pool), store.test_set(options.reference)
     check_same_classes(pool, reference)
     settings = TaskOptions(
-        options.tiles, options.positives, options.negatives, options.workers, options.annotated, options.seed
+        options.tiles,
+        options.positives,
+        options.negatives,
+        options.workers,
+        options.annotated,
+        options.seed,
+        options.by or "",
     )
+    keywords = None if options.by is None else dict(zip(pool.ids, group_column(pool, options.by), strict=True))
     plan = make_tasks(
-        images_by_class(pool), images_by_class(reference), _negative_classes(store, reference, options), settings
+        images_by_class(pool),
+        images_by_class(reference),
+        _negative_classes(store, reference, options),
+        settings,
+        keywords,
     )
     if not plan.tasks:
         raise InputError(
@@ -100,7 +130,20 @@ def run(store: Store, options: TaskMakingOptions) -> TaskReport:
         len({task.class_id for task in plan.tasks}),
         tuple((count, *composition) for composition, count in compositions),
         plan.problems,
+        None if keywords is None else _count_groups(plan.tasks, keywords),
     )
+
+
+def _count_groups(tasks: Iterable[GridTask], keywords: Mapping[str, str]) -> int:
+    """The number of keywords of classes that have tasks."""
+    return len({(task.class_id, keywords[tile.image]) for task in tasks for tile in task.of(TileRole.CANDIDATE)})
+
+
+def group_column(test_set: TestSet, name: str) -> Sequence[str]:
+    """The values (n,) of a group column, such as the keywords of images; raise if there is no such column."""
+    if name not in test_set.group_columns:
+        raise InputError(f"{test_set.name} has no group column {name!r} with the keyword of each image")
+    return test_set.group_columns[name]
 
 
 def check_same_classes(pool: TestSet, reference: TestSet) -> None:
@@ -110,6 +153,16 @@ def check_same_classes(pool: TestSet, reference: TestSet) -> None:
             f"the classes of {pool.name} ({pool.class_space.name}) and {reference.name} "
             f"({reference.class_space.name}) differ"
         )
+
+
+def unchanged_set(store: Store, name: str, digest: str, build: str) -> TestSet:
+    """A test set of a build; raise if it is not the one for which the tasks were made."""
+    test_set = store.test_set(name)
+    if test_set.digest != digest:
+        raise MismatchError(
+            f"test set {name} changed after the tasks of {build} were made: restore it, or make a new build"
+        )
+    return test_set
 
 
 def images_by_class(test_set: TestSet) -> dict[str, list[str]]:

@@ -42,20 +42,23 @@ class AgreementOptions(StudyOptions):
 def run(review: HasLedger, options: AgreementOptions) -> QueueAgreements:
     """Agreement of the reviewers of a queue, from votes cast before they could see each other's votes.
 
-    Without a name these are all queues but those for training. ``revealed_only`` keeps items with all votes, which is
-    what reviewers who still have to vote may see.
+    Without a name these are all queues but those for training and grids. ``revealed_only`` keeps items with all votes,
+    which is what reviewers who still have to vote may see.
     """
     ledger = review.readable_ledger
-    from regrade.ledger import Mode
+    from regrade.ledger import Mode, Question
 
     if options.queue is None:
-        queues = [queue for queue in ledger.queues.all() if queue.mode is not Mode.TRAINING]
+        counted = [queue for queue in ledger.queues.all() if queue.mode is not Mode.TRAINING]
+        queues = [queue for queue in counted if queue.question is not Question.SELECT]
         if not queues:
             raise InputError("there is no queue yet whose answers count: create one with regrade review queue")
     else:
         queues = [ledger.queues.named(options.queue)]
         if queues[0].mode is Mode.TRAINING:
             raise InputError(f"{queues[0].name} is for training: agreement is not computed for training queues")
+        if queues[0].question is Question.SELECT:
+            raise InputError(f"the agreement on grids is on the page of build {queues[0].build} in the app")
     confidence = review.store.config.confidence
     panels = [_panel(ledger, queue, options, confidence) for queue in queues]
     return QueueAgreements(tuple(panels), is_named=options.queue is not None)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from regrade.core import Checkpoints, Estimate, InputError, TestSet, UndefinedError
 from regrade.core.amounts import amount
-from regrade.core.arrays import FloatArray
+from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import (
+    EARLY_CHECKPOINTS,
     ConfusionEntropies,
     FinalPredictions,
-    confusion_entropies,
     confusion_score,
     final_predictions,
+    training_scores,
 )
 from regrade.metrics.confusion_score import bits_in
 from regrade.stats import proportion
+from regrade.studies.confusion.bands import Remedy, compare_bands
 from regrade.studies.confusion.distribution import ScoreBins, distribution, error_curve
+from regrade.studies.confusion.ensembles import score_training_set, summarize_ensembles
 from regrade.studies.confusion.graded_models import GradedModel, Scored, grade_models, own_name, same_size
 from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set, ranking_holds, transfer
-from regrade.studies.confusion.reduced_checkpoints import RankAgreement, fewer_checkpoints, rank_agreements
+from regrade.studies.confusion.reduced_checkpoints import fewer_checkpoints, rank_agreements, strided_scores
 from regrade.studies.confusion.result import ConfusedModel, Confusion, ScoredEnsemble
+from regrade.studies.confusion.rivals import compare_rivals, error_share, image_scores
 from regrade.studies.confusion.unlabeled import LabeledSet, UnlabeledInputs, expected_errors
 from regrade.studies.scoring import Scoring
 
@@ -30,6 +35,22 @@ _TOLERANCE = 1e-6  # scores this close are equal up to rounding
 
 BIN_WIDTH = 0.1
 """Default width of score bins, in units of the score."""
+
+
+@dataclass(frozen=True, eq=False)
+class FurtherInputs:
+    """What only some parts of the study need.
+
+    ``scorings`` are those of the further ensembles' predictions, in their order; ``human`` (n,) is the entropy of
+    people's answers, NaN without; ``early`` is the number of checkpoints of EL2N. ``train`` are checkpoints of the
+    first ensemble on its training images, and ``remedy`` names two models to compare on easy and on hard images.
+    """
+
+    scorings: Sequence[Scoring | None] = ()
+    human: FloatArray | None = None
+    early: int = EARLY_CHECKPOINTS
+    train: Checkpoints | None = None
+    remedy: Remedy | None = None
 
 
 def confusion(
@@ -43,6 +64,7 @@ def confusion(
     bin_width: float = BIN_WIDTH,
     hard: HardRule | None = None,
     unlabeled: UnlabeledInputs | None = None,
+    further: FurtherInputs | None = None,
     confidence: float = 0.95,
 ) -> Confusion:
     """Score every image by the confusion of the first ensemble, and relate models' mistakes to the scores.
@@ -56,7 +78,9 @@ def confusion(
         raise InputError("name at least one ensemble")
     first = ensembles[0]
     _check_sizes(test_set, ensembles)
-    entropies = confusion_entropies(first)
+    extra = further or FurtherInputs()
+    training = training_scores(first, _labels_of(test_set, first), early=extra.early)
+    entropies = training.entropies
     unit = bits_in(base)
     ensemble = ScoredEnsemble(first.ensemble, first.members, first.epochs, first.kind, first.classes, float(base))
     bins = ScoreBins(bin_width, ensemble.top)
@@ -78,6 +102,7 @@ def confusion(
             if not test_set.labeled.any()
             else f"no model has predictions on {test_set.name}"
         )
+    compared = _compared(ensembles, scores, entropies, unit)
     return Confusion(
         test_set.name,
         ensemble,
@@ -87,7 +112,7 @@ def confusion(
         bins,
         distribution(scores, bins, confidence=confidence),
         models,
-        _agreements(ensembles, scores, entropies, unit, confidence),
+        rank_agreements(compared, confidence=confidence),
         fewer_checkpoints(entropies, first.members, bins, unit=unit, confidence=confidence),
         hard_images,
         _ranking(outside, hard_images, confidence),
@@ -95,7 +120,34 @@ def confusion(
         if unlabeled
         else None,
         tuple(notes),
+        compared,
+        summarize_ensembles(
+            test_set,
+            ensembles,
+            {**compared, first.ensemble: scores},
+            [own, *extra.scorings],
+            unit=unit,
+            confidence=confidence,
+        ),
+        strided_scores(training, bins, _error_share(outside, len(scores)), unit=unit, confidence=confidence),
+        compare_rivals(image_scores(first, training, extra.human, early=extra.early), outside, confidence=confidence),
+        None if extra.train is None else score_training_set(first, extra.train, bins, unit=unit, confidence=confidence),
+        None
+        if extra.remedy is None
+        else compare_bands(extra.remedy, graded, scores, top=ensemble.top, confidence=confidence),
     )
+
+
+def _labels_of(test_set: TestSet, ensemble: Checkpoints) -> IntArray | None:
+    """Shape (n,): the labels as classes of the ensemble; None if it has other classes, or if no image has a label."""
+    same_classes = ensemble.class_space in ("", test_set.class_space.name)
+    return test_set.labels if same_classes and test_set.labeled.any() else None
+
+
+def _error_share(models: Sequence[GradedModel], images: int) -> FloatArray:
+    if not models:
+        return np.full(images, np.nan)
+    return error_share(np.stack([model.wrong for model in models]), np.stack([model.counted for model in models]))
 
 
 def _check_sizes(test_set: TestSet, ensembles: Sequence[Checkpoints]) -> None:
@@ -127,20 +179,14 @@ def _ranking(models: Sequence[GradedModel], hard: HardSet | None, confidence: fl
     )
 
 
-def _agreements(
-    ensembles: Sequence[Checkpoints],
-    scores: FloatArray,
-    entropies: ConfusionEntropies,
-    unit: float,
-    confidence: float,
-) -> tuple[RankAgreement, ...]:
-    """Rank agreements between ensembles, or between the members of a single one."""
+def _compared(
+    ensembles: Sequence[Checkpoints], scores: FloatArray, entropies: ConfusionEntropies, unit: float
+) -> dict[str, FloatArray]:
+    """The scores (n,) of the ensembles, or of the members of a single one."""
     if len(ensembles) > 1:
         named = {ensembles[0].ensemble: scores}
-        named |= {ensemble.ensemble: confusion_score(ensemble) / unit for ensemble in ensembles[1:]}
-    else:
-        named = {f"member {name}": own for name, own in zip(ensembles[0].members, entropies.members, strict=True)}
-    return rank_agreements(named, confidence=confidence)
+        return named | {ensemble.ensemble: confusion_score(ensemble) / unit for ensemble in ensembles[1:]}
+    return {f"member {name}": own / unit for name, own in zip(ensembles[0].members, entropies.members, strict=True)}
 
 
 def _model(

@@ -25,6 +25,7 @@ def none_if_undefined(statistic: Callable[..., Estimate], *samples: Any, **optio
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """The reported quantiles."""
 
+_SAME = 1e-6  # scores that deviate less are equal up to rounding
 _MAX_BINS = 1_000  # more would need much memory
 
 
@@ -86,6 +87,13 @@ def peak(scores: FloatArray, bins: ScoreBins) -> float:
     """Return the mean score of the images in the fullest bin."""
     places = bins.of(scores)
     return float(scores[places == np.bincount(places).argmax()].mean())
+
+
+def skewness(scores: FloatArray) -> float | None:
+    """The third standardized moment of scores (n,), above 0 with a tail of high scores; None if all are equal."""
+    centered = scores - scores.mean(dtype=np.float64)
+    deviation = float(np.sqrt((centered**2).mean()))
+    return float((centered**3).mean()) / deviation**3 if deviation > _SAME else None
 
 
 @dataclass(frozen=True)

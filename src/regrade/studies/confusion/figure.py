@@ -76,7 +76,7 @@ def _panel(title: str, subtitle: str) -> altair.TitleParams:
 
 def _histogram(result: Confusion) -> altair.Chart:
     """The histogram of images by score, hard images in another color."""
-    edges = np.linspace(0, _largest(result), _BARS + 1)
+    edges = np.linspace(0, largest_score(result), _BARS + 1)
     hard = result.hard.inside if result.hard else np.zeros(result.images, dtype=bool)
     parts = {"hard": hard, "the rest": ~hard} if result.hard else {"images": ~hard}
     rows = []
@@ -96,7 +96,7 @@ def _histogram(result: Confusion) -> altair.Chart:
         altair.Chart(inline(rows))
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
-            x=altair.X("from:Q", axis=_score_axis(result), scale=_score_scale(result), bin="binned"),
+            x=altair.X("from:Q", axis=score_axis(result), scale=score_scale(result), bin="binned"),
             x2="to:Q",
             y=altair.Y("share:Q", axis=percent_axis("images"), stack=True),
             color=altair.Color(
@@ -116,15 +116,17 @@ def _histogram(result: Confusion) -> altair.Chart:
     )  # fmt: skip
 
 
-def _score_axis(result: Confusion) -> altair.Axis:
+def score_axis(result: Confusion) -> altair.Axis:
+    """The axis of scores, with their unit."""
     return altair.Axis(title=f"confusion score, in {result.ensemble.unit}", format="~g")
 
 
-def _score_scale(result: Confusion) -> altair.Scale:
-    return altair.Scale(domain=[0, round(_largest(result), 3)], nice=False)
+def score_scale(result: Confusion) -> altair.Scale:
+    """The scale from 0 to the largest score."""
+    return altair.Scale(domain=[0, round(largest_score(result), 3)], nice=False)
 
 
-def _largest(result: Confusion) -> float:
+def largest_score(result: Confusion) -> float:
     """The upper end of the score axis: slightly above the largest score, at most the largest possible one."""
     return min(result.ensemble.top, 1.05 * max(float(result.scores.max()), result.bins.width))
 
@@ -133,12 +135,12 @@ def _curves(result: Confusion) -> altair.LayerChart:
     """The error of a few models by score, with intervals; sparse bins are merged."""
     models = _few(result)
     names = [model.model for model in models]
-    joined = _joined(result, models)
-    shift = 0.12 * _largest(result) / max(len(joined), 12)
+    joined = joined_bins(result, models)
+    shift = 0.12 * largest_score(result) / max(len(joined), 12)
     rows: list[dict[str, Any]] = []
     for place, model in enumerate(models):
         for low, high, places in joined:
-            error = _error_in(model, low, high, result.confidence)
+            error = error_in(model, low, high, result.confidence)
             if error is None:
                 continue
             at = float(result.scores[places].mean()) + shift * (place - (len(models) - 1) / 2)
@@ -151,7 +153,7 @@ def _curves(result: Confusion) -> altair.LayerChart:
         altair.Tooltip("images:Q", format=","),
     ]  # fmt: skip
     base = altair.Chart().encode(
-        x=altair.X("at:Q", axis=_score_axis(result), scale=_score_scale(result)), color=_color(names), tooltip=tooltip
+        x=altair.X("at:Q", axis=score_axis(result), scale=score_scale(result)), color=_color(names), tooltip=tooltip
     )
     y = altair.Y("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False))
     least = min((row["images"] for row in rows), default=0)
@@ -182,7 +184,7 @@ def _few(result: Confusion) -> list[ConfusedModel]:
     return [*own, *(outsiders[place] for place in places[:_CURVES])]
 
 
-def _joined(result: Confusion, models: Sequence[ConfusedModel]) -> list[tuple[float, float, Any]]:
+def joined_bins(result: Confusion, models: Sequence[ConfusedModel]) -> list[tuple[float, float, Any]]:
     """Neighboring bins merged until they contain enough images, with their images; a remainder joins the last."""
     edges = sorted({(bin_.low, bin_.high) for model in models for bin_ in model.curve.bins})
     spans: list[tuple[float, float]] = []
@@ -204,7 +206,8 @@ def _size(model: ConfusedModel, low: float) -> int:
     return next((bin_.error.n for bin_ in model.curve.bins if bin_.low == low), 0)
 
 
-def _error_in(model: ConfusedModel, low: float, high: float, confidence: float) -> Estimate | None:
+def error_in(model: ConfusedModel, low: float, high: float, confidence: float) -> Estimate | None:
+    """The error of a model on images with scores between two edges of bins; None without images."""
     inside = [bin_.error for bin_ in model.curve.bins if low <= bin_.low and bin_.high <= high + 1e-9]
     images = sum(error.n for error in inside)
     wrong = sum(round(error.value * error.n) for error in inside)

@@ -12,8 +12,9 @@ from regrade.display.wording import confidence_of, plain, points, share
 from regrade.stats import spearman, widen_for_comparisons
 from regrade.studies.confusion.expected_error import ExpectedError
 from regrade.studies.confusion.result import ConfusedModel, Confusion
+from regrade.studies.confusion.rivals import TrainingCost
 
-_MOST = 3
+_MOST = 4
 
 _TRANSFER_TEST = (
     "Newcombe intervals of each model's error on hard images minus that on the rest, Bonferroni-corrected for all "
@@ -25,6 +26,16 @@ _ORDER_TEST = (
 )
 _OWN_TEST = "Interval of the correlation between score and error over images."
 _LEVEL_TEST = "Interval of each model's expected minus actual error, Bonferroni-corrected for all models."
+_WORTH_TEST = (
+    "Paired DeLong intervals over images of each other score's AUROC minus that of the confusion score, "
+    "Bonferroni-corrected for all scores: below 0 for every cheaper score without labels, or above 0 for any."
+)
+_BANDS_TEST = "Paired score intervals of the change on easy and on hard images, Bonferroni-corrected for both."
+_WORTH = claim("confusion: the score is worth its cost", _WORTH_TEST)
+_NOT_WORTH = claim("confusion: a cheaper score is better", _WORTH_TEST)
+_WORTH_OPEN = no_claim("confusion: the score is not shown to be worth its cost", _WORTH_TEST)
+_BAND_CHANGES = claim("confusion: the error changes after a remedy", _BANDS_TEST)
+_BANDS_OPEN = no_claim("confusion: no change after a remedy", _BANDS_TEST)
 _HARDER = claim("confusion: hard for others", _TRANSFER_TEST)
 _NOT_HARDER = no_claim("confusion: not shown to be hard for others", _TRANSFER_TEST)
 _OWN_ERRORS = claim("confusion: the score tells own errors", _OWN_TEST)
@@ -37,8 +48,9 @@ _EXPECTED = no_claim("confusion: expected error", _LEVEL_TEST)
 
 
 def confusion_findings(result: Confusion) -> tuple[Finding, ...]:
-    """Whether hard images are hard for other models, whether models keep their order there, and the expected error."""
-    candidates = [*_transfer(result), *_own(result), *_ranking(result), *_expected(result)]
+    """Hard images and other models, the order of models there, the expected error, rivals, and a remedy."""
+    parts = (_transfer, _own, _ranking, _expected, worth_findings, band_findings)
+    candidates = [finding for part in parts for finding in part(result)]
     return tuple(sorted(candidates, key=lambda finding: -finding.weight)[:_MOST])
 
 
@@ -168,3 +180,66 @@ def _order_in_words(rows: Sequence[ExpectedError]) -> str:
     except UndefinedError:
         return ""
     return f" Spearman's rank correlation of expected and actual errors over models is {plain(rho)}."
+
+
+def worth_findings(result: Confusion) -> list[Finding]:
+    """Whether the ensemble identifies errors better than every cheaper score that uses no labels."""
+    first = result.rivals[0] if result.rivals else None
+    differences = {
+        rival.score: rival.difference
+        for rival in result.rivals
+        if rival.cheaper and not rival.uses_labels and rival.difference
+    }
+    if not differences or first is None or first.auroc is None or first.cost is None:
+        return []
+    is_better = any(difference.low > 0 for difference in differences.values())
+    score = max(differences, key=lambda name: differences[name].low if is_better else differences[name].high)
+    cost = next(rival.cost for rival in result.rivals if rival.score == score)
+    tested = amount(sum(rival.difference is not None for rival in result.rivals), "score")
+    text = (
+        f"The confusion score ranks errors of other models above correct predictions with an AUROC of "
+        f"{plain(first.auroc)}, from {_cost(first.cost)}. The AUROC of {score}, from {_cost(cost)}, minus that is "
+        f"{_fine(differences[score])}, corrected for {tested}."
+    )
+    name = result.ensemble.name
+    if is_better:
+        headline = f"A cheaper score identifies errors better than the confusion score of {name}: {score}"
+        return [Finding(_NOT_WORTH, headline, text, 0.68)]
+    if differences[score].high < 0:
+        headline = f"The confusion score of {name} identifies errors better than every cheaper score without labels"
+        return [Finding(_WORTH, headline, text, 0.55)]
+    headline = f"No evidence that the confusion score of {name} is worth its cost: no difference from {score} detected"
+    return [Finding(_WORTH_OPEN, headline, text, 0.5)]
+
+
+def _cost(cost: TrainingCost | None) -> str:
+    if cost is None:
+        return ""
+    return f"{amount(cost.training_epochs, 'epoch')} of training and {amount(cost.checkpoints, 'checkpoint')}"
+
+
+def _fine(estimate: Estimate) -> str:
+    value, low, high = (f"{part:+z.3f}".replace("-", "−") for part in (estimate.value, estimate.low, estimate.high))
+    return f"{value} ({low} to {high})"
+
+
+def band_findings(result: Confusion) -> list[Finding]:
+    """Whether the error changes after a remedy, on easy and on hard images."""
+    bands = result.bands
+    if bands is None:
+        return []
+    changed = [band for band in bands.bands if band.change.low > 0 or band.change.high < 0]
+    parts = [
+        f"{points(band.change)} on {band.name} images ({share(band.before)} to {share(band.after)})"
+        for band in bands.bands
+    ]
+    text = (
+        f"From {bands.before} to {bands.after} the error changes by {' and by '.join(parts)}. Hard images have a "
+        f"confusion score of {bands.threshold:.2f} {result.ensemble.unit} or more."
+    )
+    if not changed:
+        headline = f"No change of the error from {bands.before} to {bands.after} detected on easy or on hard images"
+        return [Finding(_BANDS_OPEN, headline, text, 0.5)]
+    words = [f"{'lower' if band.change.value < 0 else 'higher'} on {band.name} images" for band in changed]
+    headline = f"The error of {bands.after} is {' and '.join(words)} than that of {bands.before}"
+    return [Finding(_BAND_CHANGES, headline, text, 0.6)]

@@ -41,6 +41,15 @@ def same_size(test_set: TestSet, checkpoints: Checkpoints) -> None:
         )
 
 
+def same_ensemble(source: Checkpoints, target: Checkpoints) -> None:
+    """Raise if checkpoints on two test sets are of different members, epochs or classes."""
+    if (target.members, target.epochs, target.class_space) != (source.members, source.epochs, source.class_space):
+        raise MismatchError(
+            f"the scores of {source.ensemble!r} on {target.test_set} are of other members, epochs or classes "
+            f"than those on {source.test_set}: they cannot be compared"
+        )
+
+
 def own_name(checkpoints: Checkpoints) -> str:
     """Return the model name for the ensemble's own predictions."""
     if len(checkpoints.epochs) > 1:

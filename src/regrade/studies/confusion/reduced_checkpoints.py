@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
-from regrade.metrics import ConfusionEntropies
+from regrade.metrics import ConfusionEntropies, TrainingScores
 from regrade.stats import kendall, robust_pearson
 from regrade.studies.confusion.distribution import ScoreBins, none_if_undefined, peak
 
@@ -35,6 +37,50 @@ class RankAgreement:
     first: str
     second: str
     tau: Estimate | None
+
+
+@dataclass(frozen=True)
+class StridedScore:
+    """The score from every ``stride``-th epoch of all members or of the first one: images per bin (b,), and peak.
+
+    ``easy_score`` is that of an image that is uncertain at the first checkpoint and certain at all others: the largest
+    score over the number of epochs. ``error_correlation`` is Pearson's r with the share of models that err on an image.
+    """
+
+    stride: int
+    epochs: int
+    members: int
+    easy_score: float
+    peak: float
+    counts: tuple[int, ...]
+    error_correlation: Estimate | None
+
+
+def strided_scores(
+    training: TrainingScores, bins: ScoreBins, errors: FloatArray, *, unit: float, confidence: float
+) -> tuple[StridedScore, ...]:
+    """Return the scores by stride and members (Albiero et al. 2023, Figures 5 and 6), if at least two epochs remain.
+
+    ``errors`` (n,) is the share of models that err on each image, NaN where none is graded. ``unit`` is the number of
+    bits per unit of the score.
+    """
+    ensemble = training.entropies
+    choices = {len(ensemble.members): ensemble.epochs} | {1: training.first_member}
+    epochs = len(ensemble.epochs)
+    graded = np.isfinite(errors)
+    rows = []
+    for members, entropies in sorted(choices.items(), reverse=True):
+        for stride in (1, *(stride for stride in STRIDES if epochs > stride)):
+            kept = entropies[::stride]
+            scores = np.clip(kept.mean(axis=0, dtype=np.float64) / unit, 0.0, bins.top)
+            r = none_if_undefined(robust_pearson, scores[graded], errors[graded], confidence=confidence)
+            counts = np.bincount(bins.of(scores), minlength=bins.count)
+            rows.append(
+                StridedScore(
+                    stride, len(kept), members, bins.top / len(kept), peak(scores, bins), tuple(counts.tolist()), r
+                )
+            )
+    return tuple(rows)
 
 
 def fewer_checkpoints(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import e, isclose, log
@@ -11,10 +11,12 @@ from typing import Any
 from regrade.core import Estimate, ScoreKind, Table, Tabular
 from regrade.core.arrays import FloatArray
 from regrade.core.record import INLINE, NOT_IN_JSON, Record, json_key
+from regrade.studies.confusion.bands import BandComparison
 from regrade.studies.confusion.distribution import Distribution, ErrorCurve, ScoreBins
 from regrade.studies.confusion.expected_error import ExpectedError
 from regrade.studies.confusion.hard_set import HardSet, Transfer
-from regrade.studies.confusion.reduced_checkpoints import RankAgreement, ReducedCheckpoints
+from regrade.studies.confusion.reduced_checkpoints import RankAgreement, ReducedCheckpoints, StridedScore
+from regrade.studies.confusion.rivals import Rival
 
 
 class ConfusionPart(Enum):
@@ -27,6 +29,10 @@ class ConfusionPart(Enum):
     CHECKPOINTS = "checkpoints"
     RANKS = "ranks"
     EXPECTED = "expected"
+    RIVALS = "rivals"
+    STRIDES = "strides"
+    ENSEMBLES = "ensembles"
+    BANDS = "bands"
 
 
 @dataclass(frozen=True)
@@ -84,13 +90,37 @@ class UnlabeledSet:
     errors: tuple[ExpectedError, ...]
 
 
+@dataclass(frozen=True)
+class EnsembleSummary:
+    """One ensemble on the test set: its mean score and its accuracy after the last epoch, None without labels.
+
+    ``skewness`` is that of its scores, None if all are equal.
+    """
+
+    ensemble: str
+    members: int
+    epochs: int
+    mean: Estimate
+    skewness: float | None
+    accuracy: Estimate | None
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """The scores of the same ensemble on its training images."""
+
+    test_set: str
+    images: int
+    distribution: Distribution
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Confusion(Tabular):
     """Confusion scores (n,) of the images ``ids`` (n,), and their relation to the errors of models, best model first.
 
     ``agreements`` are between ensembles, or between the members of a single one. ``fewer`` holds scores from a subset
     of the checkpoints. ``ranking`` is the rank correlation of models between hard images and the rest. Undefined parts
-    are None, and ``notes`` explain why.
+    are None, and ``notes`` explain why. ``compared`` are the scores (n,) of the ensembles or members in ``agreements``.
     """
 
     test_set: str
@@ -107,6 +137,12 @@ class Confusion(Tabular):
     ranking: Estimate | None
     unlabeled: UnlabeledSet | None = field(metadata=json_key("other"))
     notes: tuple[str, ...] = ()
+    compared: Mapping[str, FloatArray] = field(default_factory=dict, metadata=NOT_IN_JSON)
+    ensembles: tuple[EnsembleSummary, ...] = ()
+    strides: tuple[StridedScore, ...] = ()
+    rivals: tuple[Rival, ...] = ()
+    train: TrainingSet | None = None
+    bands: BandComparison | None = None
 
     @property
     def images(self) -> int:
@@ -129,6 +165,10 @@ class Confusion(Tabular):
             ConfusionPart.CHECKPOINTS: self.fewer,
             ConfusionPart.RANKS: self.agreements,
             ConfusionPart.EXPECTED: self.unlabeled,
+            ConfusionPart.RIVALS: len(self.rivals) > 1,
+            ConfusionPart.STRIDES: len(self.strides) > 1,
+            ConfusionPart.ENSEMBLES: self.ensembles,
+            ConfusionPart.BANDS: self.bands,
         }
         return tuple(part for part, content in contents.items() if content)
 

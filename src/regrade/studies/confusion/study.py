@@ -6,17 +6,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import e
+from pathlib import Path
 
 import numpy as np
 
-from regrade.core import Checkpoints, InputError, Predictions, ScoreKind, SliceSet, TestSet
+from regrade.core import NO_ANSWER, Checkpoints, InputError, Predictions, ScoreKind, SliceSet, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
-from regrade.store import Store, keep_slices
-from regrade.studies.confusion.analysis import BIN_WIDTH, confusion
+from regrade.formats import read_human_entropies
+from regrade.metrics import EARLY_CHECKPOINTS, human_entropies
+from regrade.store import Store, keep_slices, write_file
+from regrade.store.file_errors import write_errors
+from regrade.studies.confusion.analysis import BIN_WIDTH, FurtherInputs, confusion
+from regrade.studies.confusion.bands import Remedy
 from regrade.studies.confusion.figure import confusion_figure
 from regrade.studies.confusion.findings import confusion_findings
+from regrade.studies.confusion.gallery import gallery_page
 from regrade.studies.confusion.hard_set import HardRule
+from regrade.studies.confusion.paper_figures import paper_figures
 from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
 from regrade.studies.loading import chosen_models, scored_predictions
@@ -35,7 +42,10 @@ from regrade.studies.study import (
     seed_option,
     test_set_option,
 )
+from regrade.studies.thumbnails import thumbnails
 
+_IN_REPORT = ConfusionPart.MODELS, ConfusionPart.RIVALS, ConfusionPart.EXPECTED  # tables of a chapter
+_GALLERY = "figure-1-gallery.html"
 _MEMBERS = "models"  # name of an ensemble whose members are models
 
 
@@ -78,6 +88,25 @@ class ConfusionOptions(StudyOptions):
         "Base of the logarithm: 2 (bits), e (nats) or 10 (hartleys).", 2.0, kind=LogBase | None, parse=_base
     )
     bin_width: float = option("Width of the score bins.", BIN_WIDTH, names=("--bin",))
+    human: str | Path | None = option(
+        "Table of people's answers per image: a column for each class with counts, or a column entropy (default: the "
+        "imported answers of people).",
+        None,
+        metavar="FILE",
+    )
+    early: int = option(
+        "Number of checkpoints, from the first on, for EL2N.", EARLY_CHECKPOINTS, metavar="N", minimum=1
+    )
+    train: str | None = option(
+        "Test set of training images with checkpoints of the same ensemble, for the distribution of their scores.",
+        None,
+        metavar="TEST_SET",
+    )
+    before: str | None = option("Model before a remedy, to compare on easy and on hard images.", None, metavar="MODEL")
+    after: str | None = option("Model after a remedy, with --before.", None, metavar="MODEL")
+    threshold: float | None = option(
+        "With --before: images with at least this score are hard (default: half of the largest score).", None
+    )
     seed: int = seed_option("the bootstrap intervals")
 
 
@@ -88,12 +117,15 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
     Alternatively, ``members`` are models with stored full scores: an ensemble of one epoch. ``models`` (default: all)
     are compared with the scores. Hard images have a score of at least ``above``, or are the ``hardest`` N images, in
     total or ``per_class`` (default: a tenth). ``unlabeled`` is a test set with checkpoints of the same ensemble, for
-    which the expected error is estimated. ``base`` is the base of the logarithm: 2 for bits.
+    which the expected error is estimated. ``base`` is the base of the logarithm: 2 for bits. ``human`` is a table of
+    people's answers, for the rivals of the score, and ``early`` the number of checkpoints of EL2N. ``train`` is a test
+    set of training images. ``before`` and ``after`` are models to compare below and above the ``threshold``.
     """
     test_set = store.test_set(options.test_set)
     chosen = _ensembles(store, test_set, options.ensembles, options.members)
     without_labels = None if options.unlabeled is None else _unlabeled(store, test_set, chosen[0], options)
-    names = chosen_models(store, test_set, options.models)
+    remedy = _remedy(options)
+    names = _models(store, test_set, options, remedy)
     return confusion(
         test_set,
         chosen,
@@ -104,7 +136,57 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
         bin_width=options.bin_width,
         hard=_hard_rule(options),
         unlabeled=without_labels,
+        further=FurtherInputs(
+            [_ensemble_scoring(store, test_set, ensemble) for ensemble in chosen[1:]],
+            _human(store, test_set, options),
+            options.early,
+            _train(store, test_set, chosen[0], options),
+            remedy,
+        ),
         confidence=store.config.confidence,
+    )
+
+
+def _models(store: Store, test_set: TestSet, options: ConfusionOptions, remedy: Remedy | None) -> tuple[str, ...]:
+    """The models to evaluate, with those before and after a remedy."""
+    names = chosen_models(store, test_set, options.models)
+    also = chosen_models(store, test_set, [remedy.before, remedy.after]) if remedy else ()
+    return (*names, *(name for name in also if name not in names))
+
+
+def _remedy(options: ConfusionOptions) -> Remedy | None:
+    if options.before is None and options.after is None:
+        if options.threshold is not None:
+            raise InputError("--threshold needs --before and --after")
+        return None
+    if options.before is None or options.after is None:
+        raise InputError("a remedy needs two models: give both --before and --after")
+    return Remedy(options.before, options.after, options.threshold)
+
+
+def _human(store: Store, test_set: TestSet, options: ConfusionOptions) -> FloatArray | None:
+    """The entropy of people's answers, from a file or from the people of the test set; None without any."""
+    if options.human is not None:
+        return read_human_entropies(Path(options.human), test_set)
+    people = store.predictions.people_names(test_set.name)
+    if len(people) < 2:
+        return None
+    counts = np.zeros((len(test_set), len(test_set.class_space)))
+    for name in people:
+        answers = store.predictions.read(test_set, name).top1
+        answered = np.flatnonzero(answers != NO_ANSWER)
+        counts[answered, answers[answered]] += 1
+    return human_entropies(counts)
+
+
+def _train(store: Store, test_set: TestSet, ensemble: Checkpoints, options: ConfusionOptions) -> Checkpoints | None:
+    if options.train is None:
+        return None
+    train = store.test_set(options.train)
+    if train.name == test_set.name:
+        raise InputError(f"--train must differ from the test set: {train.name} is both")
+    return (
+        _members(store, train, options.members) if options.members else store.ensembles.read(train, ensemble.ensemble)
     )
 
 
@@ -218,6 +300,29 @@ def _keep(store: Store, result: Confusion, name: str) -> str:
     return f"{what} and slice {name} of {result.test_set}: {images}{missing}"
 
 
+def write_figures(store: Store, result: Confusion, folder: str | Path) -> tuple[str, ...]:
+    """Write the figures of the paper as SVG, and a gallery as HTML if there are images; return the file names."""
+    target = Path(folder)
+    with write_errors(target):
+        target.mkdir(parents=True, exist_ok=True)
+    names = [figure.save(target / f"{name}.svg").name for name, figure in paper_figures(result).items()]
+    if not store.images.has(result.test_set):
+        return tuple(names)
+    test_set = store.test_set(result.test_set)
+    write_file(target / _GALLERY, gallery_page(result, test_set, thumbnails(store.images.read(test_set))))
+    return (_GALLERY, *names)
+
+
+def _write_figures(store: Store, result: Confusion, folder: str) -> str:
+    names = write_figures(store, result, folder)
+    missing = "" if _GALLERY in names else f"; no {_GALLERY}, as {result.test_set} has no images"
+    return f"figures in {folder}: {', '.join(names)}{missing}"
+
+
+def _chosen_part(options: ConfusionOptions, _: Confusion) -> ConfusionPart | None:
+    return ConfusionPart.EXPECTED if options.unlabeled else ConfusionPart.BANDS if options.before else None
+
+
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """Every set with an ensemble; the expected error on another set is computed from the original only."""
     for test_set in data.sets:
@@ -229,7 +334,7 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
         ]
         unlabeled = also[0] if also and test_set.name == data.original.name else None
         options = ConfusionOptions(test_set.name, ensembles=ensembles, unlabeled=unlabeled)
-        yield Chapter(test_set.name, options, parts_of(ConfusionPart.MODELS, ConfusionPart.EXPECTED))
+        yield Chapter(test_set.name, options, parts_of(*_IN_REPORT))
 
 
 CONFUSION = Study(
@@ -246,11 +351,19 @@ CONFUSION = Study(
     parts=Parts(
         ConfusionPart,
         "Table to print. bins: error by score. images: score per image. distribution: of the scores. checkpoints: with "
-        "fewer epochs or seeds. ranks: correlation of ensembles or seeds. expected: --unlabeled.",
-        lambda options, _: ConfusionPart.EXPECTED if options.unlabeled else None,
+        "fewer epochs or seeds. ranks: correlation of ensembles or seeds. expected: --unlabeled. rivals: other scores, "
+        "and their cost. strides: by epochs and seeds. ensembles: mean score and accuracy. bands: --before and "
+        "--after.",
+        _chosen_part,
     ),
     outputs=(
         Output("write", "NAME", "Store the hard images as test set NAME, and as slice NAME of this test set.", _keep),
+        Output(
+            "figures",
+            "FOLDER",
+            "Also write the figures of Albiero et al. 2023 to this folder, by name: SVG, and a gallery as HTML.",
+            _write_figures,
+        ),
     ),
     chapters=chapters,
 )

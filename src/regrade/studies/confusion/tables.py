@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from regrade.core import Cell, Column, Estimate, Table, UndefinedError
+from regrade.core import Cell, Column, Estimate, ScoreKind, Table, UndefinedError
 from regrade.core.amounts import amount
 from regrade.studies.confusion.result import Confusion, ConfusionPart
+from regrade.studies.confusion.rivals import Rival
 
 _NEEDS = {
     ConfusionPart.MODELS: "labels and models with predictions on them",
@@ -12,6 +13,10 @@ _NEEDS = {
     ConfusionPart.CHECKPOINTS: "several epochs or several members",
     ConfusionPart.RANKS: "several ensembles, or several members",
     ConfusionPart.EXPECTED: "a set without labels: --unlabeled",
+    ConfusionPart.RIVALS: "another score",
+    ConfusionPart.STRIDES: "several epochs or several members",
+    ConfusionPart.ENSEMBLES: "an ensemble",
+    ConfusionPart.BANDS: "two models: --before and --after",
 }
 
 
@@ -180,6 +185,128 @@ def _expected(study: Confusion) -> Table:
     return Table(title, tuple(shown), rows, (*notes, *study.notes))
 
 
+def _rivals(study: Confusion) -> Table:
+    columns = [
+        Column("score", "score"),
+        Column("uses_labels", "uses labels"),
+        Column("training_epochs", "training epochs"),
+        Column("checkpoints", "checkpoints"),
+        Column("auroc", "AUROC of errors", percent=False, digits=3),
+        Column("difference", "minus confusion", percent=False, digits=3),
+        Column("hardest_error", "error, its hardest tenth"),
+        Column("tau", "tau, confusion", percent=False, digits=2),
+        Column("human_tau", "tau, people", percent=False, digits=2),
+    ]
+    records = [_rival_cells(rival) for rival in study.rivals]
+    shown = [column for column in columns if any(record[column.key] is not None for record in records)]
+    rows = tuple(tuple(record[column.key] for column in shown) for record in records)
+    title = f"{study.test_set}: which score identifies errors, {basis(study)} and its rivals"
+    return Table(title, tuple(shown), rows, (*_rival_notes(study), *study.notes))
+
+
+def _rival_cells(rival: Rival) -> dict[str, Cell]:
+    cost = rival.cost
+    return {
+        "score": rival.score,
+        "uses_labels": "yes" if rival.uses_labels else "no",
+        "training_epochs": cost.training_epochs if cost else None,
+        "checkpoints": cost.checkpoints if cost else None,
+        "auroc": rival.auroc,
+        "difference": rival.difference,
+        "hardest_error": rival.hardest_error,
+        "tau": rival.tau,
+        "human_tau": rival.human_tau,
+    }
+
+
+def _rival_notes(study: Confusion) -> tuple[str, ...]:
+    notes = ["training epochs, checkpoints: over all members that a score needs"]
+    if study.ensemble.kind is ScoreKind.PROBABILITIES:
+        notes.append("AUM: of log-probabilities, as no logits are stored; they have the same differences")
+    if any(rival.uses_labels for rival in study.rivals):
+        notes.append(
+            "scores that use labels also flag wrong labels, on which every model errs; they cannot be computed for "
+            "images without labels"
+        )
+    outsiders = len(study.outsiders)
+    if any(rival.auroc for rival in study.rivals):
+        notes.append(
+            "AUROC: how often an error has a higher score than a correct prediction, mean over "
+            f"{amount(outsiders, 'model')} outside the ensemble; intervals are over images, those of the differences "
+            "hold together"
+        )
+    else:
+        notes.append("nothing is said of errors: no model outside the ensemble has both errors and correct predictions")
+    if any(rival.human_tau for rival in study.rivals):
+        notes.append("people agree fully on many images: ties make the intervals of tau with people too short")
+    methods = {
+        estimate.method
+        for rival in study.rivals
+        for estimate in (rival.auroc, rival.difference, rival.hardest_error, rival.tau)
+        if estimate
+    }
+    return (*notes, f"intervals: {', '.join(sorted(methods))}") if methods else tuple(notes)
+
+
+def _strides(study: Confusion) -> Table:
+    columns = (
+        Column("stride", "every nth epoch"),
+        Column("epochs", "epochs"),
+        Column("members", "members"),
+        Column("easy_score", "score if certain from the 2nd on", percent=False, digits=2),
+        Column("peak", "most scores near", percent=False, digits=2),
+        Column("error_correlation", "r with errors", percent=False, digits=3),
+    )
+    rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in study.strides)
+    notes = (
+        "an image that is uncertain at the first checkpoint and certain at all others scores "
+        f"{study.ensemble.top:.2f} over the number of epochs",
+        "r: Pearson's correlation of the score with the share of models outside the ensemble that err on the image",
+    )
+    return Table(f"{study.test_set}: {basis(study)}, by stride and members", columns, rows, (*notes, *study.notes))
+
+
+def _ensembles(study: Confusion) -> Table:
+    columns = (
+        Column("ensemble", "ensemble"),
+        Column("members", "members"),
+        Column("epochs", "epochs"),
+        Column("mean", f"mean score, {study.ensemble.unit}", percent=False, digits=3),
+        Column("skewness", "skewness", percent=False, digits=2),
+        Column("accuracy", "accuracy, last epoch"),
+    )
+    rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in study.ensembles)
+    note = "skewness above 0: most images score low, with a tail of confusing ones"
+    title = f"{study.test_set}: mean confusion and accuracy in % of {amount(len(rows), 'ensemble')}"
+    return Table(title, columns, rows, (note, *study.notes))
+
+
+def _bands(study: Confusion) -> Table:
+    bands = study.bands
+    if bands is None:
+        raise UndefinedError(_NEEDS[ConfusionPart.BANDS])
+    columns = (
+        Column("name", "images"),
+        Column("images", "number"),
+        Column("before", bands.before),
+        Column("after", bands.after),
+        Column("change", "after − before"),
+    )
+    rows = tuple(tuple(getattr(band, column.key) for column in columns) for band in bands.bands)
+    unit = study.ensemble.unit
+    notes = [
+        f"easy: a score below {bands.threshold:.2f} {unit}, hard: the rest; intervals of the change are paired and "
+        f"hold together: {', '.join(sorted({band.change.method for band in bands.bands}))}"
+    ]
+    inside = sorted({bands.before, bands.after} & {model.model for model in study.models if model.inside})
+    if inside:
+        notes.append(
+            f"{' and '.join(inside)} took part in scoring these images: its errors are selected along with the bands"
+        )
+    title = f"{study.test_set}: error in % on easy and on hard images, before and after, by {basis(study)}"
+    return Table(title, columns, rows, (*notes, *study.notes))
+
+
 def _plain(estimate: Estimate) -> str:
     return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
@@ -192,4 +319,8 @@ _TABLES = {
     ConfusionPart.CHECKPOINTS: _checkpoints,
     ConfusionPart.RANKS: _ranks,
     ConfusionPart.EXPECTED: _expected,
+    ConfusionPart.RIVALS: _rivals,
+    ConfusionPart.STRIDES: _strides,
+    ConfusionPart.ENSEMBLES: _ensembles,
+    ConfusionPart.BANDS: _bands,
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Checkpoints, Estimate, MismatchError, TestSet, UndefinedError
+from regrade.core import Checkpoints, Estimate, TestSet, UndefinedError
 from regrade.core.arrays import FloatArray
 from regrade.metrics import confusion_score, final_predictions
 from regrade.stats import proportion
@@ -21,7 +21,7 @@ from regrade.studies.confusion.expected_error import (
     expected_by_score,
     expected_by_threshold,
 )
-from regrade.studies.confusion.graded_models import GradedModel, Scored, grade_models, same_size
+from regrade.studies.confusion.graded_models import GradedModel, Scored, grade_models, same_ensemble, same_size
 from regrade.studies.confusion.result import UnlabeledSet
 from regrade.studies.scoring import Scoring
 
@@ -64,11 +64,7 @@ def expected_errors(
     """
     source, target = labeled.checkpoints, unlabeled.checkpoints
     same_size(unlabeled.test_set, target)
-    if (target.members, target.epochs, target.class_space) != (source.members, source.epochs, source.class_space):
-        raise MismatchError(
-            f"the scores of {source.ensemble!r} on {unlabeled.test_set.name} are of other members, epochs or classes "
-            f"than those on {source.test_set}: they cannot be compared"
-        )
+    same_ensemble(source, target)
     models = {name: model for name, model in labeled.models.items() if model.counted.any()}
     if not models:
         raise UndefinedError(

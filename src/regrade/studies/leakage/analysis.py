@@ -19,7 +19,14 @@ from regrade.stats import (
     subset_effect,
 )
 from regrade.stats.intervals import method_name
-from regrade.studies.leakage.pairs import labels_differ, leaked_pairs
+from regrade.studies.leakage.pairs import (
+    Decisions,
+    decided_duplicates,
+    decided_pairs,
+    labels_differ,
+    leaked_pairs,
+    without_different,
+)
 from regrade.studies.leakage.result import (
     ANY,
     DistanceResult,
@@ -42,6 +49,7 @@ def leakage(
     against: TestSet | None = None,
     preference: IntArray | None = None,
     unreadable: Mapping[str, Mapping[str, str]] | None = None,
+    decisions: Decisions | None = None,
     confidence: float = 0.95,
 ) -> Leakage:
     """Study which images of a test set have near duplicates in the set ``against``, or within the test set.
@@ -49,12 +57,18 @@ def leakage(
     Within one set, the image with the highest ``preference`` (n,) of each connected group is kept (default: the first),
     and the others are surplus. ``unreadable`` gives for each set the images that could not be read, with reasons. An
     image that was not compared by every distance, and not found by any, is excluded from the accuracies.
+    ``decisions`` of people count more than distances: pairs that are different are left out, and duplicates count for
+    all distances combined, however far apart they are.
     """
     _check(test_set, pairs, against)
+    decided = decisions or {}
+    pairs = [without_different(near, decided) for near in pairs] if decided else pairs
     reference = test_set if against is None else against
     size, within = len(test_set), against is None
     preferred = np.zeros(size, dtype=np.int64) if preference is None else preference
-    whole = _split(ANY, None, pairs, preferred if within else None)
+    duplicates = decided_duplicates(decided)
+    whole = _split(ANY, None, pairs, preferred if within else None, duplicates)
+    listed = leaked_pairs(pairs, test_set, reference, decided)
     splits = [whole, *(_split(near.distance.value, near.cut, [near], preferred if within else None) for near in pairs)]
     return Leakage(
         test_set.name,
@@ -63,7 +77,7 @@ def leakage(
         len(reference),
         tuple(_distance_result(split, test_set, reference, confidence) for split in splits),
         _models(predictions, splits, confidence),
-        leaked_pairs(pairs, test_set, reference),
+        listed,
         _groups(whole, test_set) if within else (),
         tuple(bar for near in pairs for bar in _bars(near)),
         tuple(
@@ -73,6 +87,7 @@ def leakage(
         ),
         confidence,
         tuple(f"{near.distance.value}: {near.note}" for near in pairs if near.note),
+        decided_pairs(listed, decided),
     )
 
 
@@ -89,9 +104,19 @@ class _Split:
     crowded: int
 
 
-def _split(name: str, threshold: float | None, pairs: Sequence[NearPairs], preference: IntArray | None) -> _Split:
-    """Combine the pairs of some distances; with a preference (within one set), only surplus images are leaked."""
-    edges = np.unique(np.concatenate([np.column_stack([near.first, near.second]) for near in pairs]), axis=0)
+def _split(
+    name: str,
+    threshold: float | None,
+    pairs: Sequence[NearPairs],
+    preference: IntArray | None,
+    duplicates: Sequence[tuple[int, int]] = (),
+) -> _Split:
+    """Combine the pairs of some distances and decided ``duplicates``.
+
+    With a preference (within one set), only surplus images are leaked.
+    """
+    parts = [np.column_stack([near.first, near.second]) for near in pairs]
+    edges = np.unique(np.concatenate([*parts, np.array(duplicates, dtype=np.int64).reshape(-1, 2)]), axis=0)
     first, second = edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
     in_pair = np.zeros(len(pairs[0].seen), dtype=bool)
     in_pair[first] = True

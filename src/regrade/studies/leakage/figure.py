@@ -24,7 +24,8 @@ from regrade.studies.leakage.result import ANY, Leakage
 
 _MODELS = 60  # the most rows that are readable
 _WIDTH = 440
-_NAMES = {"pixels": "pixels", "dssim": "DSSIM", "phash": "perceptual hash", "features": "features"}
+_NAMES = {"pixels": "pixels", "dssim": "DSSIM", "phash": "perceptual hash", "features": "features",
+          "embeddings": "embeddings"}  # fmt: skip
 
 
 def leakage_figure(result: Leakage) -> Figure:

@@ -48,7 +48,15 @@ def _share(result: Leakage) -> Finding | None:
         text = text.replace(f" {where} by", " by")
     weight = 0.45 if _only_similar(result) else 0.7 if whole.share.low >= _MANY else 0.5
     headline = f"{amount(whole.images, 'image')} of {result.test_set} {_verb(whole, result.against)} {where}"
-    return Finding(_FOUND, headline, text + " People should judge the pairs.", weight)
+    return Finding(_FOUND, headline, f"{text} {_next_step(result)}", weight)
+
+
+def _next_step(result: Leakage) -> str:
+    if result.decided is None:
+        return "People should judge the pairs."
+    count = result.decided.duplicates + result.decided.different
+    decided = f"People decided about {amount(count, 'pair')}"
+    return f"{decided}; {result.decided.undecided:,} are undecided." if result.decided.undecided else f"{decided}."
 
 
 def _verb(whole: DistanceResult, against: str | None) -> str:

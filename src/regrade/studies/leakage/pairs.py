@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from regrade.core import UNLABELED, Distance, NearPairs, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.core.record import NOT_IN_JSON
+from regrade.core.panel import PairRelation
+from regrade.core.record import NOT_IN_JSON, json_key
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class LeakedPair:
     ``differs`` says whether their labels differ (None if either has no label). ``distances`` are those below their
     thresholds. ``closeness`` is the mean of all distances except the exact one, each divided by its threshold, or 1 for
     a distance above it; 0 is nearest. ``mirrored`` is true if one image matches the mirror image of the other.
-    ``positions`` are the indices in the two sets.
+    ``positions`` are the indices in the two sets. ``decision`` is that of people, None without one; people may find
+    duplicates that no distance does.
     """
 
     image: str
@@ -31,26 +33,72 @@ class LeakedPair:
     closeness: float
     distances: Mapping[str, float]
     positions: tuple[int, int] = field(metadata=NOT_IN_JSON)
+    decision: str | None = field(default=None, metadata=json_key("decision", only_if_set=True))
 
 
-def leaked_pairs(pairs: Sequence[NearPairs], test_set: TestSet, against: TestSet) -> tuple[LeakedPair, ...]:
-    """Return each pair found by any distance, nearest first; ties are in the order of the set."""
+@dataclass(frozen=True)
+class DecidedPairs:
+    """How many pairs people decided to be duplicates and different, and how many near duplicates are undecided.
+
+    Different pairs are not counted as near duplicates; pairs with equal pixels need no decision.
+    """
+
+    duplicates: int
+    different: int
+    undecided: int
+
+
+Decisions = Mapping[tuple[int, int], PairRelation]
+"""What people decided about pairs, by the positions of the two images."""
+
+
+def without_different(near: NearPairs, decisions: Decisions) -> NearPairs:
+    """The pairs of a distance without those that people decided to be different."""
+    places = zip(near.first.tolist(), near.second.tolist(), strict=True)
+    kept = np.array([decisions.get(place) is not PairRelation.DIFFERENT for place in places], dtype=bool)
+    columns = {name: getattr(near, name)[kept] for name in ("first", "second", "values", "mirrored")}
+    return replace(near, **columns)
+
+
+def decided_pairs(pairs: Sequence[LeakedPair], decisions: Decisions) -> DecidedPairs | None:
+    """Count the decisions, and the pairs without one; None if there are no decisions."""
+    if not decisions:
+        return None
+    different = sum(relation is PairRelation.DIFFERENT for relation in decisions.values())
+    undecided = sum(pair.decision is None and Distance.EXACT.value not in pair.distances for pair in pairs)
+    return DecidedPairs(len(decisions) - different, different, undecided)
+
+
+def leaked_pairs(
+    pairs: Sequence[NearPairs], test_set: TestSet, against: TestSet, decisions: Decisions
+) -> tuple[LeakedPair, ...]:
+    """Return each pair found by any distance or by people, nearest first; ties are in the order of the set."""
     thresholds = {near.distance.value: near.cut for near in pairs}
     distances: dict[tuple[int, int], dict[str, tuple[float, bool]]] = {}
     for near in pairs:
         columns = (near.first, near.second, near.values, near.mirrored)
         for i, j, value, mirrored in zip(*(column.tolist() for column in columns), strict=True):
             distances.setdefault((i, j), {})[near.distance.value] = (value, mirrored)
+    for place in sorted(decided_duplicates(decisions)):
+        distances.setdefault(place, {})
     places = np.array(list(distances), dtype=np.int64).reshape(-1, 2)
     both, differ = labels_differ(places[:, 0], places[:, 1], test_set, against)
     disputed = (bool(different) if labeled else None for labeled, different in zip(both, differ, strict=True))
     listed = [
-        _pair(place, by, thresholds, test_set, against, differs=differs)
+        replace(
+            _pair(place, by, thresholds, test_set, against, differs=differs),
+            decision=decisions[place].value if place in decisions else None,
+        )
         for (place, by), differs in zip(distances.items(), disputed, strict=True)
     ]
     return tuple(
         sorted(listed, key=lambda pair: (pair.closeness, Distance.EXACT.value not in pair.distances, pair.positions))
     )
+
+
+def decided_duplicates(decisions: Decisions) -> list[tuple[int, int]]:
+    """The pairs that people decided to be duplicates."""
+    return [place for place, relation in decisions.items() if relation is PairRelation.DUPLICATE]
 
 
 def labels_differ(
@@ -85,7 +133,7 @@ def _pair(
         _label(test_set, i),
         _label(against, j),
         differs,
-        all(mirrored for _, mirrored in by.values()),
+        bool(by) and all(mirrored for _, mirrored in by.values()),
         _closeness({name: value for name, (value, _) in by.items()}, thresholds),
         {name: value for name, (value, _) in by.items()},
         place,
@@ -98,7 +146,7 @@ def _closeness(distances: Mapping[str, float], thresholds: Mapping[str, float]) 
         return 0.0
     inexact = {name: threshold for name, threshold in thresholds.items() if name != Distance.EXACT.value}
     ratios = [distances[name] / (limit or 1.0) if name in distances else 1.0 for name, limit in inexact.items()]
-    return sum(ratios) / len(inexact)
+    return sum(ratios) / len(inexact) if ratios else 1.0
 
 
 def _label(test_set: TestSet, position: int) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from regrade.core.amounts import amount
 from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, MARKED, WASH
+from regrade.studies.thumbnails import ThumbnailLoader, image_element
 
 if TYPE_CHECKING:
     from regrade.studies.leakage.pairs import LeakedPair
@@ -20,9 +19,6 @@ MOST_PAIRS = 500
 
 VERDICTS = ("same", "nearly the same", "different", "unclear")
 """The answers that people can give about a pair."""
-
-ThumbnailLoader = Callable[[int], bytes | None]
-"""Loads the image at a position as a small JPEG; None if it cannot be read."""
 
 _STYLE = f"""
   body {{ margin: 0 auto; padding: 16px; max-width: 960px; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
@@ -97,13 +93,8 @@ def _article(place: int, pair: LeakedPair, first: ThumbnailLoader, second: Thumb
 
 def _side(jpeg: bytes | None, name: str, label: str) -> str:
     alt = html.escape(name)
-    if jpeg is None:
-        image = '<div class="gone">cannot be read</div>'
-    else:
-        data = base64.b64encode(jpeg).decode()
-        image = f'<img loading="lazy" alt="{alt}" src="data:image/jpeg;base64,{data}">'
     words = f"{alt}<br>{html.escape(label)}" if label else alt
-    return f"<figure>{image}<figcaption>{words}</figcaption></figure>"
+    return f"<figure>{image_element(jpeg, name)}<figcaption>{words}</figcaption></figure>"
 
 
 def _number(value: float) -> str:

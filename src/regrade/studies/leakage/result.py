@@ -8,7 +8,7 @@ from enum import Enum
 from regrade.core import Column, Distance, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
-from regrade.studies.leakage.pairs import LeakedPair
+from regrade.studies.leakage.pairs import DecidedPairs, LeakedPair
 
 ANY = "any"
 """All distances combined: an image is a near duplicate if any of them finds it."""
@@ -108,6 +108,7 @@ class Leakage(Tabular):
     unreadable: tuple[SkippedImage, ...]
     confidence: float
     notes: tuple[str, ...] = ()
+    decided: DecidedPairs | None = field(default=None, metadata=json_key("decided", only_if_set=True))
 
     @property
     def title(self) -> str:
@@ -192,12 +193,13 @@ class Leakage(Tabular):
             (
                 *(getattr(pair, column.key) for column in columns),
                 *(_number(pair.distances.get(name)) for name in names),
-                "",
+                pair.decision or "",
             )
             for pair in self.pairs
         )
         columns += [*(Column(name, name, percent=False, digits=4) for name in names), Column("verdict", "verdict")]
-        notes = ("the column verdict is for people to fill in", *self._left_out())
+        verdicts = self._decisions() or ["the column verdict is for people to fill in"]
+        notes = (*verdicts, *self._left_out())
         return Table(f"pairs {self._where}", tuple(columns), rows, notes)
 
     def group_table(self) -> Table:
@@ -219,9 +221,22 @@ class Leakage(Tabular):
         lines += [f"intervals: {', '.join(methods)}"] if methods else []
         if any(result.crowded for result in self.results):
             lines.append("more near duplicates: images that reached the limit of candidates; raise it with --most")
-        if any(result.distance == Distance.FEATURES.value for result in self.results):
-            lines.append("features: near in embedding space means similar, not identical; let people judge the pairs")
-        return [*lines, *self._left_out()]
+        by_model = {distance.value for distance in Distance if distance.is_by_model}
+        lines += [
+            f"{result.distance}: near in embedding space means similar, not identical; let people judge the pairs"
+            for result in self.results
+            if result.distance in by_model
+        ]
+        return [*lines, *self._decisions(), *self._left_out()]
+
+    def _decisions(self) -> list[str]:
+        if self.decided is None:
+            return []
+        duplicates, different = self.decided.duplicates, self.decided.different
+        return [
+            f"decided by people: {amount(duplicates, 'pair')} duplicate, {different:,} different and not counted; "
+            f"undecided: {amount(self.decided.undecided, 'pair')}"
+        ]
 
     def _unread(self, name: str | None) -> str:
         count = sum(image.test_set == name for image in self.unreadable)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from regrade.core import (
     UNLABELED,
@@ -21,10 +19,10 @@ from regrade.core import (
     Signatures,
     TestSet,
     UnknownName,
-    UnreadableImage,
 )
 from regrade.core.arrays import FloatArray
 from regrade.core.names import member, refuse_text
+from regrade.core.panel import PairRelation
 from regrade.display.text import to_csv
 from regrade.neighbors import (
     NEIGHBORS,
@@ -40,19 +38,20 @@ from regrade.neighbors import (
 )
 from regrade.store import Store, write_file
 from regrade.studies.leakage.analysis import leakage
-from regrade.studies.leakage.pairs_page import ThumbnailLoader, pairs_page
+from regrade.studies.leakage.pairs import Decisions
+from regrade.studies.leakage.pairs_page import pairs_page
 from regrade.studies.leakage.result import Leakage
 from regrade.studies.leakage.signatures import ImageProgress, collection_of, fresh_signatures, kept_signatures
 from regrade.studies.loading import scored_predictions
 from regrade.studies.scoring import Scoring
 from regrade.studies.study import ProgressCallback
-from regrade.testsets import Layout, ReaderOptions, decode_gray_or_rgb, open_images, reader_for
+from regrade.studies.thumbnails import thumbnails
+from regrade.testsets import Layout, ReaderOptions, reader_for
 
 BY_IMAGES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
 """The distances that need nothing but images."""
 
 _BY_DECODING = (Distance.PIXELS, Distance.DSSIM)
-_THUMBNAIL_SIDE, _JPEG_QUALITY = 192, 80  # of the thumbnails on a page of pairs
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,11 @@ class SearchOptions:
     size: int = SIZE
     engine: NeighborEngine = NeighborEngine.NUMPY
     model: str | None = None
+
+    @property
+    def by_model(self) -> tuple[Distance, ...]:
+        """The distances that compare the embeddings of a model."""
+        return tuple(distance for distance in self.thresholds if distance.is_by_model)
 
 
 def search_for(
@@ -89,11 +93,14 @@ def search_for(
         raise InputError("exact duplicates have no threshold: use --by pixels to find near duplicates")
     if bad := [distance.value for distance, threshold in overrides.items() if not 0 <= threshold < np.inf]:
         raise InputError(f"the threshold of {bad[0]} must be a number >= 0, got {overrides[Distance(bad[0])]:g}")
-    if Distance.FEATURES in distances and model is None:
-        raise InputError("searching by features requires a model: name it with --model")
+    if (by_model := [distance.value for distance in distances if distance.is_by_model]) and model is None:
+        raise InputError(f"searching by {by_model[0]} requires a model: name it with --model")
     if most < 1:
         raise InputError(f"the number of near duplicates listed per image must be at least 1, got {most}")
-    thresholds = {distance: overrides.get(distance, default_threshold(distance, size=size)) for distance in distances}
+    thresholds = {
+        distance: overrides[distance] if distance in overrides else default_threshold(distance, size=size)
+        for distance in distances
+    }
     return SearchOptions(thresholds, most, size, member(NeighborEngine, engine), model)
 
 
@@ -142,7 +149,23 @@ def study_leakage(
     first = stored_side(store, test_set, search, image_progress)
     second = None if against is None else _other_side(store, against, search, image_progress)
     scored = scored_predictions(store, test_set, store.predictions.model_names(name), progress=progress)
-    return _search(first, second, search, scored, confidence=store.config.confidence, progress=image_progress)
+    decisions = _decisions(store, test_set, None if second is None else second.examples)
+    confidence = store.config.confidence
+    return _search(first, second, search, scored, decisions=decisions, confidence=confidence, progress=image_progress)
+
+
+def _decisions(store: Store, test_set: TestSet, against: TestSet | None) -> dict[tuple[int, int], PairRelation]:
+    """What people decided about pairs of a test set and another, or within it, by the positions of their images."""
+    reference = test_set if against is None else against
+    sets = [side for side in (test_set, reference) if store.test_sets.has(side.name)]
+    decided = {}
+    for decision in store.pair_decisions.standing(sets).values():
+        for first, second in ((decision.first, decision.second), (decision.second, decision.first)):
+            i, j = test_set.position_of.get(first.image), reference.position_of.get(second.image)
+            names = (first.test_set, second.test_set) == (test_set.name, reference.name)
+            if names and decision.relation and i is not None and j is not None and (against is not None or i < j):
+                decided[i, j] = decision.relation
+    return decided
 
 
 def search_folders(
@@ -162,11 +185,12 @@ def _search(
     search: SearchOptions,
     predictions: Iterable[tuple[Predictions, Scoring]],
     *,
+    decisions: Decisions | None = None,
     confidence: float,
     progress: ImageProgress,
 ) -> LeakageSearch:
-    if second is not None and Distance.FEATURES not in search.thresholds:
-        _check_readable(second)
+    if second is not None and not search.by_model:
+        check_readable(second)
     pairs = tuple(find_pairs(first, second, search, progress))
     sides = (first,) if second is None else (first, second)
     result = leakage(
@@ -176,12 +200,13 @@ def _search(
         against=None if second is None else second.examples,
         preference=None if first.collection is None else first.collection.signatures.areas,
         unreadable={side.examples.name: side.unreadable for side in sides},
+        decisions=decisions,
         confidence=confidence,
     )
     return LeakageSearch(result, first, second or first)
 
 
-def _check_readable(against: ImageSet) -> None:
+def check_readable(against: ImageSet) -> None:
     """Raise if no image can be read: finding no near duplicate would then mean nothing."""
     if len(against.unreadable) == len(against.examples):
         image, reason = next(iter(against.unreadable.items()))
@@ -213,7 +238,7 @@ def find_pairs(
 def _stored_pairs(
     distance: Distance, threshold: float, first: ImageSet, second: ImageSet | None, search: SearchOptions
 ) -> NearPairs:
-    if distance is Distance.FEATURES:
+    if distance.is_by_model:
         features = None if second is None else second.features
         if first.features is None or (second is not None and features is None):
             raise InputError(f"there are no stored features of {search.model}")
@@ -224,6 +249,7 @@ def _stored_pairs(
             k=search.most,
             engine=search.engine,
             note=f"of {search.model}",
+            distance=distance,
         )
     own, other_signatures = _signatures(first), None if second is None else _signatures(second)
     if distance is Distance.EXACT:
@@ -243,8 +269,8 @@ def _signatures(side: ImageSet) -> Signatures:
 
 def stored_side(store: Store, test_set: TestSet, search: SearchOptions, progress: ImageProgress) -> ImageSet:
     """A test set of the workspace; its images are required unless only features are compared."""
-    features = _features(store, test_set, search.model) if Distance.FEATURES in search.thresholds else None
-    if set(search.thresholds) == {Distance.FEATURES}:
+    features = _features(store, test_set, search.model) if search.by_model else None
+    if len(search.by_model) == len(search.thresholds):
         source = store.images.read(test_set) if store.images.has(test_set.name) else None
         return ImageSet(test_set, source, None, features)
     source = store.images.read(test_set)
@@ -268,7 +294,7 @@ def _check_against(store: Store, against: str | Path, search: SearchOptions) -> 
     if not Path(against).exists():
         stored_names = store.test_sets.names()
         raise UnknownName("test set", str(against), stored_names, hint=", and there is no folder of this name either")
-    if Distance.FEATURES in search.thresholds:
+    if search.by_model:
         raise InputError(
             f"{against} is not a test set and has no features: run regrade testsets add and regrade predict first"
         )
@@ -311,7 +337,9 @@ def write_pairs(searched: LeakageSearch, path: Path) -> None:
     if path.suffix.lower() == ".csv":
         write_file(path, to_csv(searched.result.pair_table()))
     else:
-        write_file(path, pairs_page(searched.result, _thumbnails(searched.first), _thumbnails(searched.second)))
+        write_file(
+            path, pairs_page(searched.result, thumbnails(searched.first.source), thumbnails(searched.second.source))
+        )
 
 
 def check_pairs_file(path: Path | None) -> None:
@@ -320,25 +348,3 @@ def check_pairs_file(path: Path | None) -> None:
         raise InputError(f"pairs are written as .csv or .html, not as {path.name!r}")
     if path is not None and not path.absolute().parent.is_dir():
         raise InputError(f"there is no folder {path.absolute().parent} to write {path.name} to")
-
-
-def _thumbnails(side: ImageSet) -> ThumbnailLoader:
-    """A function that returns the thumbnail of an image, None if the image cannot be read."""
-    if side.source is None:
-        return lambda _: None
-    source = side.source
-    images = open_images(source)
-
-    def look(position: int) -> bytes | None:
-        try:
-            image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
-        except UnreadableImage:
-            return None
-        scale = _THUMBNAIL_SIDE / max(image.size)
-        wide, high = (max(1, round(side * scale)) for side in image.size)
-        by = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS  # small images keep their pixels
-        buffer = io.BytesIO()
-        image.resize((wide, high), by).convert("RGB").save(buffer, format="JPEG", quality=_JPEG_QUALITY)
-        return buffer.getvalue()
-
-    return look

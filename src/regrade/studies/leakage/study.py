@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from regrade.core import Distance, InputError
 from regrade.neighbors import NEIGHBORS, SIZE, NeighborEngine, no_progress
@@ -37,24 +38,31 @@ def parse_thresholds(texts: Sequence[str]) -> dict[str, float]:
     return by_distance
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchFields(StudyOptions):
-    """The options of any search for duplicates."""
+def distances_option(help: str) -> Any:
+    """The option ``by``."""
+    return option(help, (), kind=str | None, parse=parse_distances)
 
-    by: Sequence[Distance | str] = option(
-        "Distances, separated by commas: exact, pixels, dssim, phash; in a workspace also features (default: the first "
-        "four).",
-        (),
-        kind=str | None,
-        parse=parse_distances,
-    )
-    near: Mapping[str, float] | None = option(
+
+def thresholds_option() -> Any:
+    """The option ``near``."""
+    return option(
         "Override a distance threshold, e.g. phash=6. May be repeated.",
         None,
         metavar="DISTANCE=THRESHOLD",
         kind=list[str],
         parse=parse_thresholds,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFields(StudyOptions):
+    """The options of any search for duplicates."""
+
+    by: Sequence[Distance | str] = distances_option(
+        "Distances, separated by commas: exact, pixels, dssim, phash; in a workspace also features and embeddings "
+        "(default: the first four)."
+    )
+    near: Mapping[str, float] | None = thresholds_option()
     most: int = option("Maximum number of near duplicates per image.", NEIGHBORS)
     size: int = option("Images are scaled to this many pixels per side, a multiple of 32.", SIZE)
     engine: NeighborEngine | str = option(
@@ -123,7 +131,7 @@ def find_near_duplicates(options: NeighborsOptions) -> Leakage:
     """Find near duplicates between two folders of images or within one, without a workspace."""
     target = None if options.pairs is None else Path(options.pairs)
     check_pairs_file(target)
-    if Distance.FEATURES in options.by:
+    if any(distance in options.by for distance in Distance if distance.is_by_model):
         raise InputError("folders have no features: predict them in a workspace, and use regrade study leakage")
     search = search_for(options.by, options.near or {}, most=options.most, size=options.size, engine=options.engine)
     second = None if options.second is None else Path(options.second)

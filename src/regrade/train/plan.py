@@ -1,0 +1,131 @@
+"""The plan of an ensemble's training: everything that its results depend on, stored before the first epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from regrade.core import AlreadyStored, InputError
+from regrade.models.trained_model import TRAINING, NetworkDescription, check_network_file, network_files
+from regrade.store import CheckedFile, Store, file_name, read_stored_json, replace_file, stored_json
+from regrade.store.file_errors import write_errors
+from regrade.store.locks import locked
+from regrade.train.hyperparameters import Hyperparameters
+
+_PLAN = "plan.json"
+_HYPERPARAMETERS = "hyperparameters"
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What is trained, on what and how; ``every`` and ``keep_weights`` say which epochs are scored and kept.
+
+    ``digests`` identify the versions of the training set and of the sets that are scored.
+    """
+
+    name: str
+    network: NetworkDescription
+    hyperparameters: Hyperparameters
+    test_sets: tuple[str, ...]
+    digests: dict[str, str]
+    every: int = 1
+    keep_weights: bool = False
+    code_hash: str = ""
+
+    def is_scored(self, epoch: int) -> bool:
+        """Whether scores are stored after an epoch; epoch 0 is the untrained network."""
+        return epoch % self.every == 0
+
+    def as_plain(self) -> dict[str, Any]:
+        """The plan as plain values, in the order in which differences are reported."""
+        settings = {
+            key: value.value if isinstance(value, Enum) else value
+            for key, value in asdict(self.hyperparameters).items()
+        }
+        rest = {key: getattr(self, key) for key in ("digests", "every", "keep_weights", "code_hash")}
+        return {
+            "network": self.network.as_plain(),
+            _HYPERPARAMETERS: settings,
+            "test_sets": list(self.test_sets),
+            **rest,
+        }
+
+
+def training_folder(root: Path, name: str) -> Path:
+    """The folder of a training in a workspace."""
+    if file_name(name) != name:
+        raise InputError(f"{name!r} cannot name a training: use letters, digits, hyphens and dots")
+    return root / TRAINING / name
+
+
+def member_folder(root: Path, name: str, seed: int) -> Path:
+    """The folder of a member."""
+    return training_folder(root, name) / f"seed-{seed}"
+
+
+def check_training_files(root: Path) -> Iterator[CheckedFile]:
+    """Check the plans and the networks of all trainings of a workspace."""
+    folder = root / TRAINING
+    checks: dict[str, Callable[[Path], object]] = {f"*/{_PLAN}": read_stored_json, "*/seed-*/*.pt": check_network_file}
+    for pattern, check in checks.items():
+        for path in sorted(folder.glob(pattern)):
+            try:
+                check(path)
+                trouble = ""
+            except InputError as error:
+                trouble = str(error)
+            yield CheckedFile(path.relative_to(root).as_posix(), path.stat().st_size, trouble)
+
+
+def store_plan(store: Store, plan: TrainingPlan) -> None:
+    """Store the plan of a training; raise if another one is stored under its name."""
+    folder = training_folder(store.root, plan.name)
+    with write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        path = folder / _PLAN
+        if path.is_file():
+            _check_same(plan.name, read_stored_json(path), plan.as_plain(), folder)
+        else:
+            replace_file(path, stored_json(plan.as_plain(), place=f"{TRAINING}/{plan.name}/{_PLAN}"))
+
+
+def refuse_incomplete(store: Store, name: str) -> None:
+    """Raise if a member of a training has epochs left; other ensembles have no plan, and are not checked."""
+    folder = training_folder(store.root, name)
+    if not (folder / _PLAN).is_file():
+        return
+    epochs = read_stored_json(folder / _PLAN)[_HYPERPARAMETERS]["epochs"]
+    for member in sorted(folder.glob("seed-*")):
+        last = max(network_files(member, "state"), default=0)
+        if last < epochs:
+            raise InputError(
+                f"{member.name} of {name} is after epoch {last} of {epochs}: train it to the end with regrade train "
+                f"ensemble {name}, or remove {member}"
+            )
+
+
+def _check_same(name: str, stored: dict[str, Any], own: dict[str, Any], folder: Path) -> None:
+    """Raise with the first setting that differs."""
+    before, now = _flat(stored), _flat(own)
+    for key in dict.fromkeys((*now, *before)):
+        if before.get(key) != now.get(key):
+            shown = "" if isinstance(now.get(key), list | dict) else f" ({before.get(key)}, now {now.get(key)})"
+            raise AlreadyStored(
+                f"training {name} was started with another {key.replace('_', ' ')}{shown}: choose another name, or "
+                f"remove {folder} to start over"
+            )
+
+
+def _flat(plain: dict[str, Any]) -> dict[str, Any]:
+    """The values with those of nested objects next to them; what is read from a file has lists for tuples."""
+    flat: dict[str, Any] = {}
+    for key, value in plain.items():
+        if isinstance(value, dict) and key not in ("class_space", "digests"):
+            flat |= _flat(value)
+        else:
+            flat[key] = list(value) if isinstance(value, tuple) else value
+    return flat

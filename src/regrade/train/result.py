@@ -1,0 +1,104 @@
+"""The result of training an ensemble: one row per member, and the learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core.amounts import amount
+from regrade.core.record import NOT_IN_JSON, Record
+from regrade.stats import proportion
+from regrade.train.member import EpochReport
+
+
+@dataclass(frozen=True)
+class TrainedMember(Record):
+    """A member after its last epoch: the loss of that epoch, and the accuracies of the trained network.
+
+    ``test_accuracies`` are by test set, None where no image has a label. ``seconds`` are those of all epochs.
+    """
+
+    seed: int
+    epochs: int
+    loss: float
+    training_accuracy: Estimate
+    test_accuracies: Mapping[str, Estimate | None]
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False)
+class TrainedEnsemble(Tabular):
+    """The members of an ensemble; ``stored`` are the test sets on which its scores are finished.
+
+    ``curves`` are the reports of all epochs by seed. ``new_epochs`` is the number that this run has trained.
+    """
+
+    name: str
+    network: str
+    training_set: str
+    images: int
+    test_sets: tuple[str, ...]
+    stored: tuple[str, ...]
+    new_epochs: int
+    members: tuple[TrainedMember, ...]
+    curves: tuple[tuple[EpochReport, ...], ...] = field(metadata=NOT_IN_JSON)
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, and the learning curves."""
+        return {**super().json_fields(), "curves": self.curves}
+
+    def table(self) -> Table:
+        """One row per member."""
+        columns = (
+            Column("seed", "seed"),
+            Column("epochs", "epochs"),
+            Column("loss", "loss", percent=False, digits=3),
+            Column("training_accuracy", "training accuracy"),
+            *(Column(f"accuracy {name}", f"accuracy on {name}") for name in self.test_sets),
+            Column("seconds", "seconds", percent=False),
+        )
+        rows = tuple(
+            (
+                member.seed,
+                member.epochs,
+                member.loss,
+                member.training_accuracy,
+                *(member.test_accuracies[name] for name in self.test_sets),
+                member.seconds,
+            )
+            for member in self.members
+        )
+        title = f"{self.name}: {self.network} on {amount(self.images, 'image')} of {self.training_set}"
+        return Table(title, columns, rows, self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = [f"as models: trained:{self.name}/seed-{self.members[0].seed}, and so on"]
+        if self.stored:
+            name = self.stored[0]
+            notes.append(
+                f"scores are stored as ensemble {self.name} on {', '.join(self.stored)}: regrade study confusion -t "
+                f"{name} --ensemble {self.name}"
+            )
+        else:
+            notes.append(f"scores are not stored yet: regrade train finish {self.name}, once all seeds are trained")
+        if not self.new_epochs:
+            notes.append("all members were trained before")
+        return tuple(notes)
+
+
+def trained_member(
+    curve: Sequence[EpochReport], training_set: str, test_sets: Sequence[str], confidence: float
+) -> TrainedMember:
+    """The row of a member from the reports of all its epochs."""
+    last = curve[-1]
+    accuracies = {
+        name: proportion(*last.right[name], confidence=confidence) if last.right[name][1] else None
+        for name in dict.fromkeys((*test_sets, training_set))
+    }
+    own = accuracies[training_set]
+    assert own is not None and last.loss is not None  # every training image has a label
+    seconds = sum(report.seconds for report in curve)
+    tested = {name: accuracies[name] for name in test_sets}
+    return TrainedMember(last.seed, last.epoch, last.loss, own, tested, seconds)
