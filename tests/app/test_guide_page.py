@@ -51,6 +51,22 @@ def test_reviewer_writes_an_entry_and_labeler_reads_it(workspace, guide, server,
     expect(reader.get_by_role("link", name="Edit")).to_have_count(0)
 
 
+def test_search_waits_for_the_classes(server, page_of):
+    page, held = page_of(server, "Rita"), []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/api/classes/**", hold)
+    with page.expect_request("**/api/classes/**"):
+        page.goto("/guide", wait_until="commit")
+    expect(page.locator("#search")).to_be_disabled()
+    held[0].continue_()
+    page.locator("#search").fill("3")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="3", exact=True)).to_be_visible()
+
+
 def test_concurrent_edits_lose_no_text(guide, entry, server, page_of):
     rita, rob = page_of(server, "Rita"), page_of(server, "Rob")
     for page, text in ((rita, "Rita's words"), (rob, "Rob's words")):

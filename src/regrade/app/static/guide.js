@@ -16,6 +16,7 @@ try {
   const open = ({ id }) => location.assign(guideAddress(space, id));
   const search = new ClassSearch(field, by("results"), classes, { picked: open });
   search.escaped = () => search.clear();
+  field.disabled = false; // keys typed before the classes are loaded would be lost
   new ClassTree(by("tree"), classes, open);
   onKeys({ "/": () => field.focus() });
 } catch (error) {
