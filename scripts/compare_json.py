@@ -127,6 +127,10 @@ DEMO = (
     " && build freeze new --as frozen && build verify {workspace}/releases/frozen"
     " && build review new && build open new --qualification 0 && build workers new",
     "train ensemble tiny --on mnist-train -t mnist --network mlp --epochs 2 --seed 0 --no-finish && train finish tiny",
+    "train ensemble base --on mnist-train -t mnist-train --network mlp --epochs 2 --seed 0 && "
+    "train groupdro dro --on mnist-train -t mnist --confused-by base --network mlp --epochs 2 --seed 0 && "
+    "train upsample up --on mnist-train -t mnist --confused-by base --network mlp --epochs 2 --seed 0",
+    "study remedies -t mnist --baseline 'naive Bayes' --remedy 'random forest' --by ink",
     "build compare mnist --reference uci-digits",
     "build simulate --workers 3 --workers 6 --classes 4",
     "replicate shankar2020",

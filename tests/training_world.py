@@ -3,15 +3,19 @@
 from pathlib import Path
 
 import numpy as np
+import torch
 from PIL import Image
 
 import regrade
 from regrade.core import ClassSpace, Preprocessing
+from regrade.models.trained_model import network_files, read_network_file
 from regrade.workspace import Workspace
 
 PETS = ClassSpace("pets", ("cat", "dog", "owl"))
 SIZE = 6
 PREPROCESSING = Preprocessing(SIZE, SIZE, mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
+SMALL = {"network": "cnn", "epochs": 2, "batch": 8, "learning_rate": 0.05, "crop": 1, "jobs": 1}
+"""Settings of a training that takes a second."""
 
 
 def write_images(folder: Path, *, per_class: int, seed: int, classes: tuple[str, ...] = PETS.ids) -> Path:
@@ -37,3 +41,14 @@ def make_training_world(folder: Path) -> Workspace:
     add_set(workspace, "pets-train", folder, per_class=8, seed=1)
     add_set(workspace, "pets-val", folder, per_class=3, seed=2)
     return workspace
+
+
+def weights(workspace: Workspace, name: str, seed: int) -> dict[str, torch.Tensor]:
+    """The weights of a member after its last epoch."""
+    files = network_files(workspace.store.root / "training" / name / f"seed-{seed}")
+    return read_network_file(list(files.values())[-1])[1]["network"]
+
+
+def same_weights(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    """Whether two networks have the same weights, bit for bit."""
+    return first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)

@@ -9,6 +9,8 @@ pytest.importorskip("sklearn")
 pytest.importorskip("mlxtend")
 pytest.importorskip("vl_convert")
 
+import regrade
+
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
@@ -61,6 +63,14 @@ def test_demo_hard_set_is_a_test_set_and_a_slice(shown):
     assert len(hard) == 8 and all(accuracy["n"] == 250 for accuracy in hard.values())
     assert all(hard[model]["high"] < everywhere[model]["low"] for model in hard)
     assert "mnist-hard" in run_well("testsets", "list", "-w", workspace).out
+
+
+def test_demo_opens_a_review_of_predictions(shown):
+    workspace, ran = shown
+    assert "opening a review of 40 predictions" in ran.err and f"regrade serve -w {workspace}" in ran.err
+    queues = regrade.open(workspace).ledger.queues
+    (queue,) = queues.all()
+    assert queue.name == "uci-digits novel predictions" and queues.sizes([queue.id]) == {queue.id: 40}
 
 
 def test_demo_second_run_trains_nothing_and_gives_the_same_findings(shown):

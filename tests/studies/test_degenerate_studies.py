@@ -37,6 +37,9 @@ REQUIRED = {
     "by": "region",
     "before": "own",
     "after": "second",
+    "test_sets": ("old", "new"),
+    "baseline": "m0",
+    "remedies": ("m1", "m2"),
 }
 """A value of every option without a default; a study with another one needs a line here."""
 MORE = (
@@ -52,6 +55,7 @@ MORE = (
     {"bootstrap": True},
     {"test_set": "corrupted", "clean": "old"},
     {"test_set": "new", "by": "country", "original": "old"},
+    {"test_sets": ("old",), "by": "region"},
 )
 """Further options, for the studies that have all of them."""
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 from PIL import Image
 from running import assert_one_line, run, run_well, wait_until
-from training_world import PETS, SIZE, write_images
+from training_world import PETS, SIZE, SMALL, same_weights, weights, write_images
 
 import regrade
 from regrade.core import InputError, MismatchError
@@ -31,8 +31,6 @@ from regrade.train.member import MemberTraining
 from regrade.train.parallel import MemberWorker
 from regrade.train.read_images import read_images
 
-SMALL = {"network": "cnn", "epochs": 2, "batch": 8, "learning_rate": 0.05, "crop": 1, "jobs": 1}
-
 
 def train(workspace, name="small", **options):
     chosen = {"seeds": (0, 1), "test_sets": ["pets-val"], **SMALL, **options}
@@ -46,15 +44,6 @@ def stored(workspace, name="small", test_set="pets-val"):
 def all_scores(workspace, name="small"):
     kept = stored(workspace, name)
     return np.stack([[kept.scores(m, e)[:] for e in range(len(kept.epochs))] for m in range(len(kept.members))])
-
-
-def weights(workspace, name, seed):
-    files = network_files(workspace.store.root / "training" / name / f"seed-{seed}")
-    return read_network_file(list(files.values())[-1])[1]["network"]
-
-
-def same_weights(first, second):
-    return first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)
 
 
 def test_ensemble_stores_scores_of_the_untrained_network_and_every_epoch(workspace):

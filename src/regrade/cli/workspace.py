@@ -34,7 +34,7 @@ def demo(
     say(f"workspace: {workspace}; next, try:")
     say(f"  regrade compare 'random forest' 'neural network' --test-set uci-digits -w {workspace}")
     say(f"  regrade study generalization --original mnist --new uci-digits -w {workspace}")
-    say(f"  regrade review queue --test-set uci-digits --labels own -w {workspace} && regrade serve -w {workspace}")
+    say(f"  regrade serve -w {workspace}  # judge predictions in the browser")
 
 
 def init(

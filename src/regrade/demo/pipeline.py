@@ -29,6 +29,10 @@ ENSEMBLE = "small network"
 LABELS = "own"
 """The label set of the UCI digits, for people to judge the classifiers' novel predictions."""
 
+QUEUE = "uci-digits novel predictions"
+"""The review queue: a random sample of predictions that no one has judged yet."""
+
+_QUEUE_SIZE = 40
 _SIGNATURE_SIZE = 32  # side in pixels at which digits are compared
 
 Log = Callable[[str], None]
@@ -51,6 +55,7 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
         _train_small_network(workspace, inputs, training, log)
     _keep_hard_set(workspace, log)
     workspace.labels.create(NEW, name=LABELS)
+    _open_review(workspace, log)
     log("looking for digits of the test sets among those trained on")
     for name in (ORIGINAL, NEW):
         workspace.study.leakage(name, against=TRAINED_ON, by=["exact", "pixels"], size=_SIGNATURE_SIZE)
@@ -100,6 +105,13 @@ def _keep_hard_set(workspace: Workspace, log: Log) -> None:
     if HARD not in workspace.testsets.names():
         log("choosing the digits that confuse it most")
         workspace.testsets.keep_hard_set(workspace.study.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
+
+
+def _open_review(workspace: Workspace, log: Log) -> None:
+    """Put predictions into a review queue, so that the app has something to judge; a second run changes nothing."""
+    if QUEUE not in {queue.name for queue in workspace.review.ledger.queues.all()}:
+        log(f"opening a review of {_QUEUE_SIZE} predictions")
+        workspace.review.queue_novel(NEW, labels=LABELS, size=_QUEUE_SIZE, name=QUEUE)
 
 
 @contextmanager

@@ -95,6 +95,7 @@ from regrade.studies.registry import (
     study_of,
     verdicts,
 )
+from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow, RemedyVerdict
 from regrade.studies.report_data import ReportData
 from regrade.studies.review import Novel, apply_review, draw_review, model_review, novel_predictions
 from regrade.studies.same_images import Basis, SameImages, same_images
@@ -207,7 +208,11 @@ __all__ = [
     "QueueAgreements",
     "Rank",
     "RemainingMistakes",
+    "Remedies",
     "Remedy",
+    "RemedyMeasure",
+    "RemedyRow",
+    "RemedyVerdict",
     "ReportData",
     "ReviewedLabels",
     "ReviewedPair",

@@ -24,6 +24,7 @@ from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
 from regrade.studies.mistakes.study import MISTAKES
 from regrade.studies.people.study import PEOPLE
 from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
+from regrade.studies.remedies.study import REMEDIES
 from regrade.studies.similarity.study import SIMILARITY
 from regrade.studies.study import O, Study
 
@@ -85,6 +86,7 @@ class Studies:
 
     grade = study_method(GRADE)
     compare = study_method(COMPARE)
+    remedies = study_method(REMEDIES)
     generalization = study_method(GENERALIZATION)
     geography = study_method(GEOGRAPHY)
     corruptions = study_method(CORRUPTIONS)

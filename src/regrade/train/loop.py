@@ -60,7 +60,7 @@ class Training:
         layout = torch.channels_last if self.device.type == "cuda" else torch.contiguous_format
         self.network = network.to(self.device, memory_format=layout)
         self.images, self.settings, self.seed, self.epoch = images, settings, seed, 0
-        self._weights = weights
+        self._weights = None if weights is None else weights.to(self.device)
         self._batch_loss = batch_loss or MeanLoss()
         self._batch_loss.to(self.device)
         self._rate = torch.tensor(settings.learning_rate, device=self.device)

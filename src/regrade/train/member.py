@@ -55,7 +55,14 @@ class MemberTraining:
         self._data, self._tensors = data, tensors
         self._cleanup = ExitStack()
         self._cleanup.enter_context(locked_without_waiting(self.folder))
-        self._training = Training(plan.network.new_network, tensors[data.training_set], plan.hyperparameters, seed=seed)
+        self._training = Training(
+            plan.network.new_network,
+            tensors[data.training_set],
+            plan.hyperparameters,
+            seed=seed,
+            batch_loss=plan.remedy.batch_loss() if plan.remedy else None,
+            weights=plan.remedy.image_weights() if plan.remedy else None,
+        )
         self._writers = {
             name: ensemble_writer(store, plan.name, name, plan.network.class_space)
             for name in plan.test_sets

@@ -14,6 +14,7 @@ from regrade.store import CheckedFile, Store, file_name, read_stored_json, repla
 from regrade.store.file_errors import write_errors
 from regrade.store.locks import locked
 from regrade.train.hyperparameters import Hyperparameters
+from regrade.train.remedy import GroupRemedy
 
 _PLAN = "plan.json"
 _HYPERPARAMETERS = "hyperparameters"
@@ -34,6 +35,7 @@ class TrainingPlan:
     every: int = 1
     keep_weights: bool = False
     code_hash: str = ""
+    remedy: GroupRemedy | None = None
 
     def is_scored(self, epoch: int) -> bool:
         """Whether scores are stored after an epoch; epoch 0 is the untrained network."""
@@ -51,6 +53,7 @@ class TrainingPlan:
             _HYPERPARAMETERS: settings,
             "test_sets": list(self.test_sets),
             **rest,
+            **({"remedy": self.remedy.as_plain()} if self.remedy else {}),
         }
 
 
@@ -98,13 +101,14 @@ def refuse_incomplete(store: Store, name: str) -> None:
     folder = training_folder(store.root, name)
     if not (folder / _PLAN).is_file():
         return
-    epochs = read_stored_json(folder / _PLAN)[_HYPERPARAMETERS]["epochs"]
+    stored = read_stored_json(folder / _PLAN)
+    epochs, command = stored[_HYPERPARAMETERS]["epochs"], stored.get("remedy", {}).get("method", "ensemble")
     for member in sorted(folder.glob("seed-*")):
         last = max(network_files(member, "state"), default=0)
         if last < epochs:
             raise InputError(
                 f"{member.name} of {name} is after epoch {last} of {epochs}: train it to the end with regrade train "
-                f"ensemble {name}, or remove {member}"
+                f"{command} {name}, or remove {member}"
             )
 
 
@@ -124,7 +128,7 @@ def _flat(plain: dict[str, Any]) -> dict[str, Any]:
     """The values with those of nested objects next to them; what is read from a file has lists for tuples."""
     flat: dict[str, Any] = {}
     for key, value in plain.items():
-        if isinstance(value, dict) and key not in ("class_space", "digests"):
+        if isinstance(value, dict) and key not in ("class_space", "digests", "sizes"):
             flat |= _flat(value)
         else:
             flat[key] = list(value) if isinstance(value, tuple) else value

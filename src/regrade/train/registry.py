@@ -11,6 +11,7 @@ from regrade.studies.registry import studies_of, study_method
 from regrade.train.capture import Batches, ScoreCapture, capture
 from regrade.train.steps.ensemble import TRAIN_ENSEMBLE
 from regrade.train.steps.finish import TRAIN_FINISH
+from regrade.train.steps.remedies import TRAIN_GROUPDRO, TRAIN_UPSAMPLE
 
 
 class Trainings:
@@ -20,6 +21,8 @@ class Trainings:
         self.store = store
 
     ensemble = study_method(TRAIN_ENSEMBLE)
+    groupdro = study_method(TRAIN_GROUPDRO)
+    upsample = study_method(TRAIN_UPSAMPLE)
     finish = study_method(TRAIN_FINISH)
 
     def capture(

@@ -32,7 +32,8 @@ class TrainedMember(Record):
 class TrainedEnsemble(Tabular):
     """The members of an ensemble; ``stored`` are the test sets on which its scores are finished.
 
-    ``curves`` are the reports of all epochs by seed. ``new_epochs`` is the number that this run has trained.
+    ``curves`` are the reports of all epochs by seed. ``new_epochs`` is the number that this run has trained. ``groups``
+    are the sizes of the groups that a remedy pays attention to, by name.
     """
 
     name: str
@@ -44,6 +45,7 @@ class TrainedEnsemble(Tabular):
     new_epochs: int
     members: tuple[TrainedMember, ...]
     curves: tuple[tuple[EpochReport, ...], ...] = field(metadata=NOT_IN_JSON)
+    groups: Mapping[str, int] = field(default_factory=dict)
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, and the learning curves."""
@@ -74,7 +76,11 @@ class TrainedEnsemble(Tabular):
         return Table(title, columns, rows, self._notes())
 
     def _notes(self) -> tuple[str, ...]:
-        notes = [f"as models: trained:{self.name}/seed-{self.members[0].seed}, and so on"]
+        notes = []
+        if self.groups:
+            sizes = ", ".join(f"{name}: {size:,}" for name, size in self.groups.items())
+            notes.append(f"groups of training images: {sizes}")
+        notes.append(f"as models: trained:{self.name}/seed-{self.members[0].seed}, and so on")
         if self.stored:
             name = self.stored[0]
             notes.append(

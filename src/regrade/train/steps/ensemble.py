@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
 from regrade.core import AlreadyStored, InputError, TestSet
@@ -25,6 +25,7 @@ from regrade.train.parallel import (
     train_members,
 )
 from regrade.train.plan import TrainingPlan, store_plan, training_folder
+from regrade.train.remedy import GroupRemedy
 from regrade.train.result import TrainedEnsemble, trained_member
 from regrade.train.training_data import DataOptions, TrainingData, read_training_data
 
@@ -110,6 +111,13 @@ def run(store: Store, options: EnsembleOptions) -> TrainedEnsemble:
     The state after every epoch is kept in ``training/NAME``: a run that was stopped goes on where it was, on a CPU with
     the results that it would have had. The members are models, ``trained:NAME/seed-0``.
     """
+    return train_ensemble(store, options)
+
+
+def train_ensemble(
+    store: Store, options: EnsembleOptions, remedy_of: Callable[[TestSet], GroupRemedy | None] = lambda _: None
+) -> TrainedEnsemble:
+    """Train an ensemble; ``remedy_of`` returns what its training does with groups of the images of a training set."""
     require_torch("regrade train", "torch")
     hyperparameters = options.hyperparameters()
     _check_device(options.device)
@@ -117,10 +125,11 @@ def run(store: Store, options: EnsembleOptions) -> TrainedEnsemble:
     training_set = store.test_set(options.on)
     test_sets = [store.test_set(name) for name in dict.fromkeys(options.test_sets)]
     seeds = _seeds(store, options, test_sets)
+    remedy = remedy_of(training_set)
     data = read_training_data(
         store, training_set, test_sets, DataOptions(options.size, options.channels, options.allow_shared)
     )
-    plan = _plan(options, hyperparameters, data, (training_set, *test_sets))
+    plan = replace(_plan(options, hyperparameters, data, (training_set, *test_sets)), remedy=remedy)
     store_plan(store, plan)
     jobs = options.jobs or default_jobs(options.device, len(seeds))
     worker = MemberWorker(store.root.absolute(), plan, data, options.device)
@@ -187,6 +196,7 @@ def _result(store: Store, plan: TrainingPlan, data: TrainingData, trained: Train
             trained_member(curve, data.training_set, plan.test_sets, confidence) for curve in trained.curves.values()
         ),
         tuple(trained.curves.values()),
+        {} if plan.remedy is None else dict(zip(plan.remedy.groups.names, plan.remedy.groups.sizes, strict=True)),
     )
 
 

@@ -1,0 +1,1 @@
+"""Remedies compared with their baseline."""

@@ -1,0 +1,65 @@
+"""The figure of a study of remedies: the difference to the baseline per test set and group, one color per remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regrade.display.figure import Figure
+from regrade.display.lazy_altair import altair
+from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, panel_heading
+from regrade.display.style import COLORS, GRAY, SHAPES
+from regrade.display.wording import listed
+from regrade.studies.remedies.findings import remedies_findings
+from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow
+
+_WIDTH, _STEP = 360, 14
+_REMEDIES = len(COLORS)
+
+
+def remedies_figure(result: Remedies) -> Figure:
+    """Differences with their intervals, a panel per test set; zero is no difference."""
+    drawn = list(result.remedies[:_REMEDIES])
+    rows = [row for row in result.rows if row.remedy in drawn]
+    sets = list(dict.fromkeys(row.test_set for row in rows))
+    panels = [_panel(name, [row for row in rows if row.test_set == name], drawn) for name in sets]
+    title = remedies_findings(result)[0].headline
+    subtitle = _subtitle(result, drawn)
+    chart = altair.vconcat(*panels, spacing=24).resolve_scale(x="shared").properties(title=heading(title, subtitle))
+    return Figure(f"remedies compared with {result.baseline}", f"{title}. {subtitle}", chart)
+
+
+def _subtitle(result: Remedies, drawn: list[str]) -> str:
+    shown = f"; the first {len(drawn)} of {len(result.remedies)} remedies" if len(drawn) < len(result.remedies) else ""
+    together = ", simultaneous for all differences" if len(result.rows) > 1 else ""
+    has_disparity = any(row.measure is RemedyMeasure.DISPARITY for row in result.rows)
+    less = " Less disparity is better." if has_disparity else ""
+    return (
+        f"Top-{result.top} accuracy of {listed(drawn)} minus that of {result.baseline} on the same images, with "
+        f"{100 * result.confidence:g}% intervals{together}{shown}.{less}"
+    )
+
+
+def _panel(name: str, rows: list[RemedyRow], drawn: list[str]) -> altair.LayerChart:
+    labels = list(dict.fromkeys(row.label for row in rows))
+    points = [
+        {
+            "label": row.label, "remedy": row.remedy, **interval(row.difference), "verdict": row.verdict.value,
+            "difference": interval_text(row.difference), "images": row.images,
+        }
+        for row in rows
+    ]  # fmt: skip
+    y = altair.Y("label:N", sort=labels, axis=name_axis(len(labels)), scale=altair.Scale(paddingInner=0.3))
+    tooltip = [altair.Tooltip(f"{key}:N") for key in ("remedy", "label", "difference", "verdict", "images")]
+    legend = altair.Legend(title=None, orient="top") if len(drawn) > 1 else None
+    colors, shapes = (altair.Scale(domain=drawn, range=list(palette[: len(drawn)])) for palette in (COLORS, SHAPES))
+    color = altair.Color("remedy:N", sort=drawn, scale=colors, legend=legend)
+    shape = altair.Shape("remedy:N", sort=drawn, scale=shapes, legend=legend)
+    offset = altair.YOffset("remedy:N", sort=drawn, scale=altair.Scale(domain=drawn))
+    base = altair.Chart(inline(points)).encode(y=y, yOffset=offset, color=color, tooltip=tooltip)
+    axis: dict[str, Any] = {"axis": altair.Axis(title="remedy minus baseline, in points", tickCount=6)}
+    none = altair.Chart(inline([{"none": 0}])).mark_rule(color=GRAY, strokeDash=[5, 4])
+    return layered(
+        none.encode(x=altair.X("none:Q")),
+        base.mark_rule(strokeWidth=2, opacity=0.7).encode(x=altair.X("value_low:Q", **axis), x2="value_high:Q"),
+        base.mark_point(size=70).encode(x=altair.X("value:Q", **axis), shape=shape),
+    ).properties(width=_WIDTH, height=len(labels) * (_STEP * len(drawn) + 8), title=panel_heading(f"on {name}"))

@@ -1,0 +1,90 @@
+"""Findings of a study of remedies: which remedies help or cost, on which test sets and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from regrade.core.amounts import amount
+from regrade.display.finding import Finding, claim, no_claim, register_verdicts
+from regrade.display.wording import listed, points
+from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow, RemedyVerdict
+
+_TEST = (
+    "Interval of the paired difference over seeds and images, compared with 0, Bonferroni-corrected for all "
+    "differences of the run."
+)
+_DIFFERS = claim("remedies: a remedy changes accuracy or disparity", _TEST)
+_GROUPS_DIFFER = claim("remedies: a remedy changes the accuracy of groups", _TEST)
+_NOTHING = no_claim("remedies: no difference detected", _TEST)
+register_verdicts(
+    {
+        RemedyVerdict.BETTER: claim("remedies: a row is better", _TEST),
+        RemedyVerdict.WORSE: claim("remedies: a row is worse", _TEST),
+        RemedyVerdict.NOT_DETECTED: no_claim("remedies: a row is not told apart", _TEST),
+    }
+)
+
+
+def remedies_verdicts(result: Remedies) -> frozenset[Enum]:
+    """The verdicts of all rows."""
+    return frozenset(row.verdict for row in result.rows)
+
+
+def remedies_findings(result: Remedies) -> tuple[Finding, ...]:
+    """Every measure that differs, the groups that differ together, or that nothing differs."""
+    detected = [row for row in result.rows if row.verdict is not RemedyVerdict.NOT_DETECTED]
+    if not detected:
+        return (_nothing(result),)
+    measures = [_measure(result, row) for row in detected if row.measure is not RemedyMeasure.GROUP]
+    keys = dict.fromkeys(
+        (row.remedy, row.test_set, row.verdict) for row in detected if row.measure is RemedyMeasure.GROUP
+    )
+    groups = [
+        _groups(
+            result,
+            [
+                row
+                for row in detected
+                if row.measure is RemedyMeasure.GROUP and (row.remedy, row.test_set, row.verdict) == key
+            ],
+        )
+        for key in keys
+    ]
+    return (*measures, *groups)
+
+
+def _measure(result: Remedies, row: RemedyRow) -> Finding:
+    direction = "raises" if row.difference.value > 0 else "lowers"
+    headline = f"{row.remedy} {direction} {row.measure.value} on {row.test_set}"
+    text = (
+        f"Compared with {result.baseline}, the difference is {points(row.difference)}, from "
+        f"{100 * row.baseline.value:.1f}% to {100 * row.remedied.value:.1f}% ({_based_on(row)})."
+    )
+    return Finding(_DIFFERS, headline, text, 0.6 if row.measure is RemedyMeasure.ACCURACY else 0.65)
+
+
+def _groups(result: Remedies, rows: Sequence[RemedyRow]) -> Finding:
+    first = rows[0]
+    direction = "raises" if first.verdict is RemedyVerdict.BETTER else "lowers"
+    names = [f"{row.group}: {points(row.difference)}" for row in rows]
+    headline = f"{first.remedy} {direction} accuracy in {amount(len(rows), 'group')} by {result.by} on {first.test_set}"
+    text = f"Compared with {result.baseline}, {listed(names)}. The other groups may differ by less than is detectable."
+    return Finding(_GROUPS_DIFFER, headline, text, 0.5)
+
+
+def _nothing(result: Remedies) -> Finding:
+    widest = max(result.rows, key=lambda row: row.difference.half_width)
+    text = (
+        f"None of {amount(len(result.rows), 'difference')} excludes 0. The remedies may still differ by less than is "
+        f"detectable: the widest interval, of {widest.label} on {widest.test_set}, is {points(widest.difference)} "
+        f"({_based_on(widest)})."
+    )
+    return Finding(
+        _NOTHING, f"No difference detected between {listed(result.remedies)} and {result.baseline}", text, 0.5
+    )
+
+
+def _based_on(row: RemedyRow) -> str:
+    seeds = f"{amount(row.seeds, 'seed')}, " if row.seeds > 1 else "a single pair of models, "
+    return f"{seeds}{amount(row.images, 'image')}"
