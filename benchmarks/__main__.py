@@ -17,7 +17,7 @@ from regrade.display import print_table
 
 _NAMES = (
     "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbors", "confusion",
-    "build", "train", "report", "explore", "reviewers", "grids", "faults", "calibration",
+    "build", "train", "gpu", "report", "explore", "reviewers", "grids", "faults", "calibration",
 )  # fmt: skip
 
 

@@ -1,192 +1,220 @@
-"""Train ResNet-20 and ResNet-56 on CIFAR-10 three times each, and store what the page on confusion needs.
+"""Train ResNets on CIFAR-10 with regrade, and reduce their scores to the files in docs/data.
 
-    python scripts/confusion_on_cifar.py train IMAGES RUN --network resnet20 resnet56 --seed 0 1 2
-    python scripts/confusion_on_cifar.py bands RUN --network resnet20
-    python scripts/confusion_on_cifar.py train IMAGES RUN --network resnet20 --seed 0 1 2 --remedy groupdro
-    python scripts/confusion_on_cifar.py collect RUN OUT
+    python scripts/confusion_on_cifar.py train TRAIN ../shared/data RUN [--only NAME ...] [--device cuda]
+    python scripts/confusion_on_cifar.py reduce RUN docs/data
 
-IMAGES has the folders train/CLASS and test/CLASS with JPEG files; RUN gets the scores after every epoch. ``bands``
-divides the training images by their confusion scores, for the remedies.
+TRAIN is a folder with one folder of JPEG files per class; the test images are those of the data pack, in the order of
+CIFAR-10. RUN is a workspace: a run that was stopped goes on, and every command of regrade works on it. Nothing but
+scores, predicted classes and learning curves is written to docs/data.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from PIL import Image
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from regrade.core import Preprocessing
+import regrade
+from regrade.core import InputError
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.models import Precision
-from regrade.models.networks import new_network
-from regrade.train.batch_loss import GroupDRO, MeanLoss
-from regrade.train.hyperparameters import Hyperparameters
-from regrade.train.images import ImageTensors
-from regrade.train.loop import EpochResult, Training
+from regrade.core.checkpoints import Checkpoints
+from regrade.metrics import confusion_score, training_scores
+from regrade.models import Device, Precision
+from regrade.models.trained_model import network_files, read_network_file
+from regrade.train.member import EpochReport
+from regrade.train.plan import TrainingPlan, training_folder
+from regrade.workspace import Workspace
 
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-PREPROCESSING = Preprocessing(32, 32, mean=(0.4914, 0.4822, 0.4465), std=(0.247, 0.2435, 0.2616))
-EPOCHS = 100
-HARD = float(np.log2(10)) / 2
-"""The middle of the range of confusion scores in bits, as in the paper."""
-BANDS_OF = "resnet20"
-"""The network whose scores on the training images are stored: the remedies use them."""
-GROUPS, CURVE = "groups.npy", "curve.npy"
-KEPT = range(0, EPOCHS + 1, 5)
-"""The epochs whose scores on the test images are kept in full."""
+TRAINING, TEST = "cifar10-train", "cifar10"
+EPOCHS, SEEDS = 100, (0, 1, 2)
+ENSEMBLES = ("resnet20", "resnet56")
+GROUP_DRO = {"resnet20-groupdro": 1e-2, "resnet20-groupdro-1e-3": 1e-3, "resnet20-groupdro-1e-4": 1e-4}
+"""The step sizes of GroupDRO; the first is the default of Sagawa et al. 2020."""
+UPSAMPLING = "resnet20-upsample"
+NETWORKS = (*ENSEMBLES, *GROUP_DRO, UPSAMPLING)
+STRIDES = (3, 5, 10, 20)
+STORED, EARLY = 5, 3
+"""The scores of single members are means over every fifth epoch; EL2N is that of epochs 0, 5 and 10."""
 
-
-def settings(epochs: int) -> Hyperparameters:
-    """Large batches with a proportional learning rate, in mixed precision: a GPU is used well."""
-    return Hyperparameters(epochs, batch=512, learning_rate=0.4, warm_up=min(5, epochs / 2), precision=Precision.BF16)
+Columns = dict[str, np.ndarray]
 
 
-def pixels_of(path: Path) -> FloatArray:
-    """The pixels of an image file."""
-    return np.asarray(Image.open(path).convert("RGB"))
+def train(*, run: Path, images: Path, published: Path, device: Device, epochs: int, only: list[str]) -> None:
+    """Train everything that is not trained yet."""
+    workspace = opened(run, images, published)
+    shared: dict[str, Any] = {
+        "device": device,
+        "seeds": SEEDS,
+        "epochs": epochs,
+        "batch": 512,
+        "learning_rate": 0.4,
+        "warm_up": min(5, epochs / 2),
+        "precision": Precision.BF16 if device is Device.CUDA else Precision.FP32,
+        "epoch_progress": print_epoch,
+    }
+    banded = {**shared, "network": "resnet20", "test_sets": [TEST], "every": epochs, "confused_by": "resnet20"}
+    steps: dict[str, Callable[[str], object]] = {
+        "resnet20": lambda name: workspace.train.ensemble(
+            name, TRAINING, network=name, test_sets=[TEST, TRAINING], **shared
+        ),
+        "resnet56": lambda name: workspace.train.ensemble(name, TRAINING, network=name, test_sets=[TEST], **shared),
+        UPSAMPLING: lambda name: workspace.train.upsample(name, TRAINING, **banded),
+        **dict.fromkeys(
+            GROUP_DRO, lambda name: workspace.train.groupdro(name, TRAINING, step_size=GROUP_DRO[name], **banded)
+        ),
+    }
+    for name, step in steps.items():
+        if not only or name in only:
+            print(step(name), flush=True)
 
 
-def load(images: Path, split: str) -> tuple[FloatArray, IntArray]:
-    """Pixels (n, 32, 32, 3) and labels (n,), sorted by class and file name."""
-    files = [(path, label) for label, name in enumerate(CLASSES) for path in sorted((images / split / name).iterdir())]
-    with ProcessPoolExecutor() as pool:
-        pixels = list(pool.map(pixels_of, [path for path, _ in files], chunksize=500))
-    return np.stack(pixels), np.array([label for _, label in files])
+def opened(run: Path, images: Path, published: Path) -> Workspace:
+    """The workspace of a run, with both sets of images."""
+    workspace = regrade.open(run) if (run / "regrade.toml").exists() else regrade.init(run)
+    for name, path in ((TRAINING, images), (TEST, published / "cifar10" / "test.parquet")):
+        if name not in workspace.testsets.names():
+            workspace.testsets.add(name, path, classes="cifar-10")
+    return workspace
 
 
-def tensors(images: Path, split: str, run: Path) -> ImageTensors:
-    """The images of a split, decoded once per run folder."""
-    stored = run / f"{split}.npz"
-    if not stored.exists():
-        pixels, labels = load(images, split)
-        np.savez(stored, pixels=pixels, labels=labels)
-    arrays = np.load(stored)
-    return ImageTensors.of(arrays["pixels"], arrays["labels"], PREPROCESSING)
+def print_epoch(plan: TrainingPlan, report: EpochReport) -> None:
+    """A line for every tenth epoch."""
+    if report.epoch % 10 == 0 and report.accuracy is not None:
+        weights = f", weights {report.group_weights}" if report.group_weights else ""
+        print(f"{plan.name} {report.seed}: epoch {report.epoch}, {report.accuracy:.3f}{weights}", flush=True)
 
 
-def probabilities(network: torch.nn.Module, images: ImageTensors) -> FloatArray:
-    """Shape (n, 10): the softmax of a network in evaluation mode."""
-    network.eval()
-    with torch.inference_mode():
-        parts = [network(batch).float().softmax(dim=1) for batch in images.batches(5000)]
-    return torch.cat(parts).cpu().numpy()
+def reduce(run: Path, out: Path) -> None:
+    """Write the three files."""
+    workspace = regrade.open(run)
+    out.mkdir(parents=True, exist_ok=True)
+    write(test_table(workspace), out / "confusion-on-cifar-test.parquet")
+    write(train_table(workspace), out / "confusion-on-cifar-train.parquet", delta=("image",))
+    write(curve_table(workspace), out / "confusion-on-cifar-curves.parquet")
 
 
-def train(arguments: argparse.Namespace) -> None:
-    """Train every network with every seed at the same time, and store probabilities before and after every epoch."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    run = Path(arguments.run)
-    splits = {split: tensors(Path(arguments.images), split, run).to(device) for split in ("train", "test")}
-    groups = torch.from_numpy(np.load(run / GROUPS).astype(np.int64)).to(device) if arguments.remedy else None
-    members = [
-        Member(network, seed, splits, groups, arguments) for network in arguments.network for seed in arguments.seed
+def test_table(workspace: Workspace) -> pa.Table:
+    """One row per test image, in the order of CIFAR-10."""
+    labels = workspace.store.test_set(TEST).labels
+    columns: Columns = {"index": np.arange(len(labels), dtype=np.int16)}
+    for name in ENSEMBLES:
+        columns |= ensemble_scores(name, stored_scores(workspace, name), labels)
+        columns[f"{name}_ensemble"] = ensemble_predictions(stored_scores(workspace, name))
+    for name in NETWORKS:
+        columns |= seed_predictions(name, stored_scores(workspace, name))
+    return pa.table(columns)
+
+
+def stored_scores(workspace: Workspace, name: str) -> Checkpoints:
+    """The scores of a training on the test images."""
+    return workspace.store.ensembles.read(workspace.store.test_set(TEST), name)
+
+
+def ensemble_scores(name: str, checkpoints: Checkpoints, labels: IntArray) -> Columns:
+    """The scores (n,) of an ensemble: from all epochs, and of its members from every fifth."""
+    entropies = np.stack([
+        confusion_score(at_epochs(checkpoints, [place])) for place in range(len(checkpoints.epochs))
+    ])  # fmt: skip
+    stored = training_scores(at_epochs(checkpoints, range(0, len(checkpoints.epochs), STORED)), labels, early=EARLY)
+    by_label = stored.by_label
+    if by_label is None or by_label.variability is None:
+        raise InputError(f"{name} needs labels and at least two stored epochs")
+    halves = {
+        **{f"every_{stride}": entropies[::stride].mean(axis=0) for stride in STRIDES},
+        "first_entropy": entropies[0],
+        "last_entropy": entropies[-1],
+        **{f"member_{number}": scores for number, scores in enumerate(stored.entropies.members)},
+        **{f"member_0_every_{stride}": stored.first_member[:: stride // STORED].mean(axis=0) for stride in (10, 20)},
+        "member_0_last_entropy": stored.first_member[-1],
+        "member_0_margin": stored.final_margin,
+        "el2n": by_label.el2n,
+        "member_0_aum": by_label.area_under_margin,
+        "member_0_confidence": by_label.confidence,
+        "member_0_variability": by_label.variability,
+    }
+    columns = {f"{name}_{column}": values.astype(np.float16) for column, values in halves.items()}
+    return {f"{name}_score": entropies.mean(axis=0).astype(np.float32), **columns}
+
+
+def at_epochs(checkpoints: Checkpoints, places: range | list[int]) -> Checkpoints:
+    """The checkpoints of some epochs, by their positions."""
+    return replace(
+        checkpoints,
+        epochs=tuple(checkpoints.epochs[place] for place in places),
+        read=lambda member, place: checkpoints.read(member, places[place]),
+    )
+
+
+def probabilities(checkpoints: Checkpoints, member: int) -> FloatArray:
+    """Shape (n, c): the softmax of a member's last scores."""
+    scores = np.asarray(checkpoints.scores(member, len(checkpoints.epochs) - 1), dtype=np.float64)
+    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def ensemble_predictions(checkpoints: Checkpoints) -> np.ndarray:
+    """Shape (n,): the classes that the mean of the members predicts."""
+    members = range(len(checkpoints.members))
+    return np.asarray(sum(probabilities(checkpoints, member) for member in members)).argmax(axis=1).astype(np.int8)
+
+
+def seed_predictions(name: str, checkpoints: Checkpoints) -> Columns:
+    """The classes (n,) that each seed predicts after the last epoch."""
+    return {
+        f"{name}_seed_{seed}": probabilities(checkpoints, place).argmax(axis=1).astype(np.int8)
+        for place, seed in enumerate(checkpoints.members)
+    }
+
+
+def train_table(workspace: Workspace) -> pa.Table:
+    """One row per training image, named by its file."""
+    training_set = workspace.store.test_set(TRAINING)
+    scores = confusion_score(workspace.store.ensembles.read(training_set, "resnet20"))
+    return pa.table({"image": [f"train/{name}" for name in training_set.ids], "resnet20_score": np.float16(scores)})
+
+
+def curve_table(workspace: Workspace) -> pa.Table:
+    """One row per network, seed and epoch: loss, accuracy while training, and GroupDRO's weight of the hard group."""
+    rows = [
+        {"network": name, "seed": report["seed"], "epoch": report["epoch"], **_curve_values(report)}
+        for name in NETWORKS
+        for report in reports(workspace, name)
+        if report["epoch"]
     ]
-    for member in members:  # the first epoch captures the CUDA graph, which must not happen twice at a time
-        member.first_epoch()
-    with ThreadPoolExecutor(len(members)) as pool:
-        list(pool.map(Member.other_epochs, members))
+    schema = pa.schema(
+        [("network", pa.string()), ("seed", pa.int8()), ("epoch", pa.int16()), ("loss", pa.float32()),
+         ("accuracy", pa.float32()), ("hard_weight", pa.float32())]
+    )  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
-class Member:
-    """One training, with the folder of its scores."""
-
-    def __init__(
-        self,
-        network: str,
-        seed: int,
-        splits: dict[str, ImageTensors],
-        groups: torch.Tensor | None,
-        arguments: argparse.Namespace,
-    ) -> None:
-        remedy: str | None = arguments.remedy
-        self.name = f"{network}-{remedy}" if remedy else network
-        self.seed, self.curve = seed, list[tuple[float, float]]()
-        self.splits = {name: images for name, images in splits.items() if name == "test" or network == BANDS_OF}
-        self.training = Training(
-            lambda: new_network(network, channels=3, size=32, classes=10),
-            splits["train"],
-            settings(arguments.epochs),
-            seed=seed,
-            batch_loss=GroupDRO(groups, step_size=arguments.step_size) if remedy == "groupdro" else MeanLoss(),
-            weights=(1 / torch.bincount(groups).float())[groups] if remedy == "upsample" else None,
-        )
-        self.folder = Path(arguments.run) / self.name / f"seed-{seed}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-
-    def first_epoch(self) -> None:
-        """Store the scores of the untrained network, and train one epoch."""
-        save(self.folder, 0, self.training.network, self.splits)
-        self._keep(self.training.train_epoch())
-
-    def other_epochs(self) -> None:
-        """Train the rest, on a stream of its own so that members share the GPU."""
-        stream = torch.cuda.Stream() if torch.cuda.is_available() else None
-        with torch.cuda.stream(stream):
-            for result in self.training.run():
-                self._keep(result)
-        np.save(self.folder / CURVE, np.array(self.curve))
-
-    def _keep(self, result: EpochResult) -> None:
-        save(self.folder, result.epoch, self.training.network, self.splits)
-        self.curve.append((result.loss, result.accuracy))
-        if result.epoch % 10 in (0, 1):
-            print(f"{time.strftime('%H:%M:%S')} {self.name}, seed {self.seed}: {result}", flush=True)
+def _curve_values(report: Mapping[str, Any]) -> dict[str, float | None]:
+    weights = report["group_weights"] or (None, None)
+    return {"loss": round(report["loss"], 4), "accuracy": round(report["accuracy"], 4), "hard_weight": weights[1]}
 
 
-def save(folder: Path, epoch: int, network: torch.nn.Module, splits: dict[str, ImageTensors]) -> None:
-    """Store the probabilities after an epoch in half precision."""
-    for split, images in splits.items():
-        np.save(folder / f"{split}-epoch-{epoch:03}.npy", probabilities(network, images).astype(np.float16))
+def reports(workspace: Workspace, name: str) -> list[Mapping[str, Any]]:
+    """The reports of all epochs of a training, from the files of its members."""
+    members = sorted(training_folder(workspace.store.root, name).glob("seed-*"))
+    files = [list(network_files(member, "state").values())[-1] for member in members]
+    return [report for file in files for report in read_network_file(file)[1]["curve"]]
 
 
-def collect(arguments: argparse.Namespace) -> None:
-    """Reduce the scores of all trainings to what is worth keeping."""
-    run, out = Path(arguments.run), Path(arguments.out)
-    kept: dict[str, FloatArray] = {}
-    for folder in sorted(path for path in run.iterdir() if path.is_dir()):
-        members = sorted(path for path in folder.glob("seed-*") if (path / CURVE).exists())
-        if not members:
-            continue
-        name = folder.name
-        kept[f"{name} curves"] = np.stack([np.load(member / CURVE) for member in members]).astype(np.float32)
-        last = len(kept[f"{name} curves"][0])
-        splits = [split for split in ("test", "train") if (members[0] / f"{split}-epoch-000.npy").exists()]
-        for split in splits:
-            kept[f"{name} {split} entropies"] = entropies(members, split, last)
-        kept[f"{name} test last"] = np.stack([np.load(member / f"test-epoch-{last:03}.npy") for member in members])
-        epochs = [epoch for epoch in KEPT if epoch <= last]
-        full = [[np.load(member / f"test-epoch-{epoch:03}.npy") for epoch in epochs] for member in members]
-        if "-" not in name:
-            np.save(out / f"{name}-test.npy", np.array(full))
-    kept = {key: values.mean(axis=0) if "train entropies" in key else values for key, values in kept.items()}
-    named: dict[str, Any] = {key.replace(" ", "_"): values for key, values in kept.items()}
-    np.savez_compressed(out / "kept.npz", **named)
-
-
-def bands(arguments: argparse.Namespace) -> None:
-    """Divide the training images into easy (0) and hard (1) ones by the confusion score of a network's ensemble."""
-    run = Path(arguments.run)
-    members = sorted((run / arguments.network).glob("seed-*"))
-    last = len(np.load(members[0] / CURVE))
-    scores = entropies(members, "train", last).mean(axis=0, dtype=np.float64)
-    hard = scores >= arguments.above
-    np.save(run / GROUPS, hard)
-    print(f"{hard.sum():,} of {len(hard):,} training images have at least {arguments.above:.2f} bits")
-
-
-def entropies(members: list[Path], split: str, last: int) -> FloatArray:
-    """Shape (epochs, n): the entropy in bits of the members' mean probabilities after each epoch."""
-    rows = []
-    for epoch in range(last + 1):
-        mean = np.mean([np.load(member / f"{split}-epoch-{epoch:03}.npy").astype(np.float32) for member in members], 0)
-        rows.append(-(mean * np.log2(np.maximum(mean, 1e-12))).sum(axis=1))
-    return np.array(rows, dtype=np.float16)
+def write(table: pa.Table, path: Path, *, delta: tuple[str, ...] = ()) -> None:
+    """Write a small file: bytes of numbers are split, names are stored as differences."""
+    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+    encodings = dict.fromkeys(floats, "BYTE_STREAM_SPLIT") | dict.fromkeys(delta, "DELTA_BYTE_ARRAY")
+    dictionary = [name for name in table.column_names if name not in encodings]
+    pq.write_table(
+        table, path, compression="zstd", compression_level=19, use_dictionary=dictionary, column_encoding=encodings
+    )
+    print(f"{path}: {len(table):,} rows, {path.stat().st_size / 1000:,.0f} kB")
 
 
 def main() -> None:
@@ -194,25 +222,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     training = commands.add_parser("train")
-    training.add_argument("images")
-    training.add_argument("run")
-    training.add_argument("--network", nargs="+", default=["resnet20"])
-    training.add_argument("--seed", type=int, nargs="+", default=[0, 1, 2])
+    for name in ("images", "published", "run"):
+        training.add_argument(name, type=Path)
+    training.add_argument("--only", nargs="+", default=[])
+    training.add_argument("--device", type=Device, default=Device.CPU)
     training.add_argument("--epochs", type=int, default=EPOCHS)
-    training.add_argument("--remedy", choices=("groupdro", "upsample"))
-    training.add_argument("--step-size", type=float, default=0.01)
-    training.set_defaults(run_command=train)
-    dividing = commands.add_parser("bands")
-    dividing.add_argument("run")
-    dividing.add_argument("--network", default="resnet20")
-    dividing.add_argument("--above", type=float, default=HARD)
-    dividing.set_defaults(run_command=bands)
-    collecting = commands.add_parser("collect")
-    collecting.add_argument("run")
-    collecting.add_argument("out")
-    collecting.set_defaults(run_command=collect)
-    arguments = parser.parse_args()
-    arguments.run_command(arguments)
+    training.set_defaults(command=train)
+    reducing = commands.add_parser("reduce")
+    for name in ("run", "out"):
+        reducing.add_argument(name, type=Path)
+    reducing.set_defaults(command=reduce)
+    arguments = vars(parser.parse_args())
+    arguments.pop("command")(**arguments)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python scripts/confusion_on_cifar_page.py ../shared/data            # check the numbers of the page
     python scripts/confusion_on_cifar_page.py ../shared/data --write    # refresh its numbers and figures
 
-It reads docs/data (scores of our ensembles, see confusion_on_cifar_reduce.py) and published predictions and answers. In
+It reads docs/data (scores of our ensembles, see confusion_on_cifar.py) and published predictions and answers. In
 the page, a number or a table is marked by comments with its name: <!--tau-->0.88<!--/-->.
 """
 
@@ -63,11 +63,15 @@ PAGE, FIGURES = DOCS / "confusion-on-cifar.md", DOCS / "figures"
 FILES = "confusion-on-cifar"
 """How the names of data files and figures begin."""
 
-SMALL, LARGE, GROUP_DRO, UPSAMPLING = "resnet20", "resnet56", "resnet20-groupdro", "resnet20-upsample"
+SMALL, LARGE, UPSAMPLING = "resnet20", "resnet56", "resnet20-upsample"
+GROUP_DRO, SLOWER_DRO, SLOWEST_DRO = "resnet20-groupdro", "resnet20-groupdro-1e-3", "resnet20-groupdro-1e-4"
+REMEDIES = (GROUP_DRO, SLOWER_DRO, SLOWEST_DRO, UPSAMPLING)
 NAMES = {
     SMALL: "ResNet-20",
     LARGE: "ResNet-56",
-    GROUP_DRO: "ResNet-20, GroupDRO",
+    GROUP_DRO: "ResNet-20, GroupDRO, step 0.01",
+    SLOWER_DRO: "ResNet-20, GroupDRO, step 0.001",
+    SLOWEST_DRO: "ResNet-20, GroupDRO, step 0.0001",
     UPSAMPLING: "ResNet-20, upsampling",
 }
 SEEDS, EPOCHS, CLASSES = 3, 100, 10
@@ -92,11 +96,16 @@ LAST, VARIABILITY = "entropy after the last epoch, all members", "variability, o
 
 @dataclass(frozen=True, eq=False)
 class CifarScores:
-    """Our scores of the test images, and the published labels (n,), errors (n,) of models, and human entropy (n,)."""
+    """Our scores of the test images, and the published labels (n,), errors (n,) of models, and human entropy (n,).
+
+    ``curves`` (3, 100) are the accuracies while training, and ``hard_weights`` (3,) the last weights that GroupDRO gave
+    to the hard group, NaN where they were not recorded; both by network.
+    """
 
     columns: Mapping[str, FloatArray]
     train: FloatArray
     curves: Mapping[str, FloatArray]
+    hard_weights: Mapping[str, FloatArray]
     labels: IntArray
     outside: Mapping[str, BoolArray]
     human: FloatArray
@@ -110,7 +119,9 @@ class CifarScores:
         counts = pq.read_table(published / "cifar10" / "human-counts.parquet").drop_columns(["index"])
         outside = {name: models[name].to_numpy() != labels for name in models.column_names[2:]}
         human = human_entropies(np.stack([column.to_numpy() for column in counts.columns], axis=1).astype(np.float64))
-        return cls(_arrays(test), _arrays(train)["resnet20_score"], _by_network(curves), labels, outside, human)
+        accuracies, weights = (_by_network(curves, column) for column in ("accuracy", "hard_weight"))
+        last = {name: values[:, -1] for name, values in weights.items()}
+        return cls(_arrays(test), _arrays(train)["resnet20_score"], accuracies, last, labels, outside, human)
 
     def score(self, network: str) -> FloatArray:
         """Shape (n,): the confusion score of an ensemble, from all epochs."""
@@ -137,10 +148,10 @@ def _arrays(table: Any) -> dict[str, FloatArray]:
     return {name: values.astype(np.float64) if values.dtype.kind == "f" else values for name, values in arrays.items()}
 
 
-def _by_network(curves: Any) -> dict[str, FloatArray]:
-    """The accuracies (3, 100) while training, by network."""
-    networks, accuracies = np.array(curves["network"].to_pylist()), curves["accuracy"].to_numpy()
-    return {name: accuracies[networks == name].reshape(SEEDS, EPOCHS) for name in NAMES}
+def _by_network(curves: Any, column: str) -> dict[str, FloatArray]:
+    """A column of the learning curves (3, 100), by network; NaN where it is empty."""
+    networks, values = np.array(curves["network"].to_pylist()), curves[column].to_numpy()
+    return {name: values[networks == name].reshape(SEEDS, EPOCHS) for name in NAMES}
 
 
 # The study, from reduced scores
@@ -328,7 +339,7 @@ def remedy_bands(data: CifarScores, scored_by: str = SMALL) -> list[RemedyBand]:
             mean_over_seeds(after[:, inside]),
             paired_change(before[:, inside], after[:, inside], confidence=level),
         )
-        for remedy in (GROUP_DRO, UPSAMPLING)
+        for remedy in REMEDIES
         for after in [data.wrong(remedy)]
         for band, inside in (("easy", ~hard), ("hard", hard))
     ]
@@ -483,7 +494,7 @@ def _remedy_values(data: CifarScores) -> dict[str, str]:
 
     header = ("after", "images", "error before, in %", "error after, in %", "change, in points")
     final, bands = data.curves[GROUP_DRO][:, -1], remedy_bands(data)
-    words = {GROUP_DRO: "dro", UPSAMPLING: "up"}
+    words = {GROUP_DRO: "dro", SLOWER_DRO: "slower", SLOWEST_DRO: "slowest", UPSAMPLING: "up"}
     return {
         "bands": table(header, rows(bands)),
         **{f"{words[row.remedy]}-{row.band}": points(row.change) for row in bands},
@@ -493,6 +504,8 @@ def _remedy_values(data: CifarScores) -> dict[str, str]:
         "dro-lowest": _percent(data.curves[GROUP_DRO].mean(axis=0).min()),
         "dro-lowest-epoch": str(int(data.curves[GROUP_DRO].mean(axis=0).argmin()) + 1),
         "dro-final": f"{100 * final.min():.0f} to {100 * final.max():.0f}",
+        "weight-slower": f"{data.hard_weights[SLOWER_DRO].mean():.2f}",
+        "weight-slowest": f"{data.hard_weights[SLOWEST_DRO].mean():.2f}",
     }
 
 
@@ -557,20 +570,22 @@ def band_figure(bands: Sequence[RemedyBand]) -> Figure:
             for network, error in estimates.items()
         ]
     bands_shown = list(dict.fromkeys(row["band"] for row in rows))
-    networks = [NAMES[network] for network in (SMALL, UPSAMPLING, GROUP_DRO)]
+    networks = [NAMES[network] for network in (SMALL, UPSAMPLING, SLOWEST_DRO, SLOWER_DRO, GROUP_DRO)]
     base = altair.Chart(inline(rows)).encode(
         y=altair.Y("band:N", sort=bands_shown, axis=name_axis(2), scale=altair.Scale(paddingInner=0.4)),
         yOffset=altair.YOffset("network:N", sort=networks),
         color=_by_color("network", networks),
         tooltip=[altair.Tooltip("network:N"), altair.Tooltip("band:N"), altair.Tooltip("shown:N", title="error")],
     )
-    shape = altair.Shape("network:N", sort=networks, scale=altair.Scale(domain=networks, range=list(SHAPES[:3])))
+    shape = altair.Shape(
+        "network:N", sort=networks, scale=altair.Scale(domain=networks, range=list(SHAPES[: len(networks)]))
+    )
     x = altair.X("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False))
     chart = layered(
         base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="value_low:Q", x2="value_high:Q"),
         base.mark_point(size=70).encode(x=x, shape=shape),
-    ).properties(width=WIDTH - 60, height=160)
-    title = "GroupDRO raises the error on easy and on hard images, upsampling on easy ones"
+    ).properties(width=WIDTH - 60, height=220)
+    title = "GroupDRO raises the error on easy images, at every step size"
     subtitle = (
         f"Errors below and above a confusion score of {HARD:.2f} bits, means of three seeds with 95% intervals over "
         "seeds and images"
@@ -598,12 +613,12 @@ def curve_figure(data: CifarScores) -> Figure:
             strokeDash=altair.StrokeDash(
                 "network:N",
                 sort=networks,
-                scale=altair.Scale(domain=networks, range=[[1, 0], [6, 2], [2, 2], [8, 2, 2, 2]]),
+                scale=altair.Scale(domain=networks, range=[[1, 0], [6, 2], [2, 2], [3, 2], [4, 2], [8, 2, 2, 2]]),
             ),
         )
         .properties(width=WIDTH, height=260)
     )
-    title = "With GroupDRO the networks do not learn the training set"
+    title = "With GroupDRO the networks learn less of the training set"
     subtitle = (
         "Accuracy on the training images of each epoch while the weights change, three seeds each; with upsampling "
         "half of the drawn images are hard"
@@ -616,7 +631,7 @@ def _by_color(field: str, names: Sequence[str]) -> Any:
         f"{field}:N",
         sort=list(names),
         scale=altair.Scale(domain=list(names), range=[COLORS[list(NAMES.values()).index(name)] for name in names]),
-        legend=altair.Legend(title=None, columns=4, labelLimit=260, symbolOpacity=1),
+        legend=altair.Legend(title=None, columns=3, labelLimit=260, symbolOpacity=1),
     )
 
 

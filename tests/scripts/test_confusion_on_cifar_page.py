@@ -3,13 +3,13 @@
 import re
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from loaded_script import loaded_script
-from scipy import stats
+from scipy import special, stats
 
-from regrade.core import InputError
+from regrade.core import InputError, ScoreKind
+from regrade.core.checkpoints import checkpoints_of
 
 LABEL = re.compile(r'aria-label="([^"]*)"')
 
@@ -22,7 +22,7 @@ def script():
 
 @pytest.fixture(scope="module")
 def reducing():
-    with loaded_script("confusion_on_cifar_reduce") as module:
+    with loaded_script("confusion_on_cifar") as module:
         yield module
 
 
@@ -74,8 +74,13 @@ def test_a_changed_number_is_noticed(script, page):
 
 def test_the_claims_of_the_page_hold(script, data, result, large):
     for bands in (script.remedy_bands(data), script.remedy_bands(data, script.LARGE)):
-        dro_easy, dro_hard, up_easy, up_hard = (row.change for row in bands)
-        assert min(dro_easy.low, dro_hard.low, up_easy.low) > 0
+        *group_dro, up_easy, up_hard = (row.change for row in bands)
+        assert len(group_dro) == 6  # three step sizes, on easy and on hard images
+        assert min(change.low for change in (*group_dro, up_easy)) > 0
+        for place in (0, 1):  # the smaller the step, the smaller the damage
+            easy_or_hard = [change.value for change in group_dro[place::2]]
+            assert easy_or_hard == sorted(easy_or_hard, reverse=True)
+        assert up_easy.value < min(change.value for change in group_dro)
         assert up_hard.low < -0.013 < 0 < up_hard.high  # the paper's gain is not excluded
     for own in (result, large):
         last = next(row for row in own.rivals if row.score == script.LAST)
@@ -106,7 +111,7 @@ def test_changes_agree_with_counted_errors(script, data):
         sum(int(after[i]) - int(before[i]) for i in hard) / len(hard)
         for before, after in zip(data.wrong(script.SMALL), data.wrong(script.UPSAMPLING), strict=True)
     ]
-    row = script.remedy_bands(data)[3]
+    row = script.remedy_bands(data)[-1]
     assert row.images == len(hard) == 1188
     assert row.change.value == pytest.approx(np.mean(changes))
 
@@ -148,63 +153,36 @@ def test_committed_files_are_small_and_have_scores_only(script, data):
     assert abs(int((data.train >= script.HARD).sum()) - 3847) < 20  # rounded to half precision
 
 
-def image_folder(folder, contents):
-    """Two images per class, with their contents by class and number."""
-    for (name, number), content in contents.items():
-        path = folder / "test" / name / f"{number:04}.jpg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+def test_recorded_weights_of_groups_are_those_of_groupdro(script, data):
+    """Only the trainings with the smaller steps have recorded them; a larger step moves further to the hard group."""
+    recorded = {name for name, weights in data.hard_weights.items() if np.isfinite(weights).all()}
+    assert recorded == {script.SLOWER_DRO, script.SLOWEST_DRO}
+    slower, slowest = data.hard_weights[script.SLOWER_DRO], data.hard_weights[script.SLOWEST_DRO]
+    assert 0.5 < slowest.min() <= slowest.max() < slower.min() <= slower.max() < 1
 
 
-@pytest.fixture
-def shuffled_images(reducing, tmp_path):
-    """A folder sorted by class, and a published file in another order; returns both and the positions."""
-    names = [(name, number) for name in reducing.CLASSES for number in range(2)]
-    contents = {key: f"{key}".encode() for key in names}
-    image_folder(tmp_path / "images", contents)
-    order = np.random.default_rng(0).permutation(len(names))
-    rows = [names[place] for place in np.argsort(order)]
-    table = pa.table({
-        "index": np.arange(len(names)),
-        "label": [reducing.CLASSES.index(name) for name, _ in rows],
-        "jpeg": [contents[key] for key in rows],
-    })  # fmt: skip
-    (tmp_path / "cifar10").mkdir()
-    pq.write_table(table, tmp_path / "cifar10" / "test.parquet")
-    return tmp_path, table, order
-
-
-def test_the_original_order_is_restored_from_the_bytes(reducing, shuffled_images):
-    folder, _, order = shuffled_images
-    assert reducing.original_order(folder / "images", folder).tolist() == order.tolist()
-
-
-def test_other_images_or_labels_raise(reducing, shuffled_images):
-    folder, table, _ = shuffled_images
-    moved = table.set_column(1, "label", [np.roll(table["label"].to_numpy(), 1)])
-    pq.write_table(moved, folder / "cifar10" / "test.parquet")
-    with pytest.raises(InputError, match="different labels"):
-        reducing.original_order(folder / "images", folder)
-    (folder / "images" / "test" / "truck" / "0001.jpg").write_bytes(b"another image")
-    with pytest.raises(InputError, match="different test images"):
-        reducing.original_order(folder / "images", folder)
-
-
-def test_reduced_scores_are_those_of_the_probabilities(reducing, tmp_path):
+def test_reduced_scores_are_those_of_the_checkpoints(reducing):
     rng = np.random.default_rng(2)
-    probabilities = rng.dirichlet(np.ones(10), size=(3, 21, 8)).astype(np.float16)
-    np.save(tmp_path / "resnet20-test.npy", probabilities)
-    entropies = rng.uniform(0, 3, size=(101, 8)).astype(np.float16)
+    logits = rng.normal(size=(3, 101, 8, 10)).astype(np.float16)
     labels = np.arange(8)
-    columns = reducing.ensemble_scores("resnet20", tmp_path, {"resnet20_test_entropies": entropies}, labels)
-    p = probabilities.astype(np.float64)
-    own = -(p * np.log2(p)).sum(axis=-1)  # (3, 21, 8)
-    norms = np.linalg.norm(p[:, :3] - np.eye(10)[labels], axis=-1).mean(axis=(0, 1))
-    assert columns["resnet20_score"] == pytest.approx(entropies.astype(float).mean(axis=0), abs=1e-6)
+    checkpoints = checkpoints_of(logits, kind=ScoreKind.LOGITS)
+    columns = reducing.ensemble_scores("resnet20", checkpoints, labels)
+    p = special.softmax(logits.astype(np.float64), axis=-1)
+    mean = p.mean(axis=0)
+    entropies = -(mean * np.log2(mean)).sum(axis=-1)  # (101, 8)
+    stored = p[:, ::5]
+    own = -(stored * np.log2(stored)).sum(axis=-1)  # (3, 21, 8)
+    norms = np.linalg.norm(stored[:, :3] - np.eye(10)[labels], axis=-1).mean(axis=(0, 1))
+    assert columns["resnet20_score"] == pytest.approx(entropies.mean(axis=0), abs=1e-5)
     assert columns["resnet20_every_20"] == pytest.approx(entropies[[0, 20, 40, 60, 80, 100]].mean(axis=0), abs=2e-3)
+    assert columns["resnet20_last_entropy"] == pytest.approx(entropies[-1], abs=2e-3)
     assert columns["resnet20_member_2"] == pytest.approx(own[2].mean(axis=0), abs=2e-3)
     assert columns["resnet20_member_0_every_10"] == pytest.approx(own[0, ::2].mean(axis=0), abs=2e-3)
     assert columns["resnet20_el2n"] == pytest.approx(norms, abs=2e-3)
     assert columns["resnet20_member_0_variability"] == pytest.approx(
-        p[0, :, labels, labels].std(axis=1), abs=2e-3
+        stored[0, :, labels, labels].std(axis=1), abs=2e-3
     )  # fmt: skip
+    assert reducing.ensemble_predictions(checkpoints).tolist() == mean[-1].argmax(axis=1).tolist()
+    seeds = reducing.seed_predictions("resnet20", checkpoints)
+    assert list(seeds) == [f"resnet20_seed_{seed}" for seed in range(3)]
+    assert seeds["resnet20_seed_1"].tolist() == p[1, -1].argmax(axis=1).tolist()

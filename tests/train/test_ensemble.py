@@ -434,10 +434,32 @@ class Exploding(nn.Module):
 """
 
 
-def test_scores_beyond_half_precision_keep_the_last_good_epoch(workspace):
-    with pytest.raises(regrade.RegradeError, match="after epoch 1 are not finite numbers of half precision"):
-        train(workspace, network="random-features", seeds=(0,), learning_rate=1e5)
-    assert network_files(workspace.store.root / "training" / "small" / "seed-0") == {}
+SCALED = """
+from torch import nn
+
+class Scaled(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(108, classes))
+
+    def forward(self, images):
+        return self.layers(images) * (1 if self.training else {factor})
+"""
+
+
+def test_scores_beyond_half_precision_keep_their_softmax(workspace, tmp_path):
+    (tmp_path / "net.py").write_text(SCALED.format(factor=1e7))
+    result = train(workspace, network=f"torch:{tmp_path}/net.py:Scaled", seeds=(0,), epochs=1)
+    scores = all_scores(workspace)
+    assert np.isfinite(scores).all() and scores.max() == 0
+    accuracy = (scores[0, -1].argmax(axis=1) == workspace.store.test_set("pets-val").labels).mean()
+    assert result.members[0].test_accuracies["pets-val"].value == accuracy
+
+
+def test_untrained_network_with_infinite_scores_is_refused(workspace, tmp_path):
+    (tmp_path / "net.py").write_text(SCALED.format(factor="float('inf')"))
+    with pytest.raises(regrade.RegradeError, match=r"after epoch 0 .* the untrained network returns NaN or infinity"):
+        train(workspace, network=f"torch:{tmp_path}/net.py:Scaled", seeds=(0,))
 
 
 def test_diverged_training_keeps_the_last_good_epoch(workspace, tmp_path):

@@ -95,7 +95,9 @@ def resize(
     image: Image.Image | NDArray[np.uint8], size: tuple[int, int], interpolation: Interpolation, resizer: Resizer
 ) -> NDArray[np.uint8]:
     """Shape (height, width) or (height, width, 3): a grayscale or RGB image resized to ``size`` (width, height)."""
-    if resizer is Resizer.PILLOW or interpolation is Interpolation.NEAREST or size_of(image) == size:
+    if size_of(image) == size:
+        return np.asarray(image)
+    if resizer is Resizer.PILLOW or interpolation is Interpolation.NEAREST:
         return np.asarray(as_image(image).resize(size, FILTERS[interpolation]))
     return resize_by_torch(np.asarray(image), size, interpolation.value)
 

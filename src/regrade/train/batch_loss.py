@@ -18,6 +18,10 @@ class MeanLoss:
     def to(self, _device: Any) -> None:
         """Move to the device of the losses."""
 
+    def group_weights(self) -> tuple[float, ...]:
+        """The present weight of each group; none without groups."""
+        return ()
+
     def state(self) -> dict[str, Any]:
         """What has to be stored to resume a training: nothing."""
         return {}
@@ -66,6 +70,10 @@ class GroupDRO(MeanLoss):
         self.groups, self.bonus, self.weights = (
             values.to(device) for values in (self.groups, self.bonus, self.weights)
         )
+
+    def group_weights(self) -> tuple[float, ...]:
+        """The weights q_g, which sum to 1."""
+        return tuple(self.weights.tolist())
 
     def state(self) -> dict[str, Any]:
         """The weights of the groups."""

@@ -47,7 +47,8 @@ def scores_of(model: Any, batches: Iterable[Any], *, name: str = "the network") 
     """Shape (n, classes): the scores of a network for batches of inputs, without any effect on its training.
 
     A batch is a tensor, a sequence whose first item is one, as data loaders yield it, or a mapping of the network's
-    keyword arguments, whose ``labels`` are left out. The network returns scores, or an object with ``logits``.
+    keyword arguments, whose ``labels`` are left out. The network returns scores, or an object with ``logits``. Rows
+    that exceed half precision, as those of untrained networks may, are shifted, which leaves their softmax as it is.
     """
     import torch
 
@@ -56,7 +57,20 @@ def scores_of(model: Any, batches: Iterable[Any], *, name: str = "the network") 
         parts = [_scores(model, _moved(batch, device), name).float() for batch in batches]
         if not parts:
             raise InputError(f"no batch of inputs for {name}: give an iterable that can be repeated, such as a list")
-        return torch.cat(parts).cpu().numpy()
+        return within_half_precision(torch.cat(parts)).cpu().numpy()
+
+
+def within_half_precision(logits: Any) -> Any:
+    """Logits (n, c) that half precision can hold: in larger rows the largest becomes 0 and the smallest is limited.
+
+    A difference of the limit, 65,504, gives a probability of 0 in any precision, so the softmax is the same.
+    """
+    import torch
+
+    largest = torch.finfo(torch.float16).max
+    is_large = (logits.abs() > largest).any(dim=1, keepdim=True)
+    shifted = (logits - logits.max(dim=1, keepdim=True).values).clamp(min=-largest)
+    return torch.where(is_large & logits.isfinite().all(dim=1, keepdim=True), shifted, logits)
 
 
 def _moved(batch: Any, device: Any) -> Any:

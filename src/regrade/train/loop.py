@@ -23,11 +23,15 @@ class DivergedTraining(ModelError):
 
 @dataclass(frozen=True)
 class EpochResult:
-    """The mean loss and the accuracy on the training images of an epoch, both while the weights changed."""
+    """The mean loss and the accuracy on the training images of an epoch, both while the weights changed.
+
+    ``group_weights`` are those of GroupDRO after the epoch, one per group.
+    """
 
     epoch: int
     loss: float
     accuracy: float
+    group_weights: tuple[float, ...] = ()
 
 
 class Training:
@@ -102,7 +106,7 @@ class Training:
         self._check_finite(sums[:, 0])
         loss, accuracy = (sums.double().sum(dim=0) / (size * self.batches_per_epoch)).tolist()
         self.epoch += 1
-        return EpochResult(self.epoch, loss, accuracy)
+        return EpochResult(self.epoch, loss, accuracy, self._batch_loss.group_weights())
 
     def _check_finite(self, losses: Any) -> None:
         """Raise if the loss of a step of this epoch is not a finite number; it is read once, which costs no time."""

@@ -24,15 +24,14 @@ from regrade.train.training_data import TrainingData
 
 _EVALUATED = 500  # images per batch, on a CPU
 _EVALUATED_ON_GPU = 5000
-_LARGEST = float(np.finfo(np.float16).max)  # of the scores that can be stored
 
 
 @dataclass(frozen=True)
 class EpochReport:
     """An epoch of a member: its seconds, and loss and accuracy on the training images while the weights changed.
 
-    ``right`` are the right predictions after the epoch and the number of labels, of every set that was scored. Epoch 0
-    is the untrained network.
+    ``right`` are the right predictions after the epoch and the number of labels, of every set that was scored.
+    ``group_weights`` are those of GroupDRO after the epoch. Epoch 0 is the untrained network.
     """
 
     seed: int
@@ -41,6 +40,7 @@ class EpochReport:
     loss: float | None = None
     accuracy: float | None = None
     right: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    group_weights: tuple[float, ...] = ()
 
 
 class MemberTraining:
@@ -91,7 +91,9 @@ class MemberTraining:
         scores = self._scores()
         right = {name: self._data.sets[name].right(values) for name, values in scores.items()}
         seconds = time.perf_counter() - started
-        self.curve.append(EpochReport(self.seed, result.epoch, seconds, result.loss, result.accuracy, right))
+        self.curve.append(
+            EpochReport(self.seed, result.epoch, seconds, result.loss, result.accuracy, right, result.group_weights)
+        )
         self._save()
         self._add(scores)
         return self.curve[-1]
@@ -131,11 +133,12 @@ class MemberTraining:
             names = (*dict.fromkeys((*names, self._data.training_set)),)
         size = _EVALUATED_ON_GPU if self._training.device.type == "cuda" else _EVALUATED
         scores = {name: scores_of(self._training.network, self._tensors[name].batches(size)) for name in names}
-        if not all((np.abs(values) <= _LARGEST).all() for values in scores.values()):  # false for NaN
+        epoch = self._training.epoch
+        if not all(np.isfinite(values).all() for values in scores.values()):
+            remedy = f"choose a smaller learning rate; what was stored until epoch {epoch - 1} is kept"
             raise DivergedTraining(
-                f"scores of seed {self.seed} after epoch {self._training.epoch} are not finite numbers of half "
-                f"precision: choose a smaller learning rate; what was stored until epoch {self._training.epoch - 1} is "
-                "kept"
+                f"scores of seed {self.seed} after epoch {epoch} are not finite numbers: "
+                f"{remedy if epoch else 'the untrained network returns NaN or infinity'}"
             )
         return scores
 
@@ -167,7 +170,7 @@ class MemberTraining:
 
 def _report(plain: Mapping[str, Any]) -> EpochReport:
     right = {name: (int(counts[0]), int(counts[1])) for name, counts in plain["right"].items()}
-    return EpochReport(**{**plain, "right": right})
+    return EpochReport(**{**plain, "right": right, "group_weights": tuple(plain.get("group_weights", ()))})
 
 
 def ensemble_writer(store: Store, ensemble: str, test_set: str, space: ClassSpace | None = None) -> CheckpointWriter:

@@ -66,10 +66,11 @@ def read_images(
     shape = (len(chosen), preprocessing.size, preprocessing.size, preprocessing.channels)
     pixels = np.empty(shape, dtype=np.uint8)
     hashes, in_color = [], 0
+    resizer = fastest_resizer()
 
     def decode(row: int) -> tuple[bytes, bool]:
         image = reader.pixels(chosen[row])
-        pixels[row] = crop_and_resize(image, preprocessing, fastest_resizer())
+        pixels[row] = crop_and_resize(image, preprocessing, resizer)
         has_color = image.ndim == 3
         return pixel_hash(image if has_color else np.repeat(image[..., None], 3, axis=2)), has_color
 
