@@ -585,7 +585,7 @@ def band_figure(bands: Sequence[RemedyBand]) -> Figure:
         base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="value_low:Q", x2="value_high:Q"),
         base.mark_point(size=70).encode(x=x, shape=shape),
     ).properties(width=WIDTH - 60, height=220)
-    title = "GroupDRO raises the error on easy images, at every step size"
+    title = "GroupDRO raises the error on easy and on hard images, at every step size"
     subtitle = (
         f"Errors below and above a confusion score of {HARD:.2f} bits, means of three seeds with 95% intervals over "
         "seeds and images"
