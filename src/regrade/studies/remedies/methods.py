@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from regrade.core import InputError, UnknownName
+from regrade.core.names import model_pattern
 from regrade.display.wording import listed
 
 _MISSING = 3  # the most seeds that a message lists
@@ -50,8 +50,7 @@ def seeded_method(name: str, stored: Sequence[str], *, where: str, first: str = 
     """
     if name in stored:
         return SeededMethod(name, {"": name})
-    pattern = name if "*" in name else f"trained:{name}/seed-*"
-    expression = re.compile("(.*)".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+    expression = model_pattern(name)
     matches = [match for model in stored if (match := expression.fullmatch(model))]
     if matches:
         return SeededMethod(name, {"*".join(match.groups()): match.string for match in matches})
