@@ -42,6 +42,15 @@ class MethodPair:
         )
 
 
+def pair_notes(pairs: Sequence[MethodPair]) -> tuple[str, ...]:
+    """The notes of all pairs; those of several single pairs of models are one."""
+    single = [pair.remedy.name for pair in pairs if len(pair.rows) == 1]
+    if len(single) < 2:
+        return tuple(note for pair in pairs for note in pair.notes)
+    text = "single pairs of models: their intervals are over images only, and say nothing about other seeds"
+    return (f"{listed(single)}: {text}", *(note for pair in pairs if len(pair.rows) > 1 for note in pair.notes))
+
+
 def seeded_method(name: str, stored: Sequence[str], *, where: str, first: str = "") -> SeededMethod:
     """Return the models that a name stands for: a model, a pattern with ``*``, or a training (``trained:NAME/seed-*``).
 
