@@ -82,7 +82,7 @@ DEMO = (
     "!testsets corrupt mnist --name mnist-c --images 20 --corruption fog --corruption contrast"
     f" && {_PREDICT} -t mnist-c -t mnist && study corruptions -t mnist-c",
     f"{_PREDICT} -t uci-digits --keep scores,features && models list && grade -t uci-digits",
-    "models describe {inputs}/models.csv && models list && study remedies -t mnist -t uci-digits --slice ink=light",
+    "models describe {inputs}/models.csv && models list && study remedies -t mnist -t uci-digits --slice ink=medium",
     "compare -t mnist",
     "compare -t mnist --show pairs --equivalence 0.5",
     "compare -t uci-digits 'random forest' 'naive Bayes' --slice ink=light",

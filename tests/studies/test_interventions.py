@@ -164,6 +164,7 @@ def bare(tmp_path_factory):
     old, inside = store.test_set("old"), np.arange(200) < 60
     for name, chosen_by in (("hard", ("plain", "seed-0")), ("harder", ()), ("apart", ("elsewhere",))):
         store.slices.add(SliceSet(name, "old", 200, {name: inside}, {}, "", True, chosen_by), old)
+    store.slices.add(SliceSet("lone", "old", 200, {"lone": np.arange(200) == 7}), old)
     return folder / "work"
 
 
@@ -266,6 +267,7 @@ def test_command_cautions_about_slices_that_were_chosen_to_be_hard(described, na
         (("--remedy", "m1"), ("--remedy requires --baseline",)),
         (("--slice", "haard"), ("unknown slice of old 'haard'", "hard")),
         (("--slice", "side=c"), ("unknown side of old 'c'",)),
+        (("--slice", "lone"), ("slice lone: a comparison needs two images of old", "leave out this slice")),
         (("--slice", "hard", "--slice", "hard"), ("--slice names the same twice",)),
     ],
 )

@@ -93,7 +93,7 @@ def slice_correctness(
     try:
         data = set_correctness(test_set, parts, GroupColumns(clusters=clusters))
     except UndefinedError as error:
-        raise UndefinedError(f"slice {slice_name}: {error}") from None
+        raise UndefinedError(f"slice {slice_name}: {error}; leave out this slice") from None
     return replace(data, slice=slice_name, notes=())
 
 
