@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -273,3 +274,19 @@ def test_command_cautions_about_slices_that_were_chosen_to_be_hard(described, na
 )
 def test_command_rejects_bad_input_in_one_line(described, options, words):
     assert_one_line(run(*COMMAND, *options, "-w", described), *words)
+
+
+def test_base_model_in_a_manifest_is_used_unless_another_is_stated(tmp_path):
+    (tmp_path / "pets.csv").write_text("id,label\n" + "".join(f"{place},{place % 10}\n" for place in range(40)))
+    workspace = regrade.init(tmp_path / "W")
+    test_set = workspace.testsets.add("pets", tmp_path / "pets.csv", classes="digits").test_set
+    store, scores = workspace.store, np.random.default_rng(0).random((3, 40, 10))
+    for name, rows in zip(("a", "b", "c"), scores, strict=True):
+        workspace.models.add_predictions(name, rows, test_set="pets")
+    manifest = store.predictions.manifest("pets", "c")
+    spec = replace(manifest.model, base_model="a")
+    store.replace_predictions(test_set, store.predictions.read(test_set, "c"), replace(manifest, model=spec))
+    assert [row.compared_with for row in workspace.study.remedies(("pets",)).rows] == ["a"]
+    (tmp_path / "models.csv").write_text("model,base_model\nc,b\n")
+    workspace.models.describe(tmp_path / "models.csv")
+    assert [row.compared_with for row in workspace.study.remedies(("pets",)).rows] == ["b"]

@@ -72,7 +72,7 @@ def run(store: Store, options: RemediesOptions) -> Remedies:
     slices = chosen_slices(test_sets, options.slices)
     if options.baseline is None:
         return _compare_interventions(store, test_sets, slices, options)
-    pairs = _pairs(store, options)
+    pairs = _pairs(store, options.baseline, options)
     models = _models_of(pairs)
     sets = [
         part
@@ -130,9 +130,9 @@ def _stored_on_all(store: Store, test_sets: Sequence[str]) -> tuple[str, ...]:
 
 
 def _interventions(store: Store, stored: Sequence[str], options: RemediesOptions) -> Interventions:
-    """The interventions among the stored models, by what users and then what manifests state as base models."""
+    """The interventions among the stored models; base models that users state win over those in manifests."""
     described = store.described_models.read()
-    own = {model: store.model_spec(options.test_sets[0], model).base_model for model in stored}
+    own = {model: store.predictions.manifest(options.test_sets[0], model).model.base_model for model in stored}
     in_manifests = {model: base for model, base in own.items() if base and not described.of(model).base_model}
     return interventions({**in_manifests, **described.base_models}, stored, where=", ".join(options.test_sets))
 
@@ -163,15 +163,14 @@ def _check_column(test_sets: Sequence[TestSet], by: str | None) -> None:
         raise UnknownName(f"group column of {', '.join(test_set.name for test_set in test_sets)}", by, columns)
 
 
-def _pairs(store: Store, options: RemediesOptions) -> list[MethodPair]:
+def _pairs(store: Store, baseline_name: str, options: RemediesOptions) -> list[MethodPair]:
     """The baseline with each remedy, from the models that are stored for any of the test sets."""
-    assert options.baseline is not None
     stored = sorted({model for name in options.test_sets for model in store.predictions.model_names(name)})
     where = ", ".join(options.test_sets)
-    if options.baseline in options.remedies:
-        raise InputError(f"the baseline and the remedy must differ: both are {options.baseline}")
+    if baseline_name in options.remedies:
+        raise InputError(f"the baseline and the remedy must differ: both are {baseline_name}")
     baseline, *methods = (
-        seeded_method(name, stored, where=where, first=FIRST_MODEL) for name in (options.baseline, *options.remedies)
+        seeded_method(name, stored, where=where, first=FIRST_MODEL) for name in (baseline_name, *options.remedies)
     )
     return [paired_methods(baseline, remedy) for remedy in methods]
 
