@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -105,15 +106,15 @@ class DescribedModels:
     def of(self, model: str) -> ModelAttributes:
         """The attributes of a model: those under its own name win over those of a pattern or training."""
         attributes = ModelAttributes()
-        for name in self._several:
-            if model_pattern(name).fullmatch(model):
+        for name, pattern in self._patterns:
+            if pattern.fullmatch(model):
                 attributes = attributes.updated(self.by_name[name])
         return attributes.updated(self._entry(model))
 
     @cached_property
-    def _several(self) -> tuple[str, ...]:
+    def _patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
         """The names that may stand for several models: patterns, and names without a source, such as a training's."""
-        return tuple(name for name in self.by_name if "*" in name or ":" not in name)
+        return tuple((name, model_pattern(name)) for name in self.by_name if "*" in name or ":" not in name)
 
     def updated(self, later: DescribedModels) -> DescribedModels:
         """All models, with the attributes that ``later`` states in place of earlier ones."""
