@@ -82,6 +82,7 @@ DEMO = (
     "!testsets corrupt mnist --name mnist-c --images 20 --corruption fog --corruption contrast"
     f" && {_PREDICT} -t mnist-c -t mnist && study corruptions -t mnist-c",
     f"{_PREDICT} -t uci-digits --keep scores,features && models list && grade -t uci-digits",
+    "models describe {inputs}/models.csv && models list && study remedies -t mnist -t uci-digits --slice ink=medium",
     "compare -t mnist",
     "compare -t mnist --show pairs --equivalence 0.5",
     "compare -t uci-digits 'random forest' 'naive Bayes' --slice ink=light",
@@ -431,6 +432,8 @@ def _write_inputs(demo: Path, folder: Path) -> None:
     _write_csv(folder / "slices.csv", ("image", "third"), thirds)
     accuracies = [("naive Bayes", 80.0), ("random forest", 93.1), ("resnet50", 76.1), ("vgg19", 72.4)]
     _write_csv(folder / "published.csv", ("model", "top1"), accuracies)
+    described = [("random forest", 2001, "decision tree"), ("naive Bayes", 1960, ""), ("resnet50", 2015, "")]
+    _write_csv(folder / "models.csv", ("model", "year", "base_model"), described)
     _write_csv(folder / "mistakes.csv", ("image", "prediction", "category", "severity"), _mistakes(demo))
     (folder / "brightness.py").write_text(_BRIGHTNESS_MODEL)
     images = pyarrow.parquet.read_table(demo / "digits" / "uci-digits.parquet").to_pylist()

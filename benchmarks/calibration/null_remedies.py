@@ -62,6 +62,37 @@ def single_models(rng: np.random.Generator) -> Remedies:
     return compared_methods(seeded_correctness(rng, skills, seeds=1, images=300, seed_spread=0.0), groups=3)
 
 
+def compared_interventions(correct: BoolArray, *, split: int, in_slice: int) -> Remedies:
+    """The study of p interventions with base models of their own, from the correctness (2, p, n) of both.
+
+    The first ``split`` images are one test set and the others a second one, of which the first ``in_slice`` images are
+    also compared as a slice.
+    """
+    names = [[f"{side}-{place}" for place in range(correct.shape[1])] for side in ("base", "modified")]
+    pairs = [
+        paired_methods(SeededMethod(base, {"": base}), SeededMethod(modified, {"": modified}))
+        for base, modified in zip(*names, strict=True)
+    ]
+    rows = dict(zip([*names[0], *names[1]], np.concatenate(correct), strict=True))
+    parts: dict[tuple[str, str | None], slice] = {("old", None): slice(0, split), ("new", None): slice(split, None)}
+    parts |= {("new", "night"): slice(split, split + in_slice)} if in_slice else {}
+    sets = [
+        _part(name, {model: row[part] for model, row in rows.items()}, night) for (name, night), part in parts.items()
+    ]
+    return remedies(sets, pairs)
+
+
+def _part(test_set: str, correct: dict[str, BoolArray], slice_name: str | None) -> SetCorrectness:
+    images = len(next(iter(correct.values())))
+    return SetCorrectness(test_set, correct, (), np.zeros(images, dtype=np.int64), slice=slice_name)
+
+
+@null_check(_KINDS[0], *_KINDS[2:], case="4 interventions with base models, 2 sets and a slice, 300 images each")
+def equal_interventions(rng: np.random.Generator) -> Remedies:
+    correct = seeded_correctness(rng, np.full((2, 1), 1.0), seeds=4, images=600, seed_spread=0.0)
+    return compared_interventions(correct, split=300, in_slice=60)
+
+
 def true_accuracies(skills: FloatArray, seed_spread: float = 0.15) -> FloatArray:
     """Shape (2, g): the expected accuracies in `seeded_correctness`."""
     shares: FloatArray = special.ndtr(skills / np.sqrt(2 + seed_spread**2))

@@ -290,6 +290,7 @@ def test_hard_set_keeps_its_images(tmp_path):
     workspace.models.add_checkpoints("E", rng.normal(size=(1, 2, 8, 2)), test_set="pets", kind="logits")
     kept = workspace.testsets.keep_hard_set(workspace.study.confusion("pets", hardest=3), "hard pets")
     assert kept.images and kept.new and len(kept.test_set) == 3
+    assert kept.slices.chosen_by == ("E",)
     own = workspace.store.images.read(workspace.store.test_set("hard pets"))
     source = workspace.store.images.read(target)
     places = [list(target.ids).index(example) for example in kept.test_set.ids]

@@ -1,8 +1,9 @@
-"""regrade models: list and check."""
+"""regrade models: list, describe and check."""
 
 import json
 
-from running import run, run_well
+import pytest
+from running import assert_one_line, run, run_well
 
 
 def test_models_check(pack, tmp_path):
@@ -22,3 +23,40 @@ def test_models_check(pack, tmp_path):
 def test_models_list(pets):
     data = json.loads(run_well("models", "list", "-w", pets, "--json").out)
     assert data == {"models": [{"model": "first", "test_sets": ["pets"]}], "errors": []}
+
+
+@pytest.fixture
+def described(pets, tmp_path):
+    """A workspace, and a file of attributes."""
+    (tmp_path / "models.csv").write_text("model,year,base_model\nfirst,2015,\nlater,2016,first\n")
+    return pets, tmp_path / "models.csv"
+
+
+def test_models_describe_is_idempotent_and_says_what_it_replaces(described):
+    workspace, path = described
+    done = json.loads(run_well("models", "describe", path, "-w", workspace, "--json").out)
+    assert (done["new"], done["not_stored"], done["missing_base_models"]) == (["first", "later"], ["later"], [])
+    again = json.loads(run_well("models", "describe", path, "-w", workspace, "--json").out)
+    assert (again["unchanged"], again["changes"]) == (["first", "later"], [])
+    path.write_text("model,year,base_model\nfirst,2014,gone\n")
+    ran = run_well("models", "describe", path, "-w", workspace)
+    assert "1 value replaced: year of first from 2015 to 2014" in ran.err
+    assert "1 base model without predictions here: gone" in ran.err
+    assert run_well("verify", "-w", workspace).code == 0
+
+
+def test_models_list_shows_stated_attributes(described):
+    workspace, path = described
+    run_well("models", "describe", path, "-w", workspace)
+    data = json.loads(run_well("models", "list", "-w", workspace, "--json").out)
+    assert data["models"] == [{"model": "first", "test_sets": ["pets"], "year": 2015}]
+    assert run_well("models", "list", "-w", workspace, "--csv").out == "model,test_sets,year\nfirst,pets,2015\n"
+
+
+def test_models_describe_rejects_a_cycle_with_stored_models_in_one_line(described):
+    workspace, path = described
+    run_well("models", "describe", path, "-w", workspace)
+    path.write_text("model,base_model\nfirst,later\n")
+    assert_one_line(
+        run("models", "describe", path, "-w", workspace), "base models form a cycle: first -> later -> first"
+    )

@@ -43,8 +43,11 @@ def test_slice_sets_are_read_with_their_test_set(store):
 def test_slice_set_keeps_chosen_hard(store):
     store.slices.add(FACTORS, PETS)
     pose = FACTORS.subsets["x:pose"]
-    store.slices.add(replace(FACTORS, name="hard", subsets={"hard": pose}, chosen_hard=True), PETS)
-    assert Store.open(store.root).test_set("pets").hard_slices == {"hard"}
+    hard = replace(FACTORS, name="hard", subsets={"hard": pose}, chosen_hard=True, chosen_by=("ensemble", "m"))
+    store.slices.add(hard, PETS)
+    test_set = Store.open(store.root).test_set("pets")
+    assert test_set.hard_slices == {"hard"}
+    assert [slices.chosen_by for slices in test_set.slice_sets] == [("ensemble", "m"), ()]
 
 
 def test_add_slice_set_does_not_change_the_test_set(store):

@@ -38,8 +38,6 @@ REQUIRED = {
     "before": "own",
     "after": "second",
     "test_sets": ("old", "new"),
-    "baseline": "m0",
-    "remedies": ("m1", "m2"),
 }
 """A value of every option without a default; a study with another one needs a line here."""
 MORE = (
@@ -55,7 +53,8 @@ MORE = (
     {"bootstrap": True},
     {"test_set": "corrupted", "clean": "old"},
     {"test_set": "new", "by": "country", "original": "old"},
-    {"test_sets": ("old",), "by": "region"},
+    {"test_sets": ("old", "new"), "baseline": "m0", "remedies": ("m1", "m2")},
+    {"test_sets": ("old",), "by": "region", "baseline": "m0", "remedies": ("m1", "m2"), "slices": ("region=south",)},
 )
 """Further options, for the studies that have all of them."""
 

@@ -1,15 +1,17 @@
-"""regrade models: list models, and check their accuracies."""
+"""regrade models: list and describe models, and check their accuracies."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from regrade.cli.command_result import CommandResult, ListErrors, shown
-from regrade.cli.options import TestSetOption, WorkspaceOption, opened
-from regrade.cli.output import watching
+from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
+from regrade.cli.output import report_import, watching
+from regrade.formats import ModelFormat
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -17,23 +19,75 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 @shown
 def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
-    """List the models and people, and the test sets for which predictions are stored.
+    """List the models and people, the test sets for which predictions are stored, and the metadata of models.
 
     Predictions with a damaged manifest are skipped and reported as errors; the exit code is then 1.
     """
-    from regrade.core import Column, Table
-    from regrade.store.predictions import read_manifest
+    from regrade.core import ATTRIBUTES, Column, Table
 
     store, errors = opened(workspace).store, ListErrors()
+    described = store.described_models.read()
     sets: dict[str, list[str]] = {}
+    stated: dict[str, dict[str, Any]] = {}
     for test_set in store.test_sets.names():
         for model in (*store.predictions.model_names(test_set), *store.predictions.people_names(test_set)):
             with errors.skip_unreadable():
-                read_manifest(store.predictions.path(test_set, model))
+                spec = store.predictions.manifest(test_set, model).model.described(described.of(model))
                 sets.setdefault(model, []).append(test_set)
-    rows = tuple((model, ", ".join(sets[model])) for model in sorted(sets))
-    table = Table("models", (Column("model", "model"), Column("test_sets", "test sets")), rows)
-    return errors.result_with(table, {"models": [{"model": name, "test_sets": sets[name]} for name in sorted(sets)]})
+                stated[model] = {name: value for name in ATTRIBUTES if (value := getattr(spec, name)) not in ("", None)}
+    shown = [name for name in ATTRIBUTES if any(name in attributes for attributes in stated.values())]
+    columns = [Column(name, name.replace("_", " ")) for name in ("model", "test_sets", *shown)]
+    rows = tuple(
+        (model, ", ".join(sets[model]), *(_cell(name, stated[model].get(name)) for name in shown))
+        for model in sorted(sets)
+    )
+    models = [{"model": name, "test_sets": sets[name], **stated[name]} for name in sorted(sets)]
+    return errors.result_with(Table("models", tuple(columns), rows), {"models": models})
+
+
+def _cell(attribute: str, value: str | int | None) -> str | int | None:
+    """The cell of an attribute; a year has no thousands separator."""
+    return str(value) if attribute == "year" and value is not None else value
+
+
+@app.command()
+def describe(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, TSV, Parquet or JSON lines file with the column model and any of family, parameters, "
+            "training_data, training_images, year and base_model."
+        ),
+    ],
+    form: Annotated[
+        ModelFormat, typer.Option("--format", help="Format of the file; timm: results as timm publishes them.")
+    ] = ModelFormat.TABLE,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Prefix of the models in the workspace, e.g. timm for timm:resnet50 (default with --format "
+            "timm: timm)."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Add metadata of models: family, parameters, training data and its size, year and base model.
+
+    A name is that of a model, a pattern such as 'trained:plain/seed-*', or a training (plain). Empty cells change
+    nothing, and a stated value replaces an earlier one. The command is idempotent.
+    """
+    done = opened(workspace).models.describe(file, form=form, prefix=prefix)
+    counts = f"new: {len(done.new):,}, updated: {len(done.updated):,}, unchanged: {len(done.unchanged):,}"
+    data = {
+        "new": list(done.new),
+        "updated": list(done.updated),
+        "unchanged": list(done.unchanged),
+        "changes": [asdict(change) for change in done.changes],
+        "not_stored": list(done.not_stored),
+        "missing_base_models": list(done.missing_bases),
+    }
+    report_import([f"models described: {counts}"], done.notes, data, as_json=as_json)
 
 
 @app.command()

@@ -51,6 +51,13 @@ from regrade.core.mistake_annotations import (
     category_named,
     severity_named,
 )
+from regrade.core.model_attributes import (
+    ATTRIBUTES,
+    AttributeChange,
+    DescribedModels,
+    ModelAttributes,
+    described_models,
+)
 from regrade.core.model_spec import IMAGENET, CropMode, Interpolation, ModelSpec, Preprocessing
 from regrade.core.near_duplicates import Distance, NearPairs, Signatures, joined_signatures
 from regrade.core.novel_sample import NovelSample, ReviewDecisions, StratifyBy
@@ -68,6 +75,7 @@ from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, PackedTexts, SliceSet, TestSet
 
 __all__ = [
+    "ATTRIBUTES",
     "FINGERPRINT",
     "IMAGENET",
     "NO_ANSWER",
@@ -80,6 +88,7 @@ __all__ = [
     "AlreadyStored",
     "AnswerTimes",
     "Answerer",
+    "AttributeChange",
     "Cell",
     "ChangedImage",
     "Checkpoints",
@@ -88,6 +97,7 @@ __all__ = [
     "Column",
     "CropMode",
     "DamagedFile",
+    "DescribedModels",
     "Distance",
     "DownloadError",
     "DownloadInterrupted",
@@ -115,6 +125,7 @@ __all__ = [
     "MissingExtra",
     "MistakeAnnotations",
     "MistakeCategory",
+    "ModelAttributes",
     "ModelError",
     "ModelSpec",
     "NearPairs",
@@ -150,6 +161,7 @@ __all__ = [
     "WriteError",
     "category_named",
     "checkpoints_of",
+    "described_models",
     "hierarchy_distances",
     "joined_signatures",
     "no_fingerprints",

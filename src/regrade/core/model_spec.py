@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from regrade.core.errors import InputError
+from regrade.core.model_attributes import ModelAttributes
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A model's name, ``source:architecture.tag``, and everything that its predictions depend on.
+    """A model's name, ``source:architecture.tag``, everything that its predictions depend on, and optional metadata.
 
-    Unknown fields are empty; imported predictions often have only a name. ``code_hash`` covers the user's own code of a
-    model, and ``code_note`` says which parts could not be hashed.
+    Unknown fields are empty or None; imported predictions often have only a name. ``code_hash`` covers the user's own
+    code of a model, and ``code_note`` says which parts could not be hashed. The metadata are those of
+    `ModelAttributes`.
     """
 
     name: str
@@ -23,6 +25,15 @@ class ModelSpec:
     training_data: str = ""
     code_hash: str = ""
     code_note: str = ""
+    family: str = ""
+    parameters: int | None = None
+    training_images: int | None = None
+    year: int | None = None
+    base_model: str = ""
+
+    def described(self, attributes: ModelAttributes) -> ModelSpec:
+        """The same model, with the stated attributes in place of its own."""
+        return replace(self, **attributes.stated)
 
 
 class Interpolation(Enum):

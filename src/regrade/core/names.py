@@ -111,3 +111,13 @@ def refuse_text(names: Sequence[object], what: str) -> None:
     """Raise if a string is given instead of a list of names: it would be read as a list of letters."""
     if isinstance(names, str):
         raise InputError(f"{what} must be a list of names: [{names!r}]")
+
+
+def model_pattern(name: str) -> re.Pattern[str]:
+    """Matches the models of a name: a pattern in which ``*`` is the seed, or a training (``trained:NAME/seed-*``).
+
+    >>> model_pattern("plain").fullmatch("trained:plain/seed-3").groups()
+    ('3',)
+    """
+    pattern = name if "*" in name else f"trained:{name}/seed-*"
+    return re.compile("(.*)".join(map(re.escape, pattern.split("*"))), re.DOTALL)

@@ -29,7 +29,8 @@ class SliceSet:
 
     ``subsets`` maps the name of a slice to its members (n,), and ``columns`` the name of a group column to one value
     per example. All names are the name of the set, or ``set:part``. ``chosen_hard`` means that the subsets were chosen
-    because models fail on them, so that a low accuracy is not a finding.
+    because models fail on them, so that a low accuracy is not a finding; ``chosen_by`` names the ensemble or the
+    models whose scores or mistakes chose them, if recorded.
     """
 
     name: str
@@ -39,6 +40,7 @@ class SliceSet:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     origin: str = ""
     chosen_hard: bool = False
+    chosen_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.names:

@@ -1,4 +1,4 @@
-"""Reading and writing other people's files: predictions, labels, slices, mistakes, decisions, answers, checkpoints."""
+"""Reading and writing other people's files: predictions, labels, slices, mistakes, models, answers and more."""
 
 from regrade.formats.answer_counts import read_human_entropies
 from regrade.formats.checkpoint_files import CheckpointArray, checkpoint_notes, read_checkpoint_files
@@ -6,6 +6,7 @@ from regrade.formats.decision_files import read_decision_file
 from regrade.formats.label_export import Authors, LabelAuthors, labels_as_file
 from regrade.formats.label_files import LabelFile, LabelFormat, read_label_file
 from regrade.formats.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
+from regrade.formats.model_files import MODEL_COLUMNS, ModelFormat, read_model_file
 from regrade.formats.people_files import PeopleFile, PeopleFormat, read_people_file
 from regrade.formats.prediction_files import (
     FileClassSpaces,
@@ -17,6 +18,7 @@ from regrade.formats.prediction_files import (
 from regrade.formats.slice_files import SliceFile, SliceFormat, read_slice_file
 
 __all__ = [
+    "MODEL_COLUMNS",
     "Authors",
     "CheckpointArray",
     "FileClassSpaces",
@@ -26,6 +28,7 @@ __all__ = [
     "LabelFormat",
     "MistakeFile",
     "MistakeFormat",
+    "ModelFormat",
     "PeopleFile",
     "PeopleFormat",
     "PredictionFile",
@@ -39,6 +42,7 @@ __all__ = [
     "read_human_entropies",
     "read_label_file",
     "read_mistake_file",
+    "read_model_file",
     "read_people_file",
     "read_prediction_file",
     "read_slice_file",

@@ -16,6 +16,7 @@ from regrade.core import (
     ClassSpace,
     ImageSource,
     InputError,
+    ModelSpec,
     Predictions,
     SliceSet,
     StoreError,
@@ -26,6 +27,7 @@ from regrade.store.checkpoints import EnsembleCollection
 from regrade.store.class_spaces import ClassMapCollection, ClassSpaceCollection
 from regrade.store.collection import Stored
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
+from regrade.store.described_models import DescribedModelsCollection
 from regrade.store.file_errors import write_errors
 from regrade.store.image_pairs import PairDecisionCollection, PairSearchCollection
 from regrade.store.label_sets import LabelSetCollection
@@ -62,6 +64,7 @@ class Store:
         self.images = ImageSourceCollection(root)
         self.signatures = SignatureCollection(root)
         self.predictions = PredictionCollection(root)
+        self.described_models = DescribedModelsCollection(root)
         self.ensembles = EnsembleCollection(root, self.class_spaces)
         self.labels = LabelSetCollection(root)
         self.reviews = ReviewCollection(root)
@@ -155,6 +158,10 @@ class Store:
                 self.predictions.put(change, entry, test_set)
         unchanged = (manifest.model.name for _, manifest in entries if manifest.model.name not in new)
         return Stored(tuple(new), tuple(unchanged))
+
+    def model_spec(self, test_set: str, model: str) -> ModelSpec:
+        """The record of a model in the manifest of its predictions; what users state about the model wins."""
+        return self.predictions.manifest(test_set, model).model.described(self.described_models.read().of(model))
 
     def replace_predictions(self, test_set: TestSet, predictions: Predictions, manifest: Manifest) -> None:
         """Replace the stored predictions of a model atomically."""

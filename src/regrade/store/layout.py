@@ -19,6 +19,7 @@ TABLES = (
     "mistakes/*/*.parquet",
     "builds/*/*.parquet",
     "pairs/*/*.parquet",
+    "models/*.parquet",
 )
 """Parquet files with their own checksum."""
 
@@ -53,6 +54,7 @@ _SUFFIXES = {
     "mistakes": ".parquet",
     "builds": ".parquet",
     "pairs": ".parquet",
+    "models": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

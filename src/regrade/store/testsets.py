@@ -136,6 +136,7 @@ class SliceSetCollection(Collection[SliceSet, TestSet]):
             "test_set_digest": test_set.digest,
             "origin": slices.origin,
             "chosen_hard": slices.chosen_hard,
+            "chosen_by": slices.chosen_by,
             "digest": slices.digest,
         }
         write_parquet(pa.table(columns), meta, file)
@@ -158,6 +159,7 @@ class SliceSetCollection(Collection[SliceSet, TestSet]):
             {name.removeprefix(_GROUP): shared_column(table[name]) for name in named[_GROUP]},
             meta["origin"],
             bool(meta.get("chosen_hard", False)),
+            tuple(meta.get("chosen_by", ())),
         )
 
     def read_all(self, test_set: TestSet) -> tuple[SliceSet, ...]:

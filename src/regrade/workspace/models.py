@@ -16,7 +16,7 @@ from regrade.core import (
     checkpoints_of,
 )
 from regrade.core.names import member
-from regrade.formats import MistakeFormat, PeopleFormat, predictions_from_scores
+from regrade.formats import MistakeFormat, ModelFormat, PeopleFormat, predictions_from_scores
 from regrade.models import (
     LITE_PUBLISHED,
     read_published_accuracies,
@@ -41,6 +41,7 @@ from regrade.workspace.imports import (
     import_predictions,
     store_predictions,
 )
+from regrade.workspace.model_descriptions import DescriptionResult, describe_models
 
 if TYPE_CHECKING:
     pass
@@ -63,6 +64,16 @@ class Models:
     def ensembles(self, test_set: str) -> tuple[str, ...]:
         """The ensembles with checkpoints on a test set."""
         return self.store.ensembles.names(self.store.test_set(test_set).name)
+
+    def describe(
+        self, path: str | Path, *, form: ModelFormat | str = ModelFormat.TABLE, prefix: str | None = None
+    ) -> DescriptionResult:
+        """Add metadata of models from a table: family, parameters, training data and its size, year, base model.
+
+        A stated value replaces an earlier one, and an empty cell changes nothing. ``prefix`` is prepended to the names
+        (default: ``timm`` for timm's results).
+        """
+        return describe_models(self.store, Path(path), form=member(ModelFormat, form), prefix=prefix)
 
     def import_predictions(
         self,

@@ -127,7 +127,7 @@ def report_provenance(store: Store, test_sets: Sequence[str], references: Sequen
     labels = [store.labels.read(test_set, name) for test_set in sets for name in store.labels.names(test_set.name)]
     people = {test_set.name: store.predictions.people_names(test_set.name) for test_set in sets}
     manifests = [
-        store.predictions.manifest(test_set.name, name)
+        replace(store.predictions.manifest(test_set.name, name), model=store.model_spec(test_set.name, name))
         for test_set in sets
         for name in (*store.predictions.model_names(test_set.name), *people[test_set.name])
     ]  # fmt: skip

@@ -63,9 +63,10 @@ class HardSet(Record):
         """Number of hard images."""
         return int(self.inside.sum())
 
-    def as_slices(self, name: str) -> SliceSet:
-        """Return the hard images as a slice of their test set."""
-        return SliceSet(name, self.test_set, len(self.inside), {name: self.inside}, origin=self.rule, chosen_hard=True)
+    def as_slices(self, name: str, chosen_by: tuple[str, ...] = ()) -> SliceSet:
+        """Return the hard images as a slice of their test set, chosen by the scores of an ensemble or models."""
+        inside = {name: self.inside}
+        return SliceSet(name, self.test_set, len(self.inside), inside, {}, self.rule, True, chosen_by)
 
     def as_test_set(self, test_set: TestSet, name: str) -> TestSet:
         """Return the hard images as a separate test set, with their labels and groups."""

@@ -223,7 +223,9 @@ def keep_hard_set(store: Store, result: Confusion, name: str) -> KeptHardSet:
     if result.hard is None:
         raise InputError("this study has no hard set: " + "; ".join(result.notes))
     source = store.test_set(result.test_set)
-    test_set, slices = result.hard.as_test_set(source, name), result.hard.as_slices(name)
+    models = store.predictions.model_names(source.name)
+    chosen_by = tuple(name for name in result.ensemble.members if name in models) or (result.ensemble.name,)
+    test_set, slices = result.hard.as_test_set(source, name), result.hard.as_slices(name, chosen_by)
     with store.transaction():
         kept = keep_slices(store, slices)
         stored = store_subset(store, test_set, source)

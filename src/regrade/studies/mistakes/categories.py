@@ -178,7 +178,7 @@ class MajorSlice(Record):
             raise InputError(f"no image is a major mistake of {self.least} models: the slice would be empty")
         origin = f"major mistakes of at least {self.least} of {', '.join(self.models)}"
         inside = {name: self.inside}
-        return SliceSet(name, self.test_set, len(self.inside), inside, origin=origin, chosen_hard=True)
+        return SliceSet(name, self.test_set, len(self.inside), inside, {}, origin, True, tuple(self.models))
 
 
 def major_slice(reviews: Sequence[MistakeAnnotations], *, least: int | None = None) -> MajorSlice:

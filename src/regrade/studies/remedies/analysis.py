@@ -12,7 +12,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import bonferroni_confidence, mark_simultaneous
 from regrade.studies.geography.group_frame import NO_GROUP, Grouping, ModelCorrectness, frame_of, grouping
-from regrade.studies.remedies.methods import MethodPair
+from regrade.studies.remedies.methods import MethodPair, pair_notes
 from regrade.studies.remedies.paired_groups import (
     PairedGroups,
     contrast,
@@ -32,7 +32,8 @@ class SetCorrectness:
     """Models on one test set: ``correct`` (n,) by model, on the images that count for all models.
 
     ``members`` (n,) are indices into the names of ``groups``, or `NO_GROUP`; without groups there are no names.
-    ``clusters`` (n,) are numbers of sampling clusters, if there are any.
+    ``clusters`` (n,) are numbers of sampling clusters, if there are any. ``slice`` names the part of the test set, None
+    for all of it.
     """
 
     test_set: str
@@ -41,6 +42,7 @@ class SetCorrectness:
     members: IntArray
     clusters: IntArray | None = None
     notes: tuple[str, ...] = ()
+    slice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,19 @@ def set_correctness(test_set: TestSet, models: Sequence[ModelCorrectness], optio
     )
 
 
+def slice_correctness(
+    test_set: TestSet, models: Sequence[ModelCorrectness], slice_name: str, clusters: str | None
+) -> SetCorrectness:
+    """Return the correctness of models on the images of a slice that count for all of them, without groups."""
+    inside = test_set.slice(slice_name)
+    parts = [replace(model, counted=model.counted & inside) for model in models]
+    try:
+        data = set_correctness(test_set, parts, GroupColumns(clusters=clusters))
+    except UndefinedError as error:
+        raise UndefinedError(f"slice {slice_name}: {error}; leave out this slice") from None
+    return replace(data, slice=slice_name, notes=())
+
+
 def _check_sizes(
     test_set: str, by: str | None, names: Sequence[str], members: IntArray, clusters: IntArray | None
 ) -> None:
@@ -103,13 +118,16 @@ def remedies(
     top: int = 1,
     confidence: float = 0.95,
 ) -> Remedies:
-    """Compare every remedy with its baseline on every test set; the intervals of all differences are simultaneous."""
+    """Compare every remedy with its baseline on every set and slice; intervals of all differences are simultaneous."""
     cells = [_Cell(data, pair) for pair in pairs for data in sets]
     count = sum(cell.rows for cell in cells)
     rows = tuple(row for cell in cells for row in cell.compared(count, confidence))
-    notes = (*(note for pair in pairs for note in pair.notes), *(note for data in sets for note in data.notes))
+    notes = (*pair_notes(pairs), *(note for data in sets for note in data.notes))
     names = tuple(pair.remedy.name for pair in pairs)
-    return Remedies(pairs[0].baseline.name, names, by, top, confidence, rows, tuple(dict.fromkeys(notes)))
+    baselines = {pair.baseline.name for pair in pairs}
+    return Remedies(
+        baselines.pop() if len(baselines) == 1 else None, names, by, top, confidence, rows, tuple(dict.fromkeys(notes))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +163,7 @@ class _Cell:
             together = mark_simultaneous(difference, comparisons, confidence=confidence)
             yield RemedyRow(
                 self.data.test_set, self.pair.remedy.name, measure, group, difference.n, len(self.pair.rows), baseline,
-                remedied, together,
+                remedied, together, self.pair.baseline.name, self.data.slice,
             )  # fmt: skip
 
     def _grouped(self, correct: BoolArray) -> PairedGroups:

@@ -1,4 +1,7 @@
-"""The figure of a study of remedies: the difference to the baseline per test set and group, one color per remedy."""
+"""The figure of a study of remedies: the difference to the baseline per test set, slice and group.
+
+Remedies of one baseline differ in color; interventions with base models of their own are rows.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,23 @@ from regrade.display.wording import listed
 from regrade.studies.remedies.findings import remedies_findings
 from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow
 
-_WIDTH, _STEP = 360, 14
+_WIDTH, _STEP, _LABEL = 360, 14, 300
 _REMEDIES = len(COLORS)
+_INTERVENTIONS = 40
+_ALL = "interventions"  # the only series of a figure in which every row names both models
 
 
 def remedies_figure(result: Remedies) -> Figure:
-    """Differences with their intervals, a panel per test set; zero is no difference."""
-    drawn = list(result.remedies[:_REMEDIES])
+    """Differences with their intervals, a panel per test set or slice; zero is no difference."""
+    drawn = list(result.remedies[: _INTERVENTIONS if result.baseline is None else _REMEDIES])
     rows = [row for row in result.rows if row.remedy in drawn]
-    sets = list(dict.fromkeys(row.test_set for row in rows))
-    panels = [_panel(name, [row for row in rows if row.test_set == name], drawn) for name in sets]
+    series = [_ALL] if result.baseline is None else drawn
+    places = list(dict.fromkeys(row.place for row in rows))
+    panels = [_panel(place, [row for row in rows if row.place == place], series) for place in places]
     title = remedies_findings(result)[0].headline
     subtitle = _subtitle(result, drawn)
     chart = altair.vconcat(*panels, spacing=24).resolve_scale(x="shared").properties(title=heading(title, subtitle))
-    return Figure(f"remedies compared with {result.baseline}", f"{title}. {subtitle}", chart)
+    return Figure(f"remedies compared with {result.reference}", f"{title}. {subtitle}", chart)
 
 
 def _subtitle(result: Remedies, drawn: list[str]) -> str:
@@ -34,21 +40,32 @@ def _subtitle(result: Remedies, drawn: list[str]) -> str:
     has_disparity = any(row.measure is RemedyMeasure.DISPARITY for row in result.rows)
     less = " Less disparity is better." if has_disparity else ""
     return (
-        f"Top-{result.top} accuracy of {listed(drawn)} minus that of {result.baseline} on the same images, with "
+        f"Top-{result.top} accuracy of {listed(drawn)} minus that of {result.reference} on the same images, with "
         f"{100 * result.confidence:g}% intervals{together}{shown}.{less}"
     )
 
 
+def _label(row: RemedyRow, series: list[str]) -> str:
+    """The label of a row: what it measures or, if every remedy has a base model of its own, both models."""
+    if series != [_ALL]:
+        return row.label
+    names = f"{row.remedy} − {row.compared_with}"
+    return names if row.measure is RemedyMeasure.ACCURACY else f"{names}: {row.label}"
+
+
 def _panel(name: str, rows: list[RemedyRow], drawn: list[str]) -> altair.LayerChart:
-    labels = list(dict.fromkeys(row.label for row in rows))
+    labels = list(dict.fromkeys(_label(row, drawn) for row in rows))
     points = [
         {
-            "label": row.label, "remedy": row.remedy, **interval(row.difference), "verdict": row.verdict.value,
-            "difference": interval_text(row.difference), "images": row.images,
+            "label": _label(row, drawn), "remedy": _ALL if drawn == [_ALL] else row.remedy,
+            **interval(row.difference), "verdict": row.verdict.value, "difference": interval_text(row.difference),
+            "images": row.images,
         }
         for row in rows
     ]  # fmt: skip
-    y = altair.Y("label:N", sort=labels, axis=name_axis(len(labels)), scale=altair.Scale(paddingInner=0.3))
+    y = altair.Y(
+        "label:N", sort=labels, axis=name_axis(len(labels), labelLimit=_LABEL), scale=altair.Scale(paddingInner=0.3)
+    )
     tooltip = [altair.Tooltip(f"{key}:N") for key in ("remedy", "label", "difference", "verdict", "images")]
     legend = altair.Legend(title=None, orient="top") if len(drawn) > 1 else None
     colors, shapes = (altair.Scale(domain=drawn, range=list(palette[: len(drawn)])) for palette in (COLORS, SHAPES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from regrade.core.amounts import amount
@@ -33,10 +33,11 @@ def remedies_verdicts(result: Remedies) -> frozenset[Enum]:
 
 def remedies_findings(result: Remedies) -> tuple[Finding, ...]:
     """Every measure that differs, the groups that differ together, or that nothing differs."""
+    summarized = {RemedyMeasure.GROUP, *((RemedyMeasure.ACCURACY,) if result.baseline is None else ())}
     detected = [row for row in result.rows if row.verdict is not RemedyVerdict.NOT_DETECTED]
     if not detected:
         return (_nothing(result),)
-    measures = [_measure(result, row) for row in detected if row.measure is not RemedyMeasure.GROUP]
+    measures = [_measure(row) for row in detected if row.measure not in summarized]
     keys = dict.fromkeys(
         (row.remedy, row.test_set, row.verdict) for row in detected if row.measure is RemedyMeasure.GROUP
     )
@@ -51,14 +52,35 @@ def remedies_findings(result: Remedies) -> tuple[Finding, ...]:
         )
         for key in keys
     ]
-    return (*measures, *groups)
+    return (*_interventions(result), *measures, *groups)
 
 
-def _measure(result: Remedies, row: RemedyRow) -> Finding:
+def _interventions(result: Remedies) -> Iterator[Finding]:
+    """One finding per test set or slice: how many interventions raise or lower accuracy, each on its base model."""
+    if result.baseline is not None:
+        return
+    rows = [row for row in result.rows if row.measure is RemedyMeasure.ACCURACY]
+    for place in dict.fromkeys(row.place for row in rows):
+        of_place = [row for row in rows if row.place == place]
+        for verdict, direction in ((RemedyVerdict.BETTER, "raise"), (RemedyVerdict.WORSE, "lower")):
+            if differing := [row for row in of_place if row.verdict is verdict]:
+                yield _several(differing, len(of_place), direction)
+
+
+def _several(rows: Sequence[RemedyRow], count: int, direction: str) -> Finding:
+    ordered = sorted(rows, key=lambda row: -abs(row.difference.value))
+    each = [f"{row.remedy} compared with {row.compared_with}: {points(row.difference)}" for row in ordered]
+    verb = direction if len(rows) > 1 else f"{direction}s"
+    headline = f"{len(rows)} of {amount(count, 'intervention')} {verb} accuracy on {rows[0].place}"
+    text = f"{listed(each)}. Intervals hold for all differences of the run together."
+    return Finding(_DIFFERS, headline, text, 0.6)
+
+
+def _measure(row: RemedyRow) -> Finding:
     direction = "raises" if row.difference.value > 0 else "lowers"
-    headline = f"{row.remedy} {direction} {row.measure.value} on {row.test_set}"
+    headline = f"{row.remedy} {direction} {row.measure.value} on {row.place}"
     text = (
-        f"Compared with {result.baseline}, the difference is {points(row.difference)}, from "
+        f"Compared with {row.compared_with}, the difference is {points(row.difference)}, from "
         f"{100 * row.baseline.value:.1f}% to {100 * row.remedied.value:.1f}% ({_based_on(row)})."
     )
     return Finding(_DIFFERS, headline, text, 0.6 if row.measure is RemedyMeasure.ACCURACY else 0.65)
@@ -69,7 +91,9 @@ def _groups(result: Remedies, rows: Sequence[RemedyRow]) -> Finding:
     direction = "raises" if first.verdict is RemedyVerdict.BETTER else "lowers"
     names = [f"{row.group}: {points(row.difference)}" for row in rows]
     headline = f"{first.remedy} {direction} accuracy in {amount(len(rows), 'group')} by {result.by} on {first.test_set}"
-    text = f"Compared with {result.baseline}, {listed(names)}. The other groups may differ by less than is detectable."
+    text = (
+        f"Compared with {first.compared_with}, {listed(names)}. The other groups may differ by less than is detectable."
+    )
     return Finding(_GROUPS_DIFFER, headline, text, 0.5)
 
 
@@ -77,11 +101,11 @@ def _nothing(result: Remedies) -> Finding:
     widest = max(result.rows, key=lambda row: row.difference.half_width)
     text = (
         f"None of {amount(len(result.rows), 'difference')} excludes 0. The remedies may still differ by less than is "
-        f"detectable: the widest interval, of {widest.label} on {widest.test_set}, is {points(widest.difference)} "
+        f"detectable: the widest interval, of {widest.label} on {widest.place}, is {points(widest.difference)} "
         f"({_based_on(widest)})."
     )
     return Finding(
-        _NOTHING, f"No difference detected between {listed(result.remedies)} and {result.baseline}", text, 0.5
+        _NOTHING, f"No difference detected between {listed(result.remedies)} and {result.reference}", text, 0.5
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from regrade.core import InputError, UnknownName
+from regrade.core.names import model_pattern
 from regrade.display.wording import listed
 
 _MISSING = 3  # the most seeds that a message lists
@@ -42,6 +42,15 @@ class MethodPair:
         )
 
 
+def pair_notes(pairs: Sequence[MethodPair]) -> tuple[str, ...]:
+    """The notes of all pairs; those of several single pairs of models are one."""
+    single = [pair.remedy.name for pair in pairs if len(pair.rows) == 1]
+    if len(single) < 2:
+        return tuple(note for pair in pairs for note in pair.notes)
+    text = "single pairs of models: their intervals are over images only, and say nothing about other seeds"
+    return (f"{listed(single)}: {text}", *(note for pair in pairs if len(pair.rows) > 1 for note in pair.notes))
+
+
 def seeded_method(name: str, stored: Sequence[str], *, where: str, first: str = "") -> SeededMethod:
     """Return the models that a name stands for: a model, a pattern with ``*``, or a training (``trained:NAME/seed-*``).
 
@@ -50,8 +59,7 @@ def seeded_method(name: str, stored: Sequence[str], *, where: str, first: str = 
     """
     if name in stored:
         return SeededMethod(name, {"": name})
-    pattern = name if "*" in name else f"trained:{name}/seed-*"
-    expression = re.compile("(.*)".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+    expression = model_pattern(name)
     matches = [match for model in stored if (match := expression.fullmatch(model))]
     if matches:
         return SeededMethod(name, {"*".join(match.groups()): match.string for match in matches})

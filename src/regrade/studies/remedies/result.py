@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from regrade.core import Column, Estimate, Table, Tabular
-from regrade.core.record import Record
+from regrade.core.record import Record, json_key
 
 
 class RemedyMeasure(Enum):
@@ -28,11 +28,27 @@ class RemedyVerdict(Enum):
 
 
 @dataclass(frozen=True)
+class EffectivePair(Record):
+    """Effective robustness (Taori et al. 2020) of a baseline and of its remedy on a shifted set.
+
+    It is the accuracy there minus the accuracy that the line through ``standard`` models expects from that on the
+    original set.
+    """
+
+    baseline: Estimate
+    remedied: Estimate
+    original: str
+    standard: int
+
+
+@dataclass(frozen=True)
 class RemedyRow(Record):
     """One measure of a remedy and of its baseline on the same images; ``difference`` is remedy minus baseline.
 
     ``group`` is set for the accuracy in a group; ``images`` are those that the measure is based on. The intervals of
     all differences of a run hold simultaneously; ``baseline`` and ``remedied`` have intervals of their own.
+    ``compared_with`` is the name of the baseline, and ``slice`` the part of the test set, None for all of it.
+    ``effective`` is the effective robustness of both, on a shifted set.
     """
 
     test_set: str
@@ -44,6 +60,9 @@ class RemedyRow(Record):
     baseline: Estimate
     remedied: Estimate
     difference: Estimate
+    compared_with: str
+    slice: str | None = None
+    effective: EffectivePair | None = field(default=None, metadata=json_key("effective_robustness", only_if_set=True))
 
     @property
     def verdict(self) -> RemedyVerdict:
@@ -63,12 +82,20 @@ class RemedyRow(Record):
         """The measure, or the name of the group."""
         return self.measure.value if self.group is None else self.group
 
+    @property
+    def place(self) -> str:
+        """The test set, or the slice of it."""
+        return self.test_set if self.slice is None else f"{self.slice} of {self.test_set}"
+
 
 @dataclass(frozen=True, repr=False)
 class Remedies(Tabular):
-    """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups."""
+    """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups.
 
-    baseline: str
+    ``baseline`` is None if every remedy is compared with its own base model, which its rows name.
+    """
+
+    baseline: str | None
     remedies: tuple[str, ...]
     by: str | None
     top: int
@@ -76,11 +103,20 @@ class Remedies(Tabular):
     rows: tuple[RemedyRow, ...]
     notes: tuple[str, ...]
 
+    @property
+    def reference(self) -> str:
+        """What the remedies are compared with."""
+        return "their base models" if self.baseline is None else self.baseline
+
     def table(self) -> Table:
-        """One row per remedy, test set and measure."""
+        """One row per remedy, test set, slice and measure."""
+        has_slices = any(row.slice for row in self.rows)
+        has_effective = any(row.effective for row in self.rows)
         columns = (
+            *((Column("compared_with", "base model"),) if self.baseline is None else ()),
             Column("remedy", "remedy"),
             Column("test_set", "test set"),
+            *((Column("slice", "slice"),) if has_slices else ()),
             Column("measure", "measure"),
             *((Column("group", self.by),) if self.by else ()),
             Column("images", "images"),
@@ -89,25 +125,30 @@ class Remedies(Tabular):
             Column("remedied", "with remedy"),
             Column("difference", "difference"),
             Column("verdict", "verdict"),
+            *(_EFFECTIVE if has_effective else ()),
         )
         rows = tuple(
             (
-                row.remedy, row.test_set, row.measure.value, *((row.group,) if self.by else ()), row.images, row.seeds,
-                row.baseline, row.remedied, row.difference, row.verdict.value,
+                *((row.compared_with,) if self.baseline is None else ()), row.remedy, row.test_set,
+                *((row.slice,) if has_slices else ()), row.measure.value, *((row.group,) if self.by else ()),
+                row.images, row.seeds, row.baseline, row.remedied, row.difference, row.verdict.value,
+                *(_effective_cells(row.effective) if has_effective else ()),
             )
             for row in self.rows
         )  # fmt: skip
-        title = f"remedies compared with {self.baseline}, top-{self.top} accuracy in %, differences in points"
+        title = f"remedies compared with {self.reference}, top-{self.top} accuracy in %, differences in points"
         return Table(title, columns, rows, (*self._method_notes(), *self.notes))
 
     def _method_notes(self) -> tuple[str, ...]:
         together = f" simultaneously for all {len(self.rows)} rows (Bonferroni)" if len(self.rows) > 1 else ""
         kinds = sorted({row.difference.method for row in self.rows})
-        notes = (
+        notes: tuple[str, ...] = (
             f"difference: remedy minus baseline on the same images; intervals hold{together}, and verdicts follow from "
             f"them: {'; '.join(kinds)}",
             f"baseline and with remedy: means over seeds, each with its own {100 * self.confidence:g}% interval",
         )
+        if any(row.effective for row in self.rows):
+            notes = (*notes, self._effective_note())
         if not any(row.measure is RemedyMeasure.WORST_GROUP for row in self.rows):
             return notes
         return (
@@ -115,3 +156,20 @@ class Remedies(Tabular):
             "worst group: the lowest mean accuracy of each method, whichever group it is; disparity: highest minus "
             "lowest, less is better; both have conservative intervals that account for the selection of the groups",
         )
+
+    def _effective_note(self) -> str:
+        first = next(row.effective for row in self.rows if row.effective)
+        return (
+            f"effective robustness: accuracy minus that expected from {first.original}, by a line on the logit scale "
+            f"through {first.standard} standard models, which have no base model; each with its own interval"
+        )
+
+
+_EFFECTIVE = (
+    Column("effective_baseline", "effective robustness of base"),
+    Column("effective_remedied", "of remedy"),
+)
+
+
+def _effective_cells(pair: EffectivePair | None) -> tuple[Estimate | None, Estimate | None]:
+    return (None, None) if pair is None else (pair.baseline, pair.remedied)

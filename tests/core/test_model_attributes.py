@@ -1,0 +1,74 @@
+"""Attributes of models: later ones complete and replace earlier ones, and base models never form a cycle."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regrade.core import DescribedModels, InputError, ModelAttributes, ModelSpec, described_models
+
+ATTRIBUTES = st.builds(
+    ModelAttributes,
+    family=st.sampled_from(["", "vgg", "resnet"]),
+    parameters=st.none() | st.integers(1, 9),
+    year=st.none() | st.integers(2012, 2015),
+)
+
+
+@given(ATTRIBUTES, ATTRIBUTES, ATTRIBUTES)
+def test_later_attributes_win_and_updates_are_associative(first, second, third):
+    assert first.updated(second).stated == {**first.stated, **second.stated}
+    assert first.updated(second).updated(third) == first.updated(second.updated(third))
+    assert first.updated(first) == first and not first.differing(first)
+
+
+def test_described_spec_keeps_what_is_not_stated():
+    spec = ModelSpec("m", "digits", training_data="own", year=2014).described(ModelAttributes(year=2015))
+    assert (spec.name, spec.training_data, spec.year, spec.parameters) == ("m", "own", 2015, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"parameters": 0}, "parameters must be at least 1, got 0"),
+        ({"training_images": -5}, "training_images must be at least 1, got -5"),
+        ({"year": 1949}, "year must be between 1950 and 2100, got 1949"),
+        ({"year": 20155}, "got 20155"),
+    ],
+)
+def test_attributes_out_of_range_are_rejected(values, message):
+    with pytest.raises(InputError, match=message):
+        ModelAttributes(**values)
+
+
+@pytest.mark.parametrize(
+    ("bases", "message"),
+    [
+        ({"a": "a"}, "a is its own base model"),
+        ({"a": "b", "b": "a"}, "form a cycle: a -> b -> a"),
+        ({"x": "a", "a": "b", "b": "c", "c": "a"}, "form a cycle: a -> b -> c -> a"),
+    ],
+)
+def test_base_models_in_a_cycle_are_rejected(bases, message):
+    with pytest.raises(InputError, match=message):
+        DescribedModels({name: ModelAttributes(base_model=base) for name, base in bases.items()})
+
+
+def test_own_name_wins_over_pattern_and_training():
+    described = DescribedModels(
+        {
+            "trained:dro/seed-1": ModelAttributes(year=2021),
+            "trained:*/seed-*": ModelAttributes(family="small", year=2019),
+            "dro": ModelAttributes(year=2020, parameters=7),
+        }
+    )
+    assert described.of("trained:dro/seed-1").stated == {"family": "small", "parameters": 7, "year": 2021}
+    assert described.of("trained:plain/seed-1").stated == {"family": "small", "year": 2019}
+    assert described.of("dro").stated == {"parameters": 7, "year": 2020}
+    assert not described.of("elsewhere").stated
+
+
+def test_rows_of_one_model_complete_each_other_or_are_rejected():
+    rows = [("m", ModelAttributes(year=2015)), ("m", ModelAttributes(family="vgg", year=2015))]
+    assert described_models(rows).by_name == {"m": ModelAttributes(family="vgg", year=2015)}
+    with pytest.raises(InputError, match="two rows of m differ in year: 2015 and 2016; keep one of them"):
+        described_models([*rows, ("m", ModelAttributes(year=2016))])

@@ -1,0 +1,58 @@
+"""Stored attributes of models: read back as stated, replaced one by one, merged into specs, missed when lost."""
+
+import pytest
+
+import regrade
+from regrade.core import DamagedFile, DescribedModels, ModelAttributes
+
+
+@pytest.fixture
+def store(tmp_path):
+    return regrade.init(tmp_path / "W").store
+
+
+FIRST = DescribedModels({"m": ModelAttributes(family="vgg", year=2014), "n": ModelAttributes(base_model="m")})
+
+
+def test_attributes_are_read_back_and_replaced_one_by_one(store):
+    assert store.described_models.read() == DescribedModels()
+    store.described_models.update(FIRST)
+    assert store.described_models.read() == FIRST
+    later = DescribedModels({"m": ModelAttributes(year=2015, parameters=10**12)})
+    before, after = store.described_models.update(later)
+    assert before == FIRST and store.described_models.read() == after
+    assert after.by_name["m"] == ModelAttributes(family="vgg", year=2015, parameters=10**12)
+    assert [str(change) for change in before.changed(later)] == ["year of m from 2014 to 2015"]
+
+
+def test_same_attributes_again_write_nothing(store):
+    store.described_models.update(FIRST)
+    path = store.described_models.path("attributes")
+    written = path.stat().st_mtime_ns, path.stat().st_ino
+    store.described_models.update(DescribedModels({"n": ModelAttributes(base_model="m")}))
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == written
+
+
+def test_damaged_and_removed_files_are_detected_and_described_anew(store):
+    store.described_models.update(FIRST)
+    path = store.described_models.path("attributes")
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"vgg", b"vgh"))
+    with pytest.raises(DamagedFile):
+        store.described_models.read()
+    path.unlink()
+    with pytest.raises(DamagedFile, match=r"missing although contents\.json lists it"):
+        store.described_models.read()
+    store.described_models.update(FIRST)
+    assert store.described_models.read() == FIRST
+
+
+def test_stated_attributes_win_over_the_manifest(store, tmp_path):
+    (tmp_path / "pets.csv").write_text("id,label\na,1\nb,2\n")
+    workspace = regrade.open(store.root)
+    workspace.testsets.add("pets", tmp_path / "pets.csv", classes="digits")
+    workspace.models.add_predictions("m", [[0.0] * 10] * 2, test_set="pets")
+    assert store.model_spec("pets", "m").family == ""
+    store.described_models.update(FIRST)
+    assert (store.model_spec("pets", "m").family, store.model_spec("pets", "m").class_space) == ("vgg", "digits")
+    assert store.predictions.manifest("pets", "m").model.family == ""
