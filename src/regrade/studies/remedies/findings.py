@@ -15,6 +15,7 @@ _TEST = (
     "differences of the run."
 )
 _DIFFERS = claim("remedies: a remedy changes accuracy or disparity", _TEST)
+_DROP_DIFFERS = claim("remedies: a remedy changes the drop to a new test set", _TEST)
 _GROUPS_DIFFER = claim("remedies: a remedy changes the accuracy of groups", _TEST)
 _NOTHING = no_claim("remedies: no difference detected", _TEST)
 register_verdicts(
@@ -36,7 +37,9 @@ def remedies_findings(result: Remedies) -> tuple[Finding, ...]:
     detected = [row for row in result.rows if row.verdict is not RemedyVerdict.NOT_DETECTED]
     if not detected:
         return (_nothing(result),)
-    measures = [_measure(result, row) for row in detected if row.measure is not RemedyMeasure.GROUP]
+    separate = [row for row in detected if row.measure not in (RemedyMeasure.GROUP, RemedyMeasure.DROP)]
+    drops = [_drop(result, row) for row in detected if row.measure is RemedyMeasure.DROP]
+    measures = [*drops, *(_measure(result, row) for row in separate)]
     keys = dict.fromkeys(
         (row.remedy, row.test_set, row.verdict) for row in detected if row.measure is RemedyMeasure.GROUP
     )
@@ -62,6 +65,16 @@ def _measure(result: Remedies, row: RemedyRow) -> Finding:
         f"{100 * row.baseline.value:.1f}% to {100 * row.remedied.value:.1f}% ({_based_on(row)})."
     )
     return Finding(_DIFFERS, headline, text, 0.6 if row.measure is RemedyMeasure.ACCURACY else 0.65)
+
+
+def _drop(result: Remedies, row: RemedyRow) -> Finding:
+    direction = "shrinks" if row.verdict is RemedyVerdict.BETTER else "grows"
+    text = (
+        f"Compared with {result.baseline}, the drop of accuracy changes by {points(row.difference)}, from "
+        f"{100 * row.baseline.value:.1f} to {100 * row.remedied.value:.1f} points ({_based_on(row)})."
+    )
+    headline = f"With {row.remedy}, the drop from {result.original} to {row.test_set} {direction}"
+    return Finding(_DROP_DIFFERS, headline, text, 0.7)
 
 
 def _groups(result: Remedies, rows: Sequence[RemedyRow]) -> Finding:

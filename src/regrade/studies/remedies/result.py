@@ -17,10 +17,17 @@ class RemedyMeasure(Enum):
     GROUP = "accuracy in a group"
     WORST_GROUP = "worst-group accuracy"
     DISPARITY = "disparity"
+    DROP = "drop"
+    """The accuracy on the original set minus that on the test set of the row."""
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether a smaller value is better."""
+        return self in (RemedyMeasure.DISPARITY, RemedyMeasure.DROP)
 
 
 class RemedyVerdict(Enum):
-    """Whether a remedy differs from its baseline, corrected for all rows; less disparity is better."""
+    """Whether a remedy differs from its baseline, corrected for all rows; less disparity or drop is better."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -49,7 +56,7 @@ class RemedyRow(Record):
     def verdict(self) -> RemedyVerdict:
         """The conclusion from the interval of the difference."""
         gain = self.difference
-        low, high = (-gain.high, -gain.low) if self.measure is RemedyMeasure.DISPARITY else (gain.low, gain.high)
+        low, high = (-gain.high, -gain.low) if self.measure.less_is_better else (gain.low, gain.high)
         if low > 0:
             return RemedyVerdict.BETTER
         return RemedyVerdict.WORSE if high < 0 else RemedyVerdict.NOT_DETECTED
@@ -66,7 +73,10 @@ class RemedyRow(Record):
 
 @dataclass(frozen=True, repr=False)
 class Remedies(Tabular):
-    """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups."""
+    """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups.
+
+    ``original`` is the test set from which drops are measured.
+    """
 
     baseline: str
     remedies: tuple[str, ...]
@@ -75,6 +85,7 @@ class Remedies(Tabular):
     confidence: float
     rows: tuple[RemedyRow, ...]
     notes: tuple[str, ...]
+    original: str | None = None
 
     def table(self) -> Table:
         """One row per remedy, test set and measure."""
@@ -103,11 +114,16 @@ class Remedies(Tabular):
     def _method_notes(self) -> tuple[str, ...]:
         together = f" simultaneously for all {len(self.rows)} rows (Bonferroni)" if len(self.rows) > 1 else ""
         kinds = sorted({row.difference.method for row in self.rows})
-        notes = (
+        notes: tuple[str, ...] = (
             f"difference: remedy minus baseline on the same images; intervals hold{together}, and verdicts follow from "
             f"them: {'; '.join(kinds)}",
             f"baseline and with remedy: means over seeds, each with its own {100 * self.confidence:g}% interval",
         )
+        if self.original is not None:
+            notes += (
+                f"drop: accuracy on {self.original} minus accuracy on the test set, less is better; the images of both "
+                "sets are independent samples, and seeds are the same on both",
+            )
         if not any(row.measure is RemedyMeasure.WORST_GROUP for row in self.rows):
             return notes
         return (

@@ -29,6 +29,9 @@ class RemediesOptions(StudyOptions):
     remedies: Sequence[str] = option(
         "A remedy, named as the baseline. May be repeated.", names=("--remedy",), metavar="NAME"
     )
+    original: str | None = option(
+        "The original test set: also compare the drops of accuracy from it to each other test set.", None, metavar="SET"
+    )
     by: str | None = option("Also compare within the groups of this column.", None, metavar="COLUMN")
     clusters: str | None = option(
         "Column of the sampling clusters (default: household, if there is such a column).", None, metavar="COLUMN"
@@ -43,7 +46,8 @@ def run(store: Store, options: RemediesOptions) -> Remedies:
 
     A name is that of a model, a pattern such as ``trained:plain/seed-*``, or that of a training (``plain``). Models are
     paired by the part that ``*`` matches, their seeds, and intervals are over seeds and images. ``by`` adds the groups
-    of a column, the worst group and the disparity. A test set without the column has the overall row only.
+    of a column, the worst group and the disparity. A test set without the column has the overall row only. ``original``
+    adds the drop from one of the test sets to each of the others: its accuracy minus theirs.
     """
     for name, values in (("-t", options.test_sets), ("--remedy", options.remedies)):
         if not values:
@@ -52,11 +56,22 @@ def run(store: Store, options: RemediesOptions) -> Remedies:
             raise InputError(f"{name} names the same twice")
     if options.parts is not None and options.by is None:
         raise InputError("--parts requires --by")
+    if options.original is not None:
+        _check_original(options.original, options.test_sets)
     test_sets = [store.test_set(name) for name in options.test_sets]
     _check_column(test_sets, options.by)
     pairs = _pairs(store, options)
     sets = [_correctness(store, test_set, pairs, options) for test_set in test_sets]
-    return remedies(sets, pairs, by=options.by, top=options.top, confidence=store.config.confidence)
+    confidence = store.config.confidence
+    return remedies(sets, pairs, by=options.by, top=options.top, confidence=confidence, original=options.original)
+
+
+def _check_original(original: str, test_sets: Sequence[str]) -> None:
+    """Raise if the original set is not compared, or if there is no other one."""
+    if original not in test_sets:
+        raise UnknownName("original test set", original, test_sets, hint="; it must be one of -t")
+    if len(test_sets) < 2:
+        raise InputError(f"--original {original} requires another test set: a drop is from one set to another, give -t")
 
 
 def _check_column(test_sets: Sequence[TestSet], by: str | None) -> None:
@@ -92,7 +107,7 @@ def _correctness(
 REMEDIES = Study(
     name="remedies",
     question="Does a remedy help?",
-    summary="Compare remedies with a baseline, over seeds and images: accuracy, groups, worst group and disparity.",
+    summary="Compare remedies with a baseline, over seeds and images: accuracy, groups, worst group, disparity and drop.",
     options=RemediesOptions,
     result=Remedies,
     run=run,
