@@ -107,7 +107,7 @@ def _correctness(
 REMEDIES = Study(
     name="remedies",
     question="Does a remedy help?",
-    summary="Compare remedies with a baseline, over seeds and images: accuracy, groups, worst group, disparity and drop.",
+    summary="Compare remedies with a baseline, over seeds and images: accuracy, groups, worst group, disparity, drop.",
     options=RemediesOptions,
     result=Remedies,
     run=run,
