@@ -20,7 +20,7 @@ def stratified_folds(labels: IntArray, clusters: IntArray, *, folds: int, seed: 
     fewest images. Without clusters of several images, folds differ by at most one image of each class.
 
     >>> stratified_folds(np.array([0, 0, 1, 1]), np.arange(4), folds=2, seed=0).tolist()
-    [0, 1, 0, 1]
+    [1, 0, 0, 1]
     """
     rng = np.random.default_rng(seed)
     count, classes = int(clusters.max()) + 1, int(labels.max()) + 1
