@@ -131,7 +131,12 @@ DEMO = (
     "train ensemble base --on mnist-train -t mnist-train --network mlp --epochs 2 --seed 0 && "
     "train groupdro dro --on mnist-train -t mnist --confused-by base --network mlp --epochs 2 --seed 0 && "
     "train upsample up --on mnist-train -t mnist --confused-by base --network mlp --epochs 2 --seed 0",
+    "train ensemble plus --on mnist-train -t mnist -t uci-digits --add uci-digits --folds 2 --network mlp --size 8"
+    " --epochs 2 --seed 0 --jobs 1",
+    "train tune best --on mnist-train -t uci-digits --new uci-digits --grid learning-rate=0.01,0.1 --network mlp"
+    " --size 8 --epochs 2 --seed 0 --jobs 1",
     "study remedies -t mnist --baseline 'naive Bayes' --remedy 'random forest' --by ink",
+    "study remedies -t mnist -t uci-digits --original mnist --baseline 'naive Bayes' --remedy 'random forest'",
     "build compare mnist --reference uci-digits",
     "build simulate --workers 3 --workers 6 --classes 4",
     "replicate shankar2020",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import special
 
 from benchmarks.calibration.checks import null_check
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.studies import Remedies
 from regrade.studies.remedies.analysis import SetCorrectness, remedies
-from regrade.studies.remedies.methods import SeededMethod, paired_methods
+from regrade.studies.remedies.methods import MethodPair, SeededMethod, paired_methods
 
 GROUPS = ("a", "b", "c")
 """The groups of the images, a third each."""
@@ -19,6 +21,7 @@ _KINDS = (
     "remedies: a row is better",
     "remedies: a row is worse",
 )
+_DROP = "remedies: a remedy changes the drop to a new test set"
 
 
 def seeded_correctness(
@@ -38,12 +41,55 @@ def seeded_correctness(
 
 def compared_methods(correct: BoolArray, *, groups: int) -> Remedies:
     """The study of two methods, from their correctness (2, k, n)."""
-    names = [{str(seed): f"{side}-{seed}" for seed in range(correct.shape[1])} for side in ("plain", "remedy")]
-    rows = dict(zip([*names[0].values(), *names[1].values()], np.concatenate(correct), strict=True))
-    members = np.arange(correct.shape[2]) % max(groups, 1)
-    data = SetCorrectness("images", rows, GROUPS[:groups], members)
-    pair = paired_methods(SeededMethod("plain", names[0]), SeededMethod("remedy", names[1]))
-    return remedies([data], [pair], by="group" if groups else None)
+    data = _set_correctness("images", correct, groups)
+    return remedies([data], [_pair(correct.shape[1])], by="group" if groups else None)
+
+
+def compared_drops(
+    original: BoolArray,
+    new: BoolArray,
+    *,
+    clusters: tuple[IntArray | None, IntArray | None] = (None, None),
+    confidence: float = 0.95,
+) -> Remedies:
+    """The study of two methods on two test sets, from their correctness (2, k, n) on each; the seeds are the same."""
+    old_set, new_set = (
+        replace(_set_correctness(name, correct, 0), clusters=numbers)
+        for name, correct, numbers in zip(("old", "new"), (original, new), clusters, strict=True)
+    )
+    return remedies([old_set, new_set], [_pair(original.shape[1])], confidence=confidence, original="old")
+
+
+def _set_correctness(name: str, correct: BoolArray, groups: int) -> SetCorrectness:
+    names = [model for method in _methods(correct.shape[1]) for model in method.models.values()]
+    rows = dict(zip(names, np.concatenate(correct), strict=True))
+    return SetCorrectness(name, rows, GROUPS[:groups], np.arange(correct.shape[2]) % max(groups, 1))
+
+
+def _methods(seeds: int) -> tuple[SeededMethod, SeededMethod]:
+    plain, remedy = (
+        SeededMethod(side, {str(seed): f"{side}-{seed}" for seed in range(seeds)}) for side in ("plain", "remedy")
+    )
+    return plain, remedy
+
+
+def _pair(seeds: int) -> MethodPair:
+    return paired_methods(*_methods(seeds))
+
+
+def seeded_drops(
+    rng: np.random.Generator, skills: FloatArray, *, seeds: int, images: tuple[int, int], seed_spread: float = 0.15
+) -> tuple[BoolArray, BoolArray]:
+    """Correctness (2, k, n) of two methods on an original and a new set, with ``skills`` (2, 2) by method and set.
+
+    A model has the same random skill on both sets, and another one on each set, of half of the variance each.
+    """
+    shared, *own = seed_spread / np.sqrt(2) * rng.standard_normal((3, 2, seeds, 1))
+    drawn = []
+    for place, count in enumerate(images):
+        noise = rng.standard_normal(count) + rng.standard_normal((2, seeds, count))
+        drawn.append(skills[:, place, None, None] + shared + own[place] > noise)
+    return drawn[0], drawn[1]
 
 
 @null_check(*_KINDS, case="4 seeds that vary, 3 equal groups, 600 images")
@@ -93,7 +139,26 @@ def equal_interventions(rng: np.random.Generator) -> Remedies:
     return compared_interventions(correct, split=300, in_slice=60)
 
 
+@null_check(_DROP, case="4 seeds that vary, equal drops of methods that differ, 400 and 300 images")
+def equal_drops(rng: np.random.Generator) -> Remedies:
+    accuracies = true_accuracies(np.array([1.2, 0.7]))
+    skills = np.array([[1.2, 0.7], skills_of(accuracies - 0.03)])  # less accurate on both sets, by 3 points
+    return compared_drops(*seeded_drops(rng, skills, seeds=4, images=(400, 300)))
+
+
+@null_check(_DROP, *_KINDS[2:], case="single models that are equally accurate on two sets, 300 images each")
+def single_models_without_effect(rng: np.random.Generator) -> Remedies:
+    skills = np.tile([1.5, 0.5], (2, 1))
+    return compared_drops(*seeded_drops(rng, skills, seeds=1, images=(300, 300), seed_spread=0.0))
+
+
 def true_accuracies(skills: FloatArray, seed_spread: float = 0.15) -> FloatArray:
     """Shape (2, g): the expected accuracies in `seeded_correctness`."""
     shares: FloatArray = special.ndtr(skills / np.sqrt(2 + seed_spread**2))
     return shares
+
+
+def skills_of(accuracies: FloatArray, seed_spread: float = 0.15) -> FloatArray:
+    """The skills with these expected accuracies, the inverse of `true_accuracies`."""
+    skills: FloatArray = special.ndtri(accuracies) * np.sqrt(2 + seed_spread**2)
+    return skills

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from running import assert_one_line, run, run_well
 from scipy import stats
 
-from benchmarks.calibration.null_remedies import compared_methods, seeded_correctness
+from benchmarks.calibration.null_remedies import compared_drops, compared_methods, seeded_correctness, seeded_drops
 from regrade.core import InputError, UnknownName
 from regrade.studies import RemedyMeasure, RemedyVerdict, figure, findings
 from regrade.studies.remedies.methods import paired_methods, seeded_method
@@ -108,6 +108,83 @@ def test_large_effect_is_stated_and_drawn():
     assert "Less disparity is better" in figure(result).alt
 
 
+def test_drop_of_single_models_matches_values_by_hand():
+    old = np.array([[[1, 1, 1, 0]], [[1, 1, 1, 0]]], dtype=bool)  # 3 of 4 right, by both on the same images
+    new = np.array([[[1, 0, 0, 0, 0, 0, 0, 0]], [[1, 1, 1, 1, 1, 0, 0, 0]]], dtype=bool)  # 1 and 5 of 8
+    row = row_of(compared_drops(old, new), RemedyMeasure.DROP)
+    assert (row.baseline.value, row.remedied.value, row.difference.value) == (3 / 4 - 1 / 8, 3 / 4 - 5 / 8, -4 / 8)
+    assert (row.test_set, row.images, row.seeds) == ("new", 12, 1)
+    gains = 8 * (4 / 8) ** 2 / 8 / 7  # of the mean gain on the new set: 4 of 8 gained; none on the original set
+    level = 1 - 0.05 / 3 / 2  # three rows
+    on_old = stats.t.ppf(level, 3) ** 2 * 2 / 6**2  # two more discordant images among six
+    on_new = stats.t.ppf(level, 7) ** 2 * (gains + 2 / 10**2)
+    assert row.difference.low == pytest.approx(max(-0.5 - (on_old + on_new) ** 0.5, -2.0))
+    assert row.verdict is RemedyVerdict.NOT_DETECTED
+
+
+def test_interval_of_the_drop_agrees_with_a_bootstrap_over_seeds_and_images():
+    rng, skills = np.random.default_rng(3), np.array([[1.4, 0.4], [1.3, 0.8]])
+    old, new = seeded_drops(rng, skills, seeds=40, images=(500, 400), seed_spread=0.2)
+    row = row_of(compared_drops(old, new), RemedyMeasure.DROP)
+    values = []
+    for _ in range(2000):
+        seeds = rng.integers(0, 40, 40)
+        of_set = [
+            correct[:, seeds][:, :, rng.integers(0, n, n)].mean(axis=(1, 2))
+            for correct, n in zip((old, new), (500, 400), strict=True)
+        ]
+        before, after = of_set[0] - of_set[1]
+        values.append(after - before)
+    factor = stats.norm.ppf(1 - 0.05 / 6)  # three rows
+    assert row.difference.value == pytest.approx(np.mean(values), abs=0.002)
+    assert row.difference.half_width == pytest.approx(factor * np.std(values), rel=0.15)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_swapping_methods_or_sets_negates_the_change_of_the_drop(seed, seeds):
+    old, new = seeded_drops(
+        np.random.default_rng(seed), np.array([[1.0, 0.2], [0.5, 0.5]]), seeds=seeds, images=(30, 20)
+    )
+    ahead = row_of(compared_drops(old, new), RemedyMeasure.DROP).difference
+    for swapped in (compared_drops(old[::-1], new[::-1]), compared_drops(new, old)):
+        back = row_of(swapped, RemedyMeasure.DROP).difference
+        assert (ahead.value, ahead.low, ahead.high) == pytest.approx((-back.value, -back.high, -back.low), abs=1e-12)
+    accuracies = [row.difference.value for row in compared_drops(old, new).rows[:2]]
+    assert ahead.value == pytest.approx(accuracies[0] - accuracies[1])
+
+
+def test_drop_from_one_extreme_to_the_other_has_bounds_around_it():
+    old = np.array([[[True] * 5], [[False] * 5]])
+    difference = row_of(compared_drops(old, ~old), RemedyMeasure.DROP).difference
+    assert difference.low == difference.value == -2.0 < difference.high
+
+
+def test_large_change_of_the_drop_is_stated():
+    skills = np.array([[1.5, 0.0], [1.5, 1.2]])
+    old, new = seeded_drops(np.random.default_rng(1), skills, seeds=6, images=(1500, 1500))
+    shrunk, grown = compared_drops(old, new), compared_drops(old[::-1], new[::-1])
+    assert row_of(shrunk, RemedyMeasure.DROP).verdict is RemedyVerdict.BETTER
+    assert row_of(grown, RemedyMeasure.DROP).verdict is RemedyVerdict.WORSE
+    assert findings(shrunk)[0].headline == "With remedy, the drop from old to new shrinks"
+    assert findings(grown)[0].headline == "With remedy, the drop from old to new grows"
+    assert "Less drop is better" in figure(shrunk).alt
+
+
+def test_clusters_of_the_two_sets_are_separate():
+    old, new = seeded_drops(np.random.default_rng(2), np.array([[1.0, 0.2], [1.0, 0.5]]), seeds=3, images=(60, 40))
+    plain = compared_drops(old, new)
+    alone = compared_drops(old, new, clusters=(None, np.arange(40)))
+    assert row_of(alone, RemedyMeasure.DROP).difference.high == pytest.approx(
+        row_of(plain, RemedyMeasure.DROP).difference.high
+    )
+    doubled = compared_drops(
+        np.repeat(old, 2, axis=2), np.repeat(new, 2, axis=2), clusters=(np.arange(120) // 2, np.arange(80) // 2)
+    )
+    assert row_of(doubled, RemedyMeasure.DROP).difference.high == pytest.approx(
+        row_of(plain, RemedyMeasure.DROP).difference.high
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "seeds"),
     [
@@ -181,6 +258,17 @@ def test_command_compares_two_sets_by_group(pets, tmp_path):
     assert "no difference detected" in run_well(*command, "-w", pets, "--csv").out
 
 
+def test_command_compares_drops(pets):
+    command = ("study", "remedies", "-t", "old", "-t", "new", "--baseline", "plain", "--remedy", "dro")
+    result = json.loads(run_well(*command, "--original", "old", "-w", pets, "--json").out)
+    assert [(row["test_set"], row["measure"]) for row in result["rows"]] == [
+        ("old", "accuracy"), ("new", "accuracy"), ("new", "drop"),
+    ]  # fmt: skip
+    values = [[row[key]["value"] for row in result["rows"]] for key in ("baseline", "remedied", "difference")]
+    assert all(old - new == pytest.approx(drop) for old, new, drop in values)
+    assert "accuracy on old minus accuracy on the test set" in run_well(*command, "--original", "old", "-w", pets).out
+
+
 def test_command_notes_a_single_pair_of_models(pets):
     names = ("--baseline", "trained:plain/seed-0", "--remedy", "trained:dro/seed-1")
     shown = run_well("study", "remedies", "-t", "old", *names, "-w", pets, "--markdown").out
@@ -201,9 +289,15 @@ BASE = ("--baseline", "plain")
         ((*BASE, "--remedy", "dro", "--by", "regoin"), ("unknown group column of old, new 'regoin'", "region")),
         ((*BASE, "--remedy", "dro", "--by", "region"), ("region island of old has a single image",)),
         ((*BASE, "--remedy", "dro", "--remedy", "dro"), ("--remedy names the same twice",)),
+        ((*BASE, "--remedy", "dro", "--original", "odl"), ("unknown original test set 'odl'", "old", "one of -t")),
         ((*BASE, "--remedy", "dro", "--parts", "2"), ("--parts requires --by",)),
         ((*BASE, "--remedy", "dro", "--by", "side", "--clusters", "side"), ("side cannot be both",)),
     ],
 )
 def test_command_rejects_bad_input_in_one_line(pets, options, words):
     assert_one_line(run("study", "remedies", "-t", "old", "-t", "new", *options, "-w", pets), *words)
+
+
+def test_drop_needs_a_second_test_set(pets):
+    ran = run("study", "remedies", "-t", "old", *BASE, "--remedy", "dro", "--original", "old", "-w", pets)
+    assert_one_line(ran, "--original old requires another test set")

@@ -28,6 +28,7 @@ from regrade.store.locks import locked_without_waiting
 from regrade.train.figure import learning_curves
 from regrade.train.images import ImageTensors
 from regrade.train.member import MemberTraining
+from regrade.train.member_predictions import MemberPredictions
 from regrade.train.parallel import MemberWorker
 from regrade.train.read_images import read_images
 
@@ -172,6 +173,7 @@ def test_members_on_a_gpu_warm_up_one_by_one_and_then_run_together(workspace, mo
     """The order of the work, with a CPU in place of the GPU; members are warm after two epochs."""
     events = []
     monkeypatch.setattr(MemberWorker, "place", lambda *_: "cpu")
+    monkeypatch.setattr(MemberPredictions, "add_all", lambda *_: None)
     monkeypatch.setattr(MemberTraining, "is_warm", property(lambda self: len(self.curve) > 2))
     monkeypatch.setattr("regrade.train.steps.ensemble.check_device", lambda _: None)
     for name in ("device", "stream"):

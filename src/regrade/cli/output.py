@@ -130,7 +130,8 @@ def watching_images(seen: Iterable[T], total: int) -> Iterable[T]:
 def show_epoch(plan: TrainingPlan, report: EpochReport) -> None:
     """Print an epoch of a training to standard error."""
     total = plan.hyperparameters.epochs
-    parts = [f"{plan.name}, seed {report.seed}: epoch {report.epoch} of {total}"]
+    name = f"{plan.name} {plan.part}" if plan.part else plan.name
+    parts = [f"{name}, seed {report.seed}: epoch {report.epoch} of {total}"]
     if report.loss is not None and report.accuracy is not None:
         parts.append(f"loss {report.loss:.4f}, accuracy {100 * report.accuracy:.1f} %")
     rates = ((name, right / labels) for name, (right, labels) in report.right.items() if labels)

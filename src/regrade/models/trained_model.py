@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -150,6 +150,7 @@ def _file_of(place: str, workspace: Path | None) -> Path:
     places = [folder] if workspace is None else [workspace / TRAINING / folder, folder]
     files = next((files for candidate in places if (files := network_files(candidate))), None)
     if files is None:
+        _refuse_several(folder, places)
         searched = " or ".join(str(candidate) for candidate in places)
         raise InputError(f"trained:{place} has no files in {searched}: train it with regrade train ensemble")
     if epoch is None:
@@ -158,3 +159,14 @@ def _file_of(place: str, workspace: Path | None) -> Path:
         kept = ", ".join(str(number) for number in files)
         raise InputError(f"trained:{place}: the weights of this epoch were not kept; there are {kept}")
     return files[epoch]
+
+
+def _refuse_several(folder: Path, places: Sequence[Path]) -> None:
+    """Raise if a member has a network per fold or per point of a grid: its predictions are stored, it cannot be run."""
+    for place in places:
+        parts = [path.parent.name for path in sorted(place.parent.glob(f"*/{place.name}")) if network_files(path)]
+        if parts:
+            raise InputError(
+                f"trained:{folder} has {len(parts)} networks: name one, such as trained:{folder.parent}/{parts[0]}/"
+                f"{folder.name}"
+            )

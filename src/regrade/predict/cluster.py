@@ -27,11 +27,11 @@ from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
 from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
 from regrade.predict.predictor import Predictor, choose_runtime, first_images
-from regrade.predict.prepare import content_digest
 from regrade.predict.result import ModelRun
 from regrade.predict.run import ProgressCallback, match_stored_options, no_progress, predict_with
 from regrade.store import Part, Store, joined_parts
 from regrade.testsets import open_images
+from regrade.testsets.check import content_digest
 
 _TASK_SIZE = 128  # examples per task of a worker, rounded to whole batches
 

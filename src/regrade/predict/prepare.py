@@ -25,7 +25,8 @@ from regrade.core import (
 from regrade.core.arrays import IntArray
 from regrade.executors.processes import ProcessPerThread
 from regrade.models import Resizer, crop_and_resize, decode_and_crop_jpegs, gpu_can_decode, normalize, usable_cores
-from regrade.testsets import content_hash, decode_gray_or_rgb, decode_pixels, open_images
+from regrade.testsets import decode_gray_or_rgb, decode_pixels, open_images
+from regrade.testsets.check import content_digest
 
 MAX_THREADS = 4
 """More threads in one process do not prepare more images."""
@@ -176,11 +177,6 @@ def _prepare_on_cpu(
     pixels = crop_and_resize(image, options.preprocessing, options.resizer)
     model_input = pixels if options.as_pixels else normalize(pixels, options.preprocessing)
     return Prepared(position, model_input, fingerprint=fingerprint)
-
-
-def content_digest(image: StoredImage) -> int:
-    """The first eight bytes of a hash of a stored image: enough to notice that it was replaced."""
-    return int.from_bytes(content_hash(image)[:8], "little")
 
 
 def is_readable(images: Images, source: ImageSource, position: int) -> bool:

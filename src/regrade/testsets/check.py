@@ -147,6 +147,11 @@ def content_hash(image: StoredImage) -> bytes:
     return hashlib.sha256(repr(image.shape).encode() + image.tobytes()).digest()
 
 
+def content_digest(image: StoredImage) -> int:
+    """The first eight bytes of a hash of a stored image: enough to notice that it was replaced."""
+    return int.from_bytes(content_hash(image)[:8], "little")
+
+
 def _no_progress(images: Iterable[_CheckedImage], total: int) -> Iterable[_CheckedImage]:  # noqa: ARG001
     return images
 

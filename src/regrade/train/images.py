@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from regrade.core import Preprocessing
-from regrade.core.arrays import IntArray
+from regrade.core.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,24 @@ class ImageTensors:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def right(self, scores: FloatArray) -> tuple[int, int]:
+        """How many labels the scores (n, c) predict, and the number of labels."""
+        labels = self.labels.cpu().numpy()
+        labeled = labels >= 0
+        return int((scores.argmax(axis=1) == labels)[labeled].sum()), int(labeled.sum())
+
+    def at(self, positions: Any) -> ImageTensors:
+        """The images at positions, a mask or indices."""
+        return replace(self, pixels=self.pixels[positions], labels=self.labels[positions])
+
+    def followed_by(self, images: ImageTensors) -> ImageTensors:
+        """These images and then others, normalized as these are."""
+        import torch
+
+        return replace(
+            self, pixels=torch.cat([self.pixels, images.pixels]), labels=torch.cat([self.labels, images.labels])
+        )
 
     def to(self, device: str) -> ImageTensors:
         """The same images on a device."""

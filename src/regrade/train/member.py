@@ -19,8 +19,7 @@ from regrade.store.locks import locked_without_waiting
 from regrade.train.evaluation import scores_of
 from regrade.train.images import ImageTensors
 from regrade.train.loop import DivergedTraining, Training
-from regrade.train.plan import TrainingPlan, member_folder
-from regrade.train.training_data import TrainingData
+from regrade.train.plan import TrainingPlan
 
 _EVALUATED = 500  # images per batch, on a CPU
 _EVALUATED_ON_GPU = 5000
@@ -44,20 +43,24 @@ class EpochReport:
 
 
 class MemberTraining:
-    """The training of one seed; it holds the lock of its folder until it is closed."""
+    """The training of one seed; it holds the lock of its folder until it is closed.
+
+    ``tensors`` are the images of all sets by name; those of ``training_set`` are trained with. A part of a training has
+    no scores after epochs.
+    """
 
     def __init__(
-        self, store: Store, plan: TrainingPlan, data: TrainingData, tensors: Mapping[str, ImageTensors], seed: int
+        self, store: Store, plan: TrainingPlan, training_set: str, tensors: Mapping[str, ImageTensors], seed: int
     ) -> None:
         self.plan, self.seed = plan, seed
-        self.folder = member_folder(store.root, plan.name, seed)
+        self.folder = plan.member_folder(store.root, seed)
         self.curve: list[EpochReport] = []
-        self._data, self._tensors = data, tensors
+        self._training_set, self._tensors = training_set, tensors
         self._cleanup = ExitStack()
         self._cleanup.enter_context(locked_without_waiting(self.folder))
         self._training = Training(
             plan.network.new_network,
-            tensors[data.training_set],
+            tensors[training_set],
             plan.hyperparameters,
             seed=seed,
             batch_loss=plan.remedy.batch_loss() if plan.remedy else None,
@@ -66,7 +69,7 @@ class MemberTraining:
         self._writers = {
             name: ensemble_writer(store, plan.name, name, plan.network.class_space)
             for name in plan.test_sets
-            if not store.ensembles.has(name, plan.name)  # a finished one has all scores
+            if not plan.part and not store.ensembles.has(name, plan.name)  # a finished one has all scores
         }
         self._resume()
 
@@ -89,7 +92,7 @@ class MemberTraining:
         started = time.perf_counter()
         result = self._training.train_epoch()
         scores = self._scores()
-        right = {name: self._data.sets[name].right(values) for name, values in scores.items()}
+        right = {name: self._tensors[name].right(values) for name, values in scores.items()}
         seconds = time.perf_counter() - started
         self.curve.append(
             EpochReport(self.seed, result.epoch, seconds, result.loss, result.accuracy, right, result.group_weights)
@@ -118,7 +121,7 @@ class MemberTraining:
             scores = self._scores()
             self._add(scores)
             if not states:
-                right = {name: self._data.sets[name].right(values) for name, values in scores.items()}
+                right = {name: self._tensors[name].right(values) for name, values in scores.items()}
                 self.curve = [EpochReport(self.seed, 0, time.perf_counter() - started, right=right)]
 
     def _has_unstored_scores(self) -> bool:
@@ -130,7 +133,7 @@ class MemberTraining:
         """The scores of every set that is to be scored now; at the end, also of the training set."""
         names = self.plan.test_sets if self.is_done or self.plan.is_scored(self._training.epoch) else ()
         if self.is_done:
-            names = (*dict.fromkeys((*names, self._data.training_set)),)
+            names = (*dict.fromkeys((*names, self._training_set)),)
         size = _EVALUATED_ON_GPU if self._training.device.type == "cuda" else _EVALUATED
         scores = {name: scores_of(self._training.network, self._tensors[name].batches(size)) for name in names}
         epoch = self._training.epoch

@@ -83,7 +83,10 @@ class MemberWorker:
                 name: ImageTensors.of(images.pixels, images.labels, self.data.preprocessing).to(place)
                 for name, images in self.data.sets.items()
             }
-        return MemberTraining(Store.open(self.root), self.plan, self.data, self._tensors[place], seed)
+        training_set, tensors = self.data.training_set, self._tensors[place]
+        if self.plan.added is not None and self.plan.fold is not None:
+            training_set, tensors = self.plan.added.with_fold(training_set, tensors, seed=seed, fold=self.plan.fold)
+        return MemberTraining(Store.open(self.root), self.plan, training_set, tensors, seed)
 
     def place(self, seed: int) -> str:
         """The device of a member; members are spread over all GPUs."""

@@ -13,6 +13,8 @@ from regrade.models.trained_model import TRAINING, NetworkDescription, check_net
 from regrade.store import CheckedFile, Store, file_name, read_stored_json, replace_file, stored_json
 from regrade.store.file_errors import write_errors
 from regrade.store.locks import locked
+from regrade.train.added_set import AddedSet
+from regrade.train.grid import HyperparameterGrid
 from regrade.train.hyperparameters import Hyperparameters
 from regrade.train.remedy import GroupRemedy
 
@@ -24,7 +26,8 @@ _HYPERPARAMETERS = "hyperparameters"
 class TrainingPlan:
     """What is trained, on what and how; ``every`` and ``keep_weights`` say which epochs are scored and kept.
 
-    ``digests`` identify the versions of the training set and of the sets that are scored.
+    ``digests`` identify the versions of the training set and of the sets that are scored. A training may have parts,
+    which are trained one after another: a ``fold`` of an ``added`` set, or a ``point`` of a ``grid``.
     """
 
     name: str
@@ -36,6 +39,25 @@ class TrainingPlan:
     keep_weights: bool = False
     code_hash: str = ""
     remedy: GroupRemedy | None = None
+    added: AddedSet | None = None
+    grid: HyperparameterGrid | None = None
+    fold: int | None = None
+    point: int | None = None
+
+    @property
+    def part(self) -> str:
+        """The name of the part, as in the names of its networks; empty if the training has no parts."""
+        if self.fold is not None:
+            return f"fold-{self.fold}"
+        return "" if self.point is None else f"point-{self.point}"
+
+    def network_name(self, seed: int) -> str:
+        """The name of a member's network, without the prefix of its source: NAME/seed-0, or NAME/fold-0/seed-0."""
+        return "/".join((self.name, *((self.part,) if self.part else ()), f"seed-{seed}"))
+
+    def member_folder(self, root: Path, seed: int) -> Path:
+        """The folder of a member."""
+        return training_folder(root, self.name) / self.part / f"seed-{seed}"
 
     def is_scored(self, epoch: int) -> bool:
         """Whether scores are stored after an epoch; epoch 0 is the untrained network."""
@@ -54,6 +76,8 @@ class TrainingPlan:
             "test_sets": list(self.test_sets),
             **rest,
             **({"remedy": self.remedy.as_plain()} if self.remedy else {}),
+            **({"added": self.added.as_plain()} if self.added else {}),
+            **({"tuning": self.grid.as_plain()} if self.grid else {}),
         }
 
 
@@ -64,15 +88,14 @@ def training_folder(root: Path, name: str) -> Path:
     return root / TRAINING / name
 
 
-def member_folder(root: Path, name: str, seed: int) -> Path:
-    """The folder of a member."""
-    return training_folder(root, name) / f"seed-{seed}"
-
-
 def check_training_files(root: Path) -> Iterator[CheckedFile]:
     """Check the plans and the networks of all trainings of a workspace."""
     folder = root / TRAINING
-    checks: dict[str, Callable[[Path], object]] = {f"*/{_PLAN}": read_stored_json, "*/seed-*/*.pt": check_network_file}
+    checks: dict[str, Callable[[Path], object]] = {
+        f"*/{_PLAN}": read_stored_json,
+        "*/seed-*/*.pt": check_network_file,
+        "*/*/seed-*/*.pt": check_network_file,
+    }
     for pattern, check in checks.items():
         for path in sorted(folder.glob(pattern)):
             try:

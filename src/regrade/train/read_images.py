@@ -10,21 +10,24 @@ from numpy.typing import NDArray
 
 from regrade.core import Images, ImageSource, InputError, Preprocessing, TestSet, UnreadableImage
 from regrade.core.cores import on_all_cores
+from regrade.core.images import UNKNOWN_STAMP, Fingerprints, no_fingerprints
 from regrade.models import crop_and_resize, fastest_resizer
 from regrade.neighbors import pixel_hash
 from regrade.store import Store
 from regrade.testsets import decode_pixels, open_images
+from regrade.testsets.check import content_digest
 
 
 @dataclass(frozen=True, eq=False)
 class DecodedImages:
     """The images of a test set: bytes (n, size, size, channels), and a hash of the pixels of each before resizing.
 
-    ``in_color`` is the number of images that are stored in color.
+    ``fingerprints`` (n,) are those of the stored images; ``in_color`` is the number of images that are in color.
     """
 
     pixels: NDArray[np.uint8]
     hashes: tuple[bytes, ...]
+    fingerprints: Fingerprints
     in_color: int = 0
 
     def __len__(self) -> int:
@@ -48,9 +51,16 @@ class _Reader:
 
     def pixels(self, position: int) -> NDArray[np.uint8]:
         """The pixels of an image; gray images have two dimensions."""
+        return self.read(position)[0]
+
+    def read(self, position: int) -> tuple[NDArray[np.uint8], tuple[int, int, int]]:
+        """The pixels of an image, and the fields of its fingerprint."""
+        stamp = self.images.stamp(position)  # before the content, so that a later change is noticed
         try:
-            stored = self.images.read(position)
-            return decode_pixels(stored, orientation=self.source.orientation, border=self.source.border)
+            stored = self.images.stored(position)
+            image = self.images.rendered(position, stored)
+            pixels = decode_pixels(image, orientation=self.source.orientation, border=self.source.border)
+            return pixels, (content_digest(stored), *(stamp or UNKNOWN_STAMP))
         except UnreadableImage as error:
             raise InputError(
                 f"image {self.test_set.ids[position]!r} of {self.test_set.name} cannot be read: {error}"
@@ -66,10 +76,11 @@ def read_images(
     shape = (len(chosen), preprocessing.size, preprocessing.size, preprocessing.channels)
     pixels = np.empty(shape, dtype=np.uint8)
     hashes, in_color = [], 0
+    fingerprints = no_fingerprints(len(chosen))
     resizer = fastest_resizer()
 
     def decode(row: int) -> tuple[bytes, bool]:
-        image = reader.pixels(chosen[row])
+        image, fingerprints[row] = reader.read(chosen[row])
         pixels[row] = crop_and_resize(image, preprocessing, resizer)
         has_color = image.ndim == 3
         return pixel_hash(image if has_color else np.repeat(image[..., None], 3, axis=2)), has_color
@@ -77,7 +88,7 @@ def read_images(
     for content, has_color in on_all_cores(decode, range(len(chosen))):
         hashes.append(content)
         in_color += has_color
-    return DecodedImages(pixels, tuple(hashes), in_color)
+    return DecodedImages(pixels, tuple(hashes), fingerprints, in_color)
 
 
 def image_shape(store: Store, test_set: TestSet, *, needs_square: bool) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from regrade.train.capture import Batches, ScoreCapture, capture
 from regrade.train.steps.ensemble import TRAIN_ENSEMBLE
 from regrade.train.steps.finish import TRAIN_FINISH
 from regrade.train.steps.remedies import TRAIN_GROUPDRO, TRAIN_UPSAMPLE
+from regrade.train.steps.tune import TRAIN_TUNE
 
 
 class Trainings:
@@ -23,6 +24,7 @@ class Trainings:
     ensemble = study_method(TRAIN_ENSEMBLE)
     groupdro = study_method(TRAIN_GROUPDRO)
     upsample = study_method(TRAIN_UPSAMPLE)
+    tune = study_method(TRAIN_TUNE)
     finish = study_method(TRAIN_FINISH)
 
     def capture(

@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 
 from regrade.core import ClassSpace, InputError, MismatchError, Preprocessing, TestSet
 from regrade.core.amounts import amount
-from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.arrays import IntArray
+from regrade.core.images import Fingerprints
 from regrade.store import Store
 from regrade.train.read_images import DecodedImages, image_shape, read_images
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledImages:
-    """Bytes (n, size, size, channels), and labels (n,), -1 for an image without one."""
+    """Bytes (n, size, size, channels), labels (n,), -1 for an image without one, and fingerprints (n,) of the images.
+
+    ``hashes`` are those of the pixels of each image before resizing.
+    """
 
     pixels: NDArray[np.uint8]
     labels: IntArray
-
-    def right(self, scores: FloatArray) -> tuple[int, int]:
-        """How many labels the scores (n, c) predict, and the number of labels."""
-        labeled = self.labels >= 0
-        return int((scores.argmax(axis=1) == self.labels)[labeled].sum()), int(labeled.sum())
+    fingerprints: Fingerprints
+    hashes: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +41,15 @@ class TrainingData:
 
 @dataclass(frozen=True)
 class DataOptions:
-    """How images are read: their size and channels (default: those of the first image), and whether sets may share."""
+    """How images are read: their size and channels (default: those of the first image), and whether sets may share.
+
+    ``added`` is the test set whose images are added to the training set.
+    """
 
     size: int | None = None
     channels: int | None = None
     allow_shared: bool = False
+    added: str | None = None
 
 
 def read_training_data(
@@ -61,8 +66,14 @@ def read_training_data(
     if options.channels is None and plain.channels == 1 and own.in_color:
         raise InputError(f"{amount(own.in_color, 'image')} of {training_set.name} have color: give --channels 3 or 1")
     if not options.allow_shared:
-        _check_shared(names, decoded, training_set)
-    sets = {name: LabeledImages(decoded[name].pixels, test_set.labels) for name, test_set in names.items()}
+        _check_shared(names, decoded, training_set.name, f"the training set {training_set.name}")
+    if options.added is not None and not options.allow_shared:
+        rest = {name: test_set for name, test_set in names.items() if name != training_set.name}
+        _check_shared(rest, decoded, options.added, f"{options.added}, which is added to the training set")
+    sets = {
+        name: LabeledImages(images.pixels, names[name].labels, images.fingerprints, images.hashes)
+        for name, images in decoded.items()
+    }
     return TrainingData(training_set.name, sets, _normalizing(plain, own, training_set), training_set.class_space)
 
 
@@ -92,18 +103,19 @@ def _check_classes(training_set: TestSet, test_set: TestSet) -> None:
         )
 
 
-def _check_shared(names: Mapping[str, TestSet], decoded: Mapping[str, DecodedImages], training_set: TestSet) -> None:
-    trained = dict(zip(decoded[training_set.name].hashes, training_set.ids, strict=True))
+def _check_shared(
+    names: Mapping[str, TestSet], decoded: Mapping[str, DecodedImages], trained_on: str, place: str
+) -> None:
+    trained = dict(zip(decoded[trained_on].hashes, names[trained_on].ids, strict=True))
     for name, test_set in names.items():
-        if name == training_set.name:
+        if name == trained_on:
             continue
         pairs = zip(test_set.ids, decoded[name].hashes, strict=True)
         shared = [(image, trained[content]) for image, content in pairs if content in trained]
         if shared:
             raise MismatchError(
-                f"{amount(len(shared), 'image')} of {name} {'is' if len(shared) == 1 else 'are'} also in the training "
-                f"set {training_set.name}, for example {shared[0][0]!r} as {shared[0][1]!r}: remove them, or give "
-                "--allow-shared"
+                f"{amount(len(shared), 'image')} of {name} {'is' if len(shared) == 1 else 'are'} also in {place}, for "
+                f"example {shared[0][0]!r} as {shared[0][1]!r}: remove them, or give --allow-shared"
             )
 
 

@@ -117,17 +117,26 @@ def remedies(
     by: str | None = None,
     top: int = 1,
     confidence: float = 0.95,
+    original: str | None = None,
 ) -> Remedies:
-    """Compare every remedy with its baseline on every set and slice; intervals of all differences are simultaneous."""
+    """Compare every remedy with its baseline on every set and slice; intervals of all differences are simultaneous.
+
+    With an ``original`` test set, also the drops from it to each of the other sets.
+    """
+    whole = [data for data in sets if data.slice is None]
+    first = next((data for data in whole if data.test_set == original), None)
+    drops = [_Drop(first, data, pair) for pair in pairs for data in whole if first is not None and data is not first]
     cells = [_Cell(data, pair) for pair in pairs for data in sets]
-    count = sum(cell.rows for cell in cells)
-    rows = tuple(row for cell in cells for row in cell.compared(count, confidence))
+    count = sum(cell.rows for cell in cells) + len(drops)
+    rows = (
+        *(row for cell in cells for row in cell.compared(count, confidence)),
+        *(drop.compared(count, confidence) for drop in drops),
+    )
     notes = (*pair_notes(pairs), *(note for data in sets for note in data.notes))
     names = tuple(pair.remedy.name for pair in pairs)
     baselines = {pair.baseline.name for pair in pairs}
-    return Remedies(
-        baselines.pop() if len(baselines) == 1 else None, names, by, top, confidence, rows, tuple(dict.fromkeys(notes))
-    )
+    baseline = baselines.pop() if len(baselines) == 1 else None
+    return Remedies(baseline, names, by, top, confidence, rows, tuple(dict.fromkeys(notes)), original)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +154,7 @@ class _Cell:
 
     def compared(self, comparisons: int, confidence: float) -> Iterator[RemedyRow]:
         """The rows, with intervals of the differences that hold simultaneously for all ``comparisons``."""
-        correct = np.array(
-            [[self.data.correct[model] for model in models] for models in zip(*self.pair.rows, strict=True)]
-        )
+        correct = _correct(self.data, self.pair)
         level = bonferroni_confidence(comparisons, confidence)
         everything = paired_groups(correct, np.zeros(correct.shape[2], dtype=np.int64), self.data.clusters)
         measures = [_accuracy(everything, 0, confidence, level)]
@@ -170,6 +177,45 @@ class _Cell:
         inside = self.data.members != NO_GROUP
         clusters = None if self.data.clusters is None else self.data.clusters[inside]
         return paired_groups(correct[:, :, inside], self.data.members[inside], clusters)
+
+
+@dataclass(frozen=True, eq=False)
+class _Drop:
+    """A remedy and its baseline on the original test set and on a new one."""
+
+    original: SetCorrectness
+    new: SetCorrectness
+    pair: MethodPair
+
+    def compared(self, comparisons: int, confidence: float) -> RemedyRow:
+        """The row: the two sets are groups of images without a common image or cluster, and the drop is a contrast."""
+        sets = self.original, self.new
+        correct = np.concatenate([_correct(data, self.pair) for data in sets], axis=2)
+        sizes = [len(data.members) for data in sets]
+        paired = paired_groups(correct, np.repeat([0, 1], sizes), _separate_clusters(*sets))
+        drop, n = np.array([[1.0, -1.0]]), sum(sizes)
+        before, after = paired.of_baseline(drop)[0], paired.of_remedy(drop)[0]
+        difference = contrast(paired, after - before, n, confidence=bonferroni_confidence(comparisons, confidence))
+        return RemedyRow(
+            self.new.test_set, self.pair.remedy.name, RemedyMeasure.DROP, None, n, len(self.pair.rows),
+            contrast(paired, before, n, confidence=confidence), contrast(paired, after, n, confidence=confidence),
+            mark_simultaneous(difference, comparisons, confidence=confidence), self.pair.baseline.name,
+        )  # fmt: skip
+
+
+def _correct(data: SetCorrectness, pair: MethodPair) -> BoolArray:
+    """Shape (2, k, n): the correctness of the baseline and of the remedy, by seed."""
+    return np.array([[data.correct[model] for model in models] for models in zip(*pair.rows, strict=True)])
+
+
+def _separate_clusters(original: SetCorrectness, new: SetCorrectness) -> IntArray | None:
+    """The clusters of the images of two sets, none in both; an image of a set without clusters is its own cluster."""
+    if original.clusters is None and new.clusters is None:
+        return None
+    first, second = (
+        np.arange(len(data.members)) if data.clusters is None else data.clusters for data in (original, new)
+    )
+    return np.concatenate([first, second + first.max() + 1])
 
 
 Measured = tuple[Estimate, Estimate, Estimate]

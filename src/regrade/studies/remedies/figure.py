@@ -37,8 +37,8 @@ def remedies_figure(result: Remedies) -> Figure:
 def _subtitle(result: Remedies, drawn: list[str]) -> str:
     shown = f"; the first {len(drawn)} of {len(result.remedies)} remedies" if len(drawn) < len(result.remedies) else ""
     together = ", simultaneous for all differences" if len(result.rows) > 1 else ""
-    has_disparity = any(row.measure is RemedyMeasure.DISPARITY for row in result.rows)
-    less = " Less disparity is better." if has_disparity else ""
+    lower = dict.fromkeys(row.measure.value for row in result.rows if row.measure.less_is_better)
+    less = f" Less {listed(list(lower))} is better." if lower else ""
     return (
         f"Top-{result.top} accuracy of {listed(drawn)} minus that of {result.reference} on the same images, with "
         f"{100 * result.confidence:g}% intervals{together}{shown}.{less}"

@@ -15,6 +15,7 @@ _TEST = (
     "differences of the run."
 )
 _DIFFERS = claim("remedies: a remedy changes accuracy or disparity", _TEST)
+_DROP_DIFFERS = claim("remedies: a remedy changes the drop to a new test set", _TEST)
 _GROUPS_DIFFER = claim("remedies: a remedy changes the accuracy of groups", _TEST)
 _NOTHING = no_claim("remedies: no difference detected", _TEST)
 register_verdicts(
@@ -33,11 +34,16 @@ def remedies_verdicts(result: Remedies) -> frozenset[Enum]:
 
 def remedies_findings(result: Remedies) -> tuple[Finding, ...]:
     """Every measure that differs, the groups that differ together, or that nothing differs."""
-    summarized = {RemedyMeasure.GROUP, *((RemedyMeasure.ACCURACY,) if result.baseline is None else ())}
+    summarized = {
+        RemedyMeasure.GROUP,
+        RemedyMeasure.DROP,
+        *((RemedyMeasure.ACCURACY,) if result.baseline is None else ()),
+    }
     detected = [row for row in result.rows if row.verdict is not RemedyVerdict.NOT_DETECTED]
     if not detected:
         return (_nothing(result),)
-    measures = [_measure(row) for row in detected if row.measure not in summarized]
+    drops = [_drop(result, row) for row in detected if row.measure is RemedyMeasure.DROP]
+    measures = [*drops, *(_measure(row) for row in detected if row.measure not in summarized)]
     keys = dict.fromkeys(
         (row.remedy, row.test_set, row.verdict) for row in detected if row.measure is RemedyMeasure.GROUP
     )
@@ -84,6 +90,16 @@ def _measure(row: RemedyRow) -> Finding:
         f"{100 * row.baseline.value:.1f}% to {100 * row.remedied.value:.1f}% ({_based_on(row)})."
     )
     return Finding(_DIFFERS, headline, text, 0.6 if row.measure is RemedyMeasure.ACCURACY else 0.65)
+
+
+def _drop(result: Remedies, row: RemedyRow) -> Finding:
+    direction = "shrinks" if row.verdict is RemedyVerdict.BETTER else "grows"
+    text = (
+        f"Compared with {row.compared_with}, the drop of accuracy changes by {points(row.difference)}, from "
+        f"{100 * row.baseline.value:.1f} to {100 * row.remedied.value:.1f} points ({_based_on(row)})."
+    )
+    headline = f"With {row.remedy}, the drop from {result.original} to {row.test_set} {direction}"
+    return Finding(_DROP_DIFFERS, headline, text, 0.7)
 
 
 def _groups(result: Remedies, rows: Sequence[RemedyRow]) -> Finding:

@@ -112,7 +112,9 @@ def contrast(paired: PairedGroups, weights: FloatArray, n: int, *, confidence: f
     """Return one contrast with ``weights`` (2g,) and its interval over seeds and images; ``n`` is for the record."""
     value = float(weights @ paired.means)
     half_width = float(_half_widths(paired, weights[None], np.zeros((1, len(weights))), confidence)[0, 0])
-    return _estimate(paired, (value, value - half_width, value + half_width), n, "", confidence)
+    limit = float(max(weights[weights > 0].sum(), -weights[weights < 0].sum()))
+    low, high = max(value - half_width, -limit), min(value + half_width, limit)
+    return _estimate(paired, (value, low, high), n, "", confidence)
 
 
 def largest(paired: PairedGroups, weights: FloatArray, *, confidence: float) -> Estimate:
@@ -126,7 +128,7 @@ def largest(paired: PairedGroups, weights: FloatArray, *, confidence: float) -> 
         _half_widths(paired, weights, none, level)[:, 0]
         for level in (bonferroni_confidence(len(weights), confidence), confidence)
     )
-    bounds = float(values.max()), float((values - strict).max()), float((values + plain).max())
+    bounds = float(values.max()), max(float((values - strict).max()), -1.0), min(float((values + plain).max()), 1.0)
     return _estimate(paired, bounds, int(paired.images.sum()), "simultaneous ", confidence)
 
 
@@ -147,7 +149,7 @@ def difference_of_largest(
         difference = a[rows, None] - b
         low = max(low, float((difference - half_widths).min(axis=1).max()))
         high = np.maximum(high, (difference + half_widths).max(axis=0))
-    bounds = float(a.max() - b.max()), low, float(high.min())
+    bounds = float(a.max() - b.max()), max(low, -1.0), min(float(high.min()), 1.0)
     return _estimate(paired, bounds, int(paired.images.sum()), "simultaneous ", confidence)
 
 
@@ -180,8 +182,8 @@ def _quadratic(matrix: FloatArray, first: FloatArray, second: FloatArray) -> Flo
 def _estimate(
     paired: PairedGroups, bounds: tuple[float, float, float], n: int, kind: str, confidence: float
 ) -> Estimate:
-    """The value with its bounds (value, low, high), which stay within [-1, 1]."""
+    """The value with its bounds (value, low, high)."""
     value, low, high = bounds
     seeds, units = "seeds and " if len(paired.by_seed) > 1 else "", "clusters" if paired.clustered else "images"
     method = method_name(f"{kind}t over {seeds}{units}", confidence)
-    return Estimate(value, max(low, -1.0), min(high, 1.0), n, method)
+    return Estimate(value, low, high, n, method)

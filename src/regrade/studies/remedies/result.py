@@ -17,10 +17,17 @@ class RemedyMeasure(Enum):
     GROUP = "accuracy in a group"
     WORST_GROUP = "worst-group accuracy"
     DISPARITY = "disparity"
+    DROP = "drop"
+    """The accuracy on the original set minus that on the test set of the row."""
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether a smaller value is better."""
+        return self in (RemedyMeasure.DISPARITY, RemedyMeasure.DROP)
 
 
 class RemedyVerdict(Enum):
-    """Whether a remedy differs from its baseline, corrected for all rows; less disparity is better."""
+    """Whether a remedy differs from its baseline, corrected for all rows; less disparity or drop is better."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -68,7 +75,7 @@ class RemedyRow(Record):
     def verdict(self) -> RemedyVerdict:
         """The conclusion from the interval of the difference."""
         gain = self.difference
-        low, high = (-gain.high, -gain.low) if self.measure is RemedyMeasure.DISPARITY else (gain.low, gain.high)
+        low, high = (-gain.high, -gain.low) if self.measure.less_is_better else (gain.low, gain.high)
         if low > 0:
             return RemedyVerdict.BETTER
         return RemedyVerdict.WORSE if high < 0 else RemedyVerdict.NOT_DETECTED
@@ -92,7 +99,8 @@ class RemedyRow(Record):
 class Remedies(Tabular):
     """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups.
 
-    ``baseline`` is None if every remedy is compared with its own base model, which its rows name.
+    ``baseline`` is None if every remedy is compared with its own base model, which its rows name. ``original`` is the
+    test set from which drops are measured.
     """
 
     baseline: str | None
@@ -102,6 +110,7 @@ class Remedies(Tabular):
     confidence: float
     rows: tuple[RemedyRow, ...]
     notes: tuple[str, ...]
+    original: str | None = None
 
     @property
     def reference(self) -> str:
@@ -149,6 +158,11 @@ class Remedies(Tabular):
         )
         if any(row.effective for row in self.rows):
             notes = (*notes, self._effective_note())
+        if self.original is not None:
+            notes += (
+                f"drop: accuracy on {self.original} minus accuracy on the test set, less is better; the images of both "
+                "sets are independent samples, and seeds are the same on both",
+            )
         if not any(row.measure is RemedyMeasure.WORST_GROUP for row in self.rows):
             return notes
         return (

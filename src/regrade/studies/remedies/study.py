@@ -41,6 +41,9 @@ class RemediesOptions(StudyOptions):
     remedies: Sequence[str] = option(
         "A remedy, named as the baseline. May be repeated.", (), names=("--remedy",), metavar="NAME"
     )
+    original: str | None = option(
+        "The original test set: also compare the drops of accuracy from it to each other test set.", None, metavar="SET"
+    )
     by: str | None = option("Also compare within the groups of this column.", None, metavar="COLUMN")
     clusters: str | None = option(
         "Column of the sampling clusters (default: household, if there is such a column).", None, metavar="COLUMN"
@@ -59,12 +62,13 @@ class RemediesOptions(StudyOptions):
 def run(store: Store, options: RemediesOptions) -> Remedies:
     """Compare each of ``remedies`` with ``baseline`` on the same images of every test set and slice.
 
-    Without both, every stored model whose base model is stored is compared with it, and the first test set is the
-    original: on the others, effective robustness is relative to the line through all models without a base model.
+    Without both, every stored model whose base model is stored is compared with it, and effective robustness on the
+    other sets than ``original`` (default: the first) is relative to the line through all models without a base model.
 
     A name is that of a model, a pattern such as ``trained:plain/seed-*``, or that of a training (``plain``). Models are
     paired by the part that ``*`` matches, their seeds, and intervals are over seeds and images. ``by`` adds the groups
-    of a column, the worst group and the disparity. A test set without the column has the overall row only.
+    of a column, the worst group and the disparity. A test set without the column has the overall row only. ``original``
+    adds the drop from one of the test sets to each of the others: its accuracy minus theirs.
     """
     _check_options(options)
     test_sets = [store.test_set(name) for name in options.test_sets]
@@ -93,6 +97,8 @@ def _check_options(options: RemediesOptions) -> None:
             raise InputError(f"{name} names the same twice")
     if options.parts is not None and options.by is None:
         raise InputError("--parts requires --by")
+    if options.original is not None:
+        _check_original(options.original, options.test_sets)
 
 
 def _compare_interventions(
@@ -108,6 +114,8 @@ def _compare_interventions(
         correctness = _correctness(store, test_set, needed, options)
         counts.append(accuracy_counts(test_set.name, correctness))
         sets += _parts(test_set, correctness[: len(compared)], chosen.pairs, slices, options)
+    if options.original is not None:
+        counts.sort(key=lambda of_set: of_set.test_set != options.original)
     result = _compared(store, sets, chosen.pairs, (*chosen.notes, *slices.notes), options)
     return with_effective_robustness(result, counts, chosen.pairs, standard)
 
@@ -119,7 +127,14 @@ def _compared(
     notes: Sequence[str],
     options: RemediesOptions,
 ) -> Remedies:
-    result = remedies(sets, pairs, by=options.by, top=options.top, confidence=store.config.confidence)
+    result = remedies(
+        sets,
+        pairs,
+        by=options.by,
+        top=options.top,
+        confidence=store.config.confidence,
+        original=options.original,
+    )
     return replace(result, notes=(*result.notes, *notes))
 
 
@@ -156,6 +171,14 @@ def _parts(
     return [replace(whole, notes=(*whole.notes, *cautions)), *parts]
 
 
+def _check_original(original: str, test_sets: Sequence[str]) -> None:
+    """Raise if the original set is not compared, or if there is no other one."""
+    if original not in test_sets:
+        raise UnknownName("original test set", original, test_sets, hint="; it must be one of -t")
+    if len(test_sets) < 2:
+        raise InputError(f"--original {original} requires another test set: a drop is from one set to another, give -t")
+
+
 def _check_column(test_sets: Sequence[TestSet], by: str | None) -> None:
     """Raise if no test set has the column."""
     columns = sorted({column for test_set in test_sets for column in test_set.group_columns})
@@ -187,7 +210,7 @@ def _correctness(
 REMEDIES = Study(
     name="remedies",
     question="Does a remedy help?",
-    summary="Compare remedies with a baseline, or models with their base models: accuracy, groups and slices.",
+    summary="Compare remedies with a baseline, or models with their base models: accuracy, groups, slices and drops.",
     options=RemediesOptions,
     result=Remedies,
     run=run,

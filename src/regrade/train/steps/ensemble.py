@@ -13,9 +13,12 @@ from regrade.models.torch_runtime import check_device, require_torch
 from regrade.models.trained_model import NetworkDescription
 from regrade.store import Store
 from regrade.studies.study import Study, StudyOptions, option
+from regrade.train.added_set import AddedSet, check_new_set
+from regrade.train.cross_training import train_folds
 from regrade.train.figure import learning_curves
 from regrade.train.hyperparameters import Hyperparameters, Optimizer
 from regrade.train.member import ensemble_writer
+from regrade.train.member_predictions import MemberPredictions, refuse_stored_predictions
 from regrade.train.parallel import (
     EpochProgress,
     MemberWorker,
@@ -26,8 +29,11 @@ from regrade.train.parallel import (
 )
 from regrade.train.plan import TrainingPlan, store_plan, training_folder
 from regrade.train.remedy import GroupRemedy
-from regrade.train.result import TrainedEnsemble, trained_member
+from regrade.train.result import TrainedEnsemble, trained_ensemble, trained_member
 from regrade.train.training_data import DataOptions, TrainingData, read_training_data
+
+FOLDS = 5
+"""The default number of folds."""
 
 _SEEDS = (0, 1, 2)
 _DEFAULTS = Hyperparameters()
@@ -105,40 +111,131 @@ class EnsembleOptions(StudyOptions):
         )
 
 
-def run(store: Store, options: EnsembleOptions) -> TrainedEnsemble:
+@dataclass(frozen=True)
+class AddingOptions(EnsembleOptions):
+    """The options of an ensemble, and a test set whose images are added to its training set."""
+
+    add: str | None = option(
+        "Test set whose images are added to the training set, all but one fold at a time; it is scored on the fold "
+        "that was left out.",
+        None,
+        metavar="SET",
+    )
+    folds: int = option("Number of folds of --add.", FOLDS, minimum=2)
+    clusters: str | None = option(
+        "Column of --add: its groups of images stay in one fold (default: household, if there is such a column).",
+        None,
+        metavar="COLUMN",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.add is None:
+            if self.folds != FOLDS or self.clusters is not None:
+                raise InputError("--folds and --clusters belong to --add")
+        else:
+            refuse_epoch_options(self, "--add")
+
+
+def refuse_epoch_options(options: EnsembleOptions, written: str) -> None:
+    """Raise if options concern scores after epochs, which a training with several networks per seed does not store."""
+    if options.every != 1 or options.keep is not None or not options.finish:
+        raise InputError(
+            f"{written} stores predictions of the last epoch only: leave out --every, --keep and --no-finish"
+        )
+
+
+def run(store: Store, options: AddingOptions) -> TrainedEnsemble:
     """Train a network once per seed, and store its scores on test sets after every epoch.
 
     The state after every epoch is kept in ``training/NAME``: a run that was stopped goes on where it was, on a CPU with
-    the results that it would have had. The members are models, ``trained:NAME/seed-0``.
+    the results that it would have had. The members are models, ``trained:NAME/seed-0``, and their predictions of the
+    last epoch are stored. With ``add``, each member is trained ``folds`` times, and its predictions on the added set
+    are by networks that never saw the image.
     """
-    return train_ensemble(store, options)
+    if options.add is None:
+        return train_ensemble(store, options)
+    sets = chosen_sets(store, options)
+    new = check_new_set(options.add, sets.training_set.name, sets.by_name, written="--add")
+    plan, data = planned(store, options, sets, added=new.name)
+    added = AddedSet.of(new, data.sets[new.name].hashes, folds=options.folds, clusters=options.clusters)
+    plan = replace(plan, added=added, every=plan.hyperparameters.epochs)
+    begin(store, plan, sets.seeds, replace(plan, fold=0))
+    predictions = MemberPredictions(store, plan, data, options.device)
+    return train_folds(predictions, sets.seeds, lambda part: train_part(store, options, part, data))
 
 
 def train_ensemble(
     store: Store, options: EnsembleOptions, remedy_of: Callable[[TestSet], GroupRemedy | None] = lambda _: None
 ) -> TrainedEnsemble:
     """Train an ensemble; ``remedy_of`` returns what its training does with groups of the images of a training set."""
-    require_torch("regrade train", "torch")
-    hyperparameters = options.hyperparameters()
-    _check_device(options.device)
-    training_folder(store.root, options.name)
-    training_set = store.test_set(options.on)
-    test_sets = [store.test_set(name) for name in dict.fromkeys(options.test_sets)]
-    seeds = _seeds(store, options, test_sets)
-    remedy = remedy_of(training_set)
-    data = read_training_data(
-        store, training_set, test_sets, DataOptions(options.size, options.channels, options.allow_shared)
-    )
-    plan = replace(_plan(options, hyperparameters, data, (training_set, *test_sets)), remedy=remedy)
-    store_plan(store, plan)
-    jobs = options.jobs or default_jobs(options.device, len(seeds))
-    worker = MemberWorker(store.root.absolute(), plan, data, options.device)
-    trained = train_members(worker, seeds, jobs=min(jobs, len(seeds)), progress=options.epoch_progress)
+    sets = chosen_sets(store, options)
+    remedy = remedy_of(sets.training_set)
+    plan, data = planned(store, options, sets)
+    plan = replace(plan, remedy=remedy)
+    begin(store, plan, sets.seeds, plan)
+    trained = train_part(store, options, plan, data)
+    MemberPredictions(store, plan, data, options.device).add_all(sets.seeds)
     if options.finish:
         for name in plan.test_sets:
             if not store.ensembles.has(name, plan.name):
                 ensemble_writer(store, plan.name, name, plan.network.class_space).finish()
-    return _result(store, plan, data, trained)
+    confidence = store.config.confidence
+    members = [
+        trained_member(curve, data.training_set, plan.test_sets, confidence) for curve in trained.curves.values()
+    ]
+    stored = tuple(name for name in plan.test_sets if store.ensembles.has(name, plan.name))
+    return trained_ensemble(plan, data, trained, members, stored)
+
+
+@dataclass(frozen=True)
+class TrainingSets:
+    """The training set, the test sets that are scored, and the seeds of a training."""
+
+    training_set: TestSet
+    test_sets: tuple[TestSet, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def by_name(self) -> dict[str, TestSet]:
+        """The test sets by name."""
+        return {test_set.name: test_set for test_set in self.test_sets}
+
+
+def chosen_sets(store: Store, options: EnsembleOptions) -> TrainingSets:
+    """The sets and seeds that options name; raise if the device is missing, or if the ensemble is finished."""
+    require_torch("regrade train", "torch")
+    options.hyperparameters()
+    _check_device(options.device)
+    training_folder(store.root, options.name)
+    test_sets = tuple(store.test_set(name) for name in dict.fromkeys(options.test_sets))
+    return TrainingSets(store.test_set(options.on), test_sets, _seeds(store, options, test_sets))
+
+
+def planned(
+    store: Store, options: EnsembleOptions, sets: TrainingSets, *, added: str | None = None
+) -> tuple[TrainingPlan, TrainingData]:
+    """Read the images, and return the plan; ``added`` is the set whose images are added to the training set."""
+    reading = DataOptions(options.size, options.channels, options.allow_shared, added)
+    data = read_training_data(store, sets.training_set, sets.test_sets, reading)
+    return _plan(options, options.hyperparameters(), data, (sets.training_set, *sets.test_sets)), data
+
+
+def begin(store: Store, plan: TrainingPlan, seeds: Sequence[int], first: TrainingPlan) -> None:
+    """Store the plan; raise if another one has the name, or if members have predictions and no network of ``first``.
+
+    ``first`` is the part that is trained first, or the plan itself.
+    """
+    refuse_stored_predictions(store, plan, {seed: first.member_folder(store.root, seed) for seed in seeds})
+    store_plan(store, plan)
+
+
+def train_part(store: Store, options: EnsembleOptions, plan: TrainingPlan, data: TrainingData) -> TrainedCurves:
+    """Train all members of a training, or of one part of it."""
+    seeds = tuple(dict.fromkeys(options.seeds))
+    jobs = options.jobs or default_jobs(options.device, len(seeds))
+    worker = MemberWorker(store.root.absolute(), plan, data, options.device)
+    return train_members(worker, seeds, jobs=min(jobs, len(seeds)), progress=options.epoch_progress)
 
 
 def _check_device(device: Device) -> None:
@@ -182,29 +279,11 @@ def _plan(
     )
 
 
-def _result(store: Store, plan: TrainingPlan, data: TrainingData, trained: TrainedCurves) -> TrainedEnsemble:
-    confidence = store.config.confidence
-    return TrainedEnsemble(
-        plan.name,
-        plan.network.architecture,
-        data.training_set,
-        len(data.sets[data.training_set].labels),
-        plan.test_sets,
-        tuple(name for name in plan.test_sets if store.ensembles.has(name, plan.name)),
-        trained.new_epochs,
-        tuple(
-            trained_member(curve, data.training_set, plan.test_sets, confidence) for curve in trained.curves.values()
-        ),
-        tuple(trained.curves.values()),
-        {} if plan.remedy is None else dict(zip(plan.remedy.groups.names, plan.remedy.groups.sizes, strict=True)),
-    )
-
-
 TRAIN_ENSEMBLE = Study(
     name="ensemble",
     question="How does a network learn?",
     summary="Train a network once per seed, and store its scores on test sets after every epoch; stopped runs resume.",
-    options=EnsembleOptions,
+    options=AddingOptions,
     result=TrainedEnsemble,
     run=run,
     figure=learning_curves,
