@@ -19,7 +19,7 @@ from running import assert_one_line, run, run_well, wait_until
 from training_world import PETS, SIZE, SMALL, same_weights, weights, write_images
 
 import regrade
-from regrade.core import InputError, MismatchError
+from regrade.core import AlreadyStored, InputError, MismatchError, UnknownName
 from regrade.models import Settings, load_model
 from regrade.models.trained_model import network_files, packed_network, read_network_file
 from regrade.store import replace_file
@@ -189,7 +189,7 @@ def test_members_on_a_gpu_warm_up_one_by_one_and_then_run_together(workspace, mo
 
 
 def test_every_and_keep_weights_choose_epochs(workspace):
-    train(workspace, epochs=5, every=2, keep="weights", seeds=(3,))
+    train(workspace, epochs=5, every=2, keep=["weights"], seeds=(3,))
     assert stored(workspace).epochs == (0, 2, 4)
     folder = workspace.store.root / "training" / "small" / "seed-3"
     assert list(network_files(folder, "weights")) == [2, 4]
@@ -509,3 +509,22 @@ def test_user_networks_are_trained_and_their_failures_are_one_line(workspace, tm
     (tmp_path / "own.py").write_text("from torch import nn\ndef make(classes):\n    return nn.Linear(5, classes)\n")
     with pytest.raises(InputError, match="seed 0 of third cannot be trained: RuntimeError"):
         train(workspace, "third", network=f"torch:{tmp_path}/own.py:make")
+
+
+def test_kept_features_are_those_of_predict(workspace):
+    train(workspace, seeds=(0,), keep=["features"])
+    name, test_set = "trained:small/seed-0", workspace.store.test_set("pets-val")
+    kept = np.array(workspace.store.predictions.read(test_set, name).features)
+    shutil.rmtree(workspace.store.predictions.path("pets-val", name))
+    workspace.predict([name], test_sets=["pets-val"], keep=["scores", "features"])
+    again = workspace.store.predictions.read(test_set, name).features
+    assert kept.shape == (9, 64)
+    assert kept == pytest.approx(np.array(again), abs=2e-3)
+
+
+def test_features_cannot_be_added_to_stored_predictions(workspace):
+    train(workspace, seeds=(0,))
+    with pytest.raises(AlreadyStored, match="are stored without features: remove"):
+        train(workspace, seeds=(0,), keep=["features"])
+    with pytest.raises(UnknownName, match="kept part 'feature'"):
+        train(workspace, seeds=(0,), keep=["feature"])

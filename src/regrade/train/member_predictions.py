@@ -17,6 +17,7 @@ from regrade.metrics import top_k_classes
 from regrade.models import Device, Model, Settings, fastest_resizer
 from regrade.models.trained_model import load_trained, network_files
 from regrade.store import PredictionSource, Store, manifest_of
+from regrade.train.evaluation import within_half_precision
 from regrade.train.images import ImageTensors
 from regrade.train.plan import TrainingPlan
 from regrade.train.training_data import LabeledImages, TrainingData
@@ -34,12 +35,16 @@ class PredictedImages:
 
 @dataclass(frozen=True)
 class MemberPredictions:
-    """Stores the predictions of the members of a training on its test sets, computed on a device."""
+    """Stores the predictions of the members of a training on its test sets, computed on a device.
+
+    ``keep_features`` also stores the input of their last layer; a member needs a single network for that.
+    """
 
     store: Store
     plan: TrainingPlan
     data: TrainingData
     device: Device
+    keep_features: bool = False
 
     def add_all(self, seeds: Sequence[int]) -> None:
         """Store the predictions of every member on every test set of a training without parts."""
@@ -57,11 +62,10 @@ class MemberPredictions:
         spec = _spec(model_name(self.plan, seed), [model.spec for model in networks.values()], parts)
         for set_name, predicted in parts.items():
             test_set = self.store.test_set(set_name)
-            if not _is_stored(self.store, spec, test_set):
-                scores = _scores(
-                    self.data.sets[set_name], [(networks[part.plan.part], part.positions) for part in predicted]
-                )
-                self._store(test_set, scores, spec, networks[predicted[0].plan.part], note=_note(predicted))
+            if not _is_stored(self.store, spec, test_set, features=self.keep_features):
+                own = [(networks[part.plan.part], part.positions) for part in predicted]
+                scores = _scores(self.data.sets[set_name], own)
+                self._store(test_set, scores, spec, own[0][0], note=_note(predicted))
 
     def scores(self, seed: int, plan: TrainingPlan, test_set: str) -> FloatArray:
         """Shape (n, c): the scores of the network of one part for all images of a test set."""
@@ -78,6 +82,7 @@ class MemberPredictions:
             np.take_along_axis(scores, best, axis=1).astype(np.float32, copy=False),
             scores.astype(np.float16),
             score_kind=model.score_kind,
+            features=_features(self.data.sets[test_set.name], model) if self.keep_features else None,
             fingerprints=self.data.sets[test_set.name].fingerprints,
         )
         manifest = replace(
@@ -118,16 +123,20 @@ def _spec(name: str, specs: Sequence[ModelSpec], parts: Mapping[str, Sequence[Pr
     return replace(specs[0], name=name, weights_hash=state.hexdigest())
 
 
-def _is_stored(store: Store, spec: ModelSpec, test_set: TestSet) -> bool:
-    """Whether these predictions are stored; raise if they are of other weights or of another version of the set."""
+def _is_stored(store: Store, spec: ModelSpec, test_set: TestSet, *, features: bool) -> bool:
+    """Whether these predictions are stored; raise if they are of other weights or another set, or lack features."""
     if spec.name not in store.predictions.model_names(test_set.name):
         return False
     manifest = store.predictions.manifest(test_set.name, spec.name)
-    if (manifest.model.weights_hash, manifest.test_set_digest) == (spec.weights_hash, test_set.digest):
+    if (manifest.model.weights_hash, manifest.test_set_digest) != (spec.weights_hash, test_set.digest):
+        difference = "with other weights or for another version of the set"
+    elif features and not manifest.features:
+        difference = "without features"
+    else:
         return True
     raise AlreadyStored(
-        f"predictions of {spec.name} on {test_set.name} are stored with other weights or for another version of the "
-        f"set: remove {store.predictions.path(test_set.name, spec.name)} first, and run the same command again"
+        f"predictions of {spec.name} on {test_set.name} are stored {difference}: remove "
+        f"{store.predictions.path(test_set.name, spec.name)} first, and run the same command again"
     )
 
 
@@ -136,11 +145,24 @@ def _scores(images: LabeledImages, parts: Sequence[tuple[Model, IntArray | None]
     scores = None
     for model, positions in parts:
         chosen = np.arange(len(images.labels)) if positions is None else positions
-        own = np.concatenate([model.scores(batch) for batch in _batches(images, model, chosen)])
+        own = _storable(np.concatenate([model.scores(batch) for batch in _batches(images, model, chosen)]))
         scores = np.empty((len(images.labels), own.shape[1]), dtype=own.dtype) if scores is None else scores
         scores[chosen] = own
     assert scores is not None
     return scores
+
+
+def _features(images: LabeledImages, model: Model) -> FloatArray:
+    """Shape (n, d): the input of the last layer for all images."""
+    everything = np.arange(len(images.labels))
+    return np.concatenate([model.scores_and_features(batch)[1] for batch in _batches(images, model, everything)])
+
+
+def _storable(scores: FloatArray) -> FloatArray:
+    """Scores (n, c) that half precision can hold, as those of checkpoints."""
+    import torch
+
+    return np.asarray(within_half_precision(torch.from_numpy(scores)))
 
 
 def _batches(images: LabeledImages, model: Model, positions: IntArray) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
 from regrade.core import AlreadyStored, InputError, TestSet
+from regrade.core.names import member
 from regrade.models import Device, Precision
 from regrade.models.networks import network_code, with_absolute_path
 from regrade.models.torch_runtime import check_device, require_torch
@@ -40,9 +41,17 @@ _DEFAULTS = Hyperparameters()
 
 
 class KeptPart(Enum):
-    """What is kept of every scored epoch, besides the scores."""
+    """What is kept besides the scores."""
 
     WEIGHTS = "weights"
+    """The weights of every scored epoch."""
+    FEATURES = "features"
+    """The input of the last layer after the last epoch, on all test sets."""
+
+
+def parse_kept(texts: Sequence[str]) -> tuple[KeptPart, ...]:
+    """Kept parts from the command line, each alone or several separated by commas."""
+    return tuple(member(KeptPart, part.strip()) for text in texts for part in text.split(","))
 
 
 def parse_seeds(texts: Sequence[str]) -> tuple[int, ...]:
@@ -92,7 +101,14 @@ class EnsembleOptions(StudyOptions):
         "Input size of the network in pixels (default: that of the first image).", None, minimum=1
     )
     channels: int | None = option("1 (gray) or 3 (color) (default: as the first image).", None)
-    keep: KeptPart | None = option("weights: keep the weights of every scored epoch, not only the last.", None)
+    keep: Sequence[KeptPart] = option(
+        "weights: those of every scored epoch, not only of the last; features: embeddings on the test sets after the "
+        "last epoch, for regrade train head. May be repeated, or separated by commas.",
+        (),
+        names=("--keep",),
+        kind=list[str],
+        parse=parse_kept,
+    )
     jobs: int | None = option(
         "Members that are trained at the same time (default: one per CPU core, or all on a GPU).", None, minimum=1
     )
@@ -103,6 +119,10 @@ class EnsembleOptions(StudyOptions):
         names=("--finish/--no-finish",),
     )
     epoch_progress: EpochProgress = field(default=no_epoch_progress, kw_only=True, compare=False, repr=False)
+
+    def keeps(self, part: KeptPart) -> bool:
+        """Whether a part is kept."""
+        return part in [member(KeptPart, kept) for kept in self.keep]
 
     def hyperparameters(self) -> Hyperparameters:
         """The settings of the training loop."""
@@ -139,7 +159,7 @@ class AddingOptions(EnsembleOptions):
 
 def refuse_epoch_options(options: EnsembleOptions, written: str) -> None:
     """Raise if options concern scores after epochs, which a training with several networks per seed does not store."""
-    if options.every != 1 or options.keep is not None or not options.finish:
+    if options.every != 1 or options.keep or not options.finish:
         raise InputError(
             f"{written} stores predictions of the last epoch only: leave out --every, --keep and --no-finish"
         )
@@ -175,7 +195,8 @@ def train_ensemble(
     plan = replace(plan, remedy=remedy)
     begin(store, plan, sets.seeds, plan)
     trained = train_part(store, options, plan, data)
-    MemberPredictions(store, plan, data, options.device).add_all(sets.seeds)
+    keep_features = options.keeps(KeptPart.FEATURES)
+    MemberPredictions(store, plan, data, options.device, keep_features).add_all(sets.seeds)
     if options.finish:
         for name in plan.test_sets:
             if not store.ensembles.has(name, plan.name):
@@ -274,7 +295,7 @@ def _plan(
         tuple(test_set.name for test_set in sets[1:]),
         {test_set.name: test_set.digest for test_set in sets},
         options.every,
-        options.keep is KeptPart.WEIGHTS,
+        options.keeps(KeptPart.WEIGHTS),
         network_code(architecture, network.new_network()).hash,
     )
 
