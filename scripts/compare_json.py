@@ -130,6 +130,8 @@ DEMO = (
     "train ensemble base --on mnist-train -t mnist-train --network mlp --epochs 2 --seed 0 && "
     "train groupdro dro --on mnist-train -t mnist --confused-by base --network mlp --epochs 2 --seed 0 && "
     "train upsample up --on mnist-train -t mnist --confused-by base --network mlp --epochs 2 --seed 0",
+    f"{_PREDICT} -t mnist -t mnist-train --keep scores,features && train head new --on mnist-train -t mnist "
+    "--model python:{inputs}/brightness.py:brightness --l2 1",
     "study remedies -t mnist --baseline 'naive Bayes' --remedy 'random forest' --by ink",
     "build compare mnist --reference uci-digits",
     "build simulate --workers 3 --workers 6 --classes 4",
