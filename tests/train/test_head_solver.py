@@ -189,11 +189,13 @@ def test_lbfgs_finds_the_minimum_of_a_quadratic_and_of_rosenbrock():
         return float((1 - a) ** 2 + 100 * (b - a**2) ** 2), gradient
 
     start = torch.zeros(3, dtype=torch.float64)
-    with_scales = minimize(quadratic, start, 1 / scales, tolerance=1e-9)
+    with_scales = minimize(quadratic, start, lambda _: 1 / scales, tolerance=1e-9)
     assert torch.allclose(with_scales.point, 1 / scales) and with_scales.iterations <= 2
-    minimum = minimize(rosenbrock, torch.tensor([-1.2, 1.0], dtype=torch.float64), torch.ones(2), tolerance=1e-8)
+    minimum = minimize(
+        rosenbrock, torch.tensor([-1.2, 1.0], dtype=torch.float64), lambda _: torch.ones(2), tolerance=1e-8
+    )
     assert minimum.converged and torch.allclose(minimum.point, torch.ones(2, dtype=torch.float64), atol=1e-6)
-    stopped = minimize(rosenbrock, minimum.point * 0, torch.ones(2), tolerance=1e-8, most_iterations=2)
+    stopped = minimize(rosenbrock, minimum.point * 0, lambda _: torch.ones(2), tolerance=1e-8, most_iterations=2)
     assert not stopped.converged and stopped.iterations == 2
 
 

@@ -14,6 +14,7 @@ Function = Callable[[Any], tuple[float, Any]]
 """Returns the value and the gradient at a point."""
 
 _MEMORY = 10
+_REFRESHED = 20  # iterations after which the preconditioner is computed again
 _ARMIJO = 1e-4
 _TRIALS = 25
 
@@ -49,12 +50,18 @@ class _Place:
 
 
 def minimize(
-    function: Function, start: Any, diagonal: Any, *, tolerance: float, most_iterations: int = 1000, noise: float = 0.0
+    function: Function,
+    start: Any,
+    diagonal_at: Callable[[Any], Any],
+    *,
+    tolerance: float,
+    most_iterations: int = 1000,
+    noise: float = 0.0,
 ) -> Minimum:
     """Minimize a smooth function until the norm of its gradient is at most ``tolerance``.
 
-    ``diagonal`` approximates the inverse of the Hessian's diagonal. Values that differ by less than ``noise`` times
-    their size count as equal: it is the rounding error of the function.
+    ``diagonal_at`` returns the approximate inverse of the Hessian's diagonal at a point; it is called now and then.
+    Values that differ by less than ``noise`` times their size count as equal: it is the rounding error of the function.
     """
     place, evaluations = _Place(start, *function(start)), 1
     steps: deque[_Step] = deque(maxlen=_MEMORY)
@@ -62,6 +69,8 @@ def minimize(
         norm = float(place.gradient.norm())
         if norm <= tolerance or iteration == most_iterations:
             break
+        if iteration % _REFRESHED == 0:
+            diagonal = diagonal_at(place.point)
         following, tried = _descended(function, place, _direction(place.gradient, steps, diagonal), noise)
         evaluations += tried
         if following is None:

@@ -144,10 +144,13 @@ class HeadProblem:
         if settings.adam is not None:
             return minimize_by_adam(objective, start, settings.adam, seed=seed, tolerance=tolerance)
         spread = torch.cat([self.basis.spread, self.basis.spread.new_ones(1)])
-        diagonal = 1 / (spread[:, None] * objective.curvatures(start) + objective.penalty[:, None])
+
+        def diagonal_at(point: Any) -> Any:
+            return 1 / (spread[:, None] * objective.curvatures(point) + objective.penalty[:, None])
+
         noise = 4 * torch.finfo(self.inputs.dtype).eps
         reached = minimize(
-            objective, start, diagonal, tolerance=tolerance, most_iterations=settings.most_iterations, noise=noise
+            objective, start, diagonal_at, tolerance=tolerance, most_iterations=settings.most_iterations, noise=noise
         )
         if not self.keeps_classes:
             reached.point[-1] -= reached.point[-1].mean()  # a constant in all biases changes nothing
