@@ -241,7 +241,7 @@ def test_bad_embeddings_are_refused(world, change, fields, options, message):
     with_features(world, "homes-train", change, **fields)
     with pytest.raises(InputError, match=message):
         fit(world, **options)
-    assert not list((world.store.root / "training").rglob("*.pt"))
+    assert not list((world.store.root / "training").rglob("head-*"))
 
 
 @pytest.mark.parametrize(
@@ -275,6 +275,22 @@ def test_sets_that_share_households_or_images_with_the_training_set_are_refused(
     with pytest.raises(MismatchError, match="240 images in common, for example 'homes-train-0'"):
         fit(world, test_sets=["copied"])
     assert fit(world, test_sets=["copied", "neighbors"], allow_shared=True).rows
+
+
+def test_images_with_the_same_content_are_shared_even_under_other_ids(workspace, tmp_path):
+    source = workspace.store.images.read(workspace.store.test_set("pets-train")).path
+    for name in ("cat", "dog", "owl"):
+        for image in range(4):
+            copied = tmp_path / "copied" / name / f"other-{image}.png"
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source / name / f"{image}.png", copied)
+    workspace.testsets.add("copied", tmp_path / "copied", classes=workspace.store.test_set("pets-train").class_space)
+    workspace.train.ensemble("small", "pets-train", seeds=(0,), test_sets=[], **SMALL)
+    base = "trained:small/seed-0"
+    workspace.predict([base], test_sets=["pets-train", "pets-val", "copied"], keep=["features"])
+    with pytest.raises(MismatchError, match=r"copied and the training set pets-train have 12 images in common"):
+        fit(workspace, on="pets-train", model=base, test_sets=["copied"], folds=3)
+    assert fit(workspace, on="pets-train", model=base, test_sets=["pets-val"], original="pets-val", folds=3).rows
 
 
 def test_small_groups_of_a_test_set_leave_the_overall_accuracy(world):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import re
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,12 +19,11 @@ from regrade.core import ClassSpace, DamagedFile, FormatError, InputError, Misma
 from regrade.core.arrays import FloatArray
 from regrade.models.description import describe_model
 from regrade.models.model import Model, Settings
-from regrade.models.torch_runtime import packed_weights, read_weights, require_torch
 from regrade.models.trained_model import TRAINING
 
 _FORMAT = 1
 _DIGITS = 16  # of the SHA-256 of a file, in its name
-_FILE = re.compile(rf"head-([0-9a-f]{{{_DIGITS}}})\.pt")
+_FILE = re.compile(rf"head-([0-9a-f]{{{_DIGITS}}})\.npz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,29 +81,26 @@ class HeadFile:
 
 
 def packed_head(file: HeadFile) -> tuple[str, bytes]:
-    """The name of the file, which contains a hash, and its bytes."""
-    import torch
-
-    spec = {name: getattr(file.base, name) for name in ModelSpec.__slots__}
-    data = packed_weights(
-        {
-            "format": _FORMAT,
-            "weight": torch.from_numpy(np.array(file.head.weight, dtype=np.float32)),
-            "bias": torch.from_numpy(np.array(file.head.bias, dtype=np.float32)),
-            "adds_to_base": file.head.adds_to_base,
-            "base": spec,
-            "base_classes": class_space_as_json(file.base_classes),
-            "class_space": class_space_as_json(file.class_space),
-            "training_set": file.training_set,
-            "fit": dict(file.fit),
-        }
-    )
-    return f"head-{hashlib.sha256(data).hexdigest()[:_DIGITS]}.pt", data
+    """The name of the file, which contains a hash, and its bytes: two arrays, and all else as JSON."""
+    description = {
+        "format": _FORMAT,
+        "adds_to_base": file.head.adds_to_base,
+        "base": {name: getattr(file.base, name) for name in ModelSpec.__slots__},
+        "base_classes": class_space_as_json(file.base_classes),
+        "class_space": class_space_as_json(file.class_space),
+        "training_set": file.training_set,
+        "fit": dict(file.fit),
+    }
+    buffer = io.BytesIO()
+    weight, bias = (np.asarray(part, dtype=np.float32) for part in (file.head.weight, file.head.bias))
+    np.savez(buffer, weight=weight, bias=bias, description=np.array(json.dumps(description)))
+    data = buffer.getvalue()
+    return f"head-{hashlib.sha256(data).hexdigest()[:_DIGITS]}.npz", data
 
 
 def head_path(folder: Path) -> Path | None:
     """The file of the head in a folder, if there is one."""
-    return next((path for path in sorted(folder.glob("head-*.pt")) if _FILE.fullmatch(path.name)), None)
+    return next((path for path in sorted(folder.glob("head-*.npz")) if _FILE.fullmatch(path.name)), None)
 
 
 def check_head_file(path: Path) -> None:
@@ -118,20 +117,24 @@ def check_head_file(path: Path) -> None:
 def read_head_file(path: Path) -> HeadFile:
     """Read a head; raise if the file has changed since it was written."""
     check_head_file(path)
-    content = read_weights(path)
     try:
-        if content["format"] > _FORMAT:
+        with np.load(path, allow_pickle=False) as content:
+            stated = json.loads(str(content["description"]))
+            weight, bias = content["weight"], content["bias"]
+        if stated["format"] > _FORMAT:
             raise FormatError(f"{path} was written by a newer version of regrade")
         return HeadFile(
-            LinearHead(content["weight"].numpy(), content["bias"].numpy(), content["adds_to_base"]),
-            ModelSpec(**content["base"]),
-            class_space_from_json(content["base_classes"]),
-            class_space_from_json(content["class_space"]),
-            content["training_set"],
-            content["fit"],
+            LinearHead(weight, bias, stated["adds_to_base"]),
+            ModelSpec(**stated["base"]),
+            class_space_from_json(stated["base_classes"]),
+            class_space_from_json(stated["class_space"]),
+            stated["training_set"],
+            stated["fit"],
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{path} is not a file of regrade train head") from error
+    except (KeyError, TypeError, AttributeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{path} is not a file of regrade train head") from None
 
 
 class HeadModel(Model):
@@ -177,7 +180,6 @@ class HeadModel(Model):
 def load_head(place: str, settings: Settings, load: Callable[[str, Settings], Model]) -> Model:
     """Load a head, ``NAME/seed-0`` in the workspace of the settings or the path of its folder, and its base model."""
     name = f"head:{place}"
-    require_torch(name, "torch")
     file = read_head_file(_file_of(place, settings.workspace))
     base = load(file.base.name, replace(settings, class_space=file.base_classes))
     describe_model(name, settings, class_space=file.class_space, preprocessing=base.preprocessing)
@@ -194,7 +196,7 @@ def _file_of(place: str, workspace: Path | None) -> Path:
     for candidate in places:
         if path := head_path(candidate):
             return path
-        if members := sorted(path.parent.name for path in candidate.glob("seed-*/head-*.pt")):
+        if members := sorted(path.parent.name for path in candidate.glob("seed-*/head-*.npz")):
             raise InputError(f"head:{place} needs a seed: write head:{place}/{members[0]}")
     searched = " or ".join(str(candidate) for candidate in places)
     raise InputError(f"head:{place} has no file in {searched}: fit it with regrade train head")

@@ -75,8 +75,8 @@ def check_training_files(root: Path) -> Iterator[CheckedFile]:
     folder = root / TRAINING
     checks: dict[str, Callable[[Path], object]] = {
         f"*/{_PLAN}": read_stored_json,
-        "*/seed-*/head-*.pt": check_head_file,
-        "*/seed-*/[sw]*.pt": check_network_file,
+        "*/seed-*/head-*.npz": check_head_file,
+        "*/seed-*/*.pt": check_network_file,
     }
     for pattern, check in checks.items():
         for path in sorted(folder.glob(pattern)):
