@@ -31,7 +31,9 @@ def make_head_world(folder: Path) -> Workspace:
     return workspace
 
 
-def add_homes(workspace: Workspace, name: str, size: int, seed: int, *, household: int = 4, **fields) -> TestSet:
+def add_homes(
+    workspace: Workspace, name: str, size: int, seed: int, *, class_map: ClassMap | None = MAP, **fields
+) -> TestSet:
     """Store a set of homes with columns ``region`` and ``household``, and the embeddings of `MODEL`."""
     rng = np.random.default_rng(seed)
     objects = rng.choice(4, size)  # bed, sofa, stove, sink
@@ -39,12 +41,12 @@ def add_homes(workspace: Workspace, name: str, size: int, seed: int, *, househol
     south = rng.random(size) < 0.3
     columns = {
         "region": tuple(np.where(south, "south", "north").tolist()),
-        "household": tuple(f"{name}-{i // household}" for i in range(size)),
+        "household": tuple(f"{name}-{i // 4}" for i in range(size)),
     }
     ids = tuple(f"{name}-{i}" for i in range(size))
     test_set = TestSet(name, HOMES, ids, labels, columns)
     test_set = replace(test_set, **fields)
-    workspace.store.add_test_set(test_set, MAP)
+    workspace.store.add_test_set(test_set, class_map)
     add_embeddings(workspace, test_set, embeddings_of(objects, south, rng))
     return test_set
 

@@ -80,6 +80,26 @@ def test_kept_classes_with_a_strong_penalty_are_the_base_model(world):
     assert overall(result, "homes-test").difference.value == 0
 
 
+def test_class_map_of_a_file_serves_sets_without_their_own(world, tmp_path):
+    for name, seed in (("a", 11), ("b", 12)):
+        add_homes(world, name, 120, seed, class_map=None)
+    with pytest.raises(MismatchError, match="give a class map with --map"):
+        fit(world, on="a", test_sets=["b"], keep_classes=True)
+    table = tmp_path / "map.json"
+    table.write_text(json.dumps({"furniture": ["bed", "sofa"], "cooking": ["stove"], "water": ["sink"]}))
+    row = overall(fit(world, on="a", test_sets=["b"], keep_classes=True, class_map=table), "b")
+    assert row.difference.value > 0.05
+    table.write_text(json.dumps({"furniture": ["bed"], "cooking": ["stove"], "water": ["sink"]}))
+    with pytest.raises(AlreadyStored, match="another class map"):
+        fit(world, on="a", test_sets=["b"], keep_classes=True, class_map=table)
+    with_map = fit(world, name="with-map", on="a", test_sets=["b"], class_map=table, l2=(0.1,))
+    assert overall(with_map, "b").before is not None
+    assert overall(with_map, "base-val").reason.startswith("after is not defined")
+    unmapped = overall(fit(world, name="own", on="a", test_sets=["b"]), "b")
+    assert unmapped.before is None and unmapped.after.value > 0.8
+    assert unmapped.reason.startswith("before is not defined: no class map from base-classes to homes")
+
+
 def test_stored_head_is_that_of_scikit_learn_with_balanced_groups(world):
     result = fit(world, l2=(0.01,), balance="group", by="region", tolerance=1e-7)
     test_set = world.store.test_set("homes-train")

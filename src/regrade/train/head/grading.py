@@ -30,13 +30,17 @@ class GradedSets:
 
 @dataclass(frozen=True)
 class HeadGrader:
-    """Grades pairs of models (base, head), one per seed; ``class_map`` is a file for sets with other classes."""
+    """Grades pairs of models (base, head), one per seed.
+
+    ``class_map`` is the file of a map to the classes with the digest ``mapped_classes``.
+    """
 
     store: Store
     pairs: tuple[tuple[str, str], ...]
     by: str | None
     clusters: str | None
     class_map: str | Path | None
+    mapped_classes: str
 
     def grade(self, sets: Sequence[tuple[TestSet, SetRole]]) -> GradedSets:
         """The rows of all sets; a set whose labels a model does not predict has no accuracy of it, with the reason."""
@@ -76,7 +80,8 @@ class HeadGrader:
     def _correctness(self, test_set: TestSet, models: tuple[str, ...]) -> Correctness:
         """The correctness of models on a set, or why it is not defined."""
         predicted = self.store.predictions.manifest(test_set.name, models[0])
-        needs_map = predicted.class_space_digest != test_set.class_space.digest
+        labeled = test_set.class_space.digest
+        needs_map = predicted.class_space_digest != labeled == self.mapped_classes
         path = self.class_map if needs_map else None
         try:
             scored = list(scored_predictions(self.store, test_set, models, class_map=path))

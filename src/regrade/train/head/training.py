@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from regrade.core import AlreadyStored, ClassSpace, InputError, MismatchError, ModelSpec, TestSet
+from regrade.core import ClassSpace, InputError, MismatchError, TestSet
 from regrade.models import Device
-from regrade.models.head_model import HeadFile, LinearHead, head_path, packed_head, read_head_file
 from regrade.models.torch_runtime import check_device
-from regrade.store import FIRST_MODEL, Store, replace_file
-from regrade.store.file_errors import write_errors
+from regrade.store import FIRST_MODEL, Store
 from regrade.studies.remedies.methods import seeded_method
-from regrade.train.head.adam import AdamSettings
-from regrade.train.head.design import TrainingRows, check_folds, digest_of, mapped_labels, own_labels, training_rows
-from regrade.train.head.fitting import HeadFitter, TrainingDesign
+from regrade.train.head.design import (
+    MappedLabels,
+    TrainingRows,
+    check_folds,
+    digest_of,
+    mapped_labels,
+    own_labels,
+    training_rows,
+)
 from regrade.train.head.grading import HeadGrader
 from regrade.train.head.inputs import StoredEmbeddings, check_width, cluster_column, read_embeddings, refuse_shared
-from regrade.train.head.problem import HeadProblem, HeadTargets, SolverSettings
+from regrade.train.head.member import HeadMember
 from regrade.train.head.result import PenaltyTrial, SeedFit, SetRole, TrainedHead
 from regrade.train.head.splits import Balance
-from regrade.train.head.storing import head_scores, is_stored, store_scores
-from regrade.train.plan import member_folder, store_settings, training_folder
+from regrade.train.plan import store_settings, training_folder
 from regrade.train.remedy import groups_of_column
 from regrade.train.steps.head import HeadOptions, HeadSolver
 
@@ -68,7 +68,9 @@ class HeadTraining:
             notes += member.data.notes
         pairs = tuple((fit.base, fit.model) for fit in fits)
         options = self.options
-        graded = HeadGrader(self.store, pairs, options.by, self.clusters, options.class_map).grade(self.sets)
+        mapped = self.training_set.class_space.digest
+        grader = HeadGrader(self.store, pairs, options.by, self.clusters, options.class_map, mapped)
+        graded = grader.grade(self.sets)
         return TrainedHead(
             options.name,
             options.model,
@@ -93,23 +95,23 @@ class HeadTraining:
         """The embeddings of a base model on a set."""
         return read_embeddings(self.store, test_set, base, needs_scores=self.options.keep_classes)
 
-    def rows(self, stored: StoredEmbeddings, base: str) -> TrainingRows:
+    def rows(self, stored: StoredEmbeddings) -> TrainingRows:
         """What a head of a base model is fitted on."""
-        targets = (
-            mapped_labels(self.store, self.training_set, base, self._map_file())
-            if self.options.keep_classes
-            else own_labels(self.training_set)
-        )
-        return training_rows(stored, targets, self.classes, clusters=self.clusters, groups=self.groups)
+        return training_rows(stored, self.targets, self.classes, clusters=self.clusters, groups=self.groups)
 
-    def _map_file(self) -> Any:
+    @cached_property
+    def targets(self) -> MappedLabels:
+        """What the heads should predict; the same for all base models, which have the same classes."""
+        if not self.options.keep_classes:
+            return own_labels(self.training_set)
         same = self.base_classes.digest == self.training_set.class_space.digest
-        return None if same else self.options.class_map
+        path = None if same else self.options.class_map
+        return mapped_labels(self.store, self.training_set, next(iter(self.bases.values())), path)
 
     def _check_inputs(self, seed: int) -> None:
         base = self.bases[seed]
         training = self.read(self.training_set, base)
-        data, predicts_itself = self.rows(training, base), any(role is SetRole.TRAINING for _, role in self.sets)
+        data, predicts_itself = self.rows(training), any(role is SetRole.TRAINING for _, role in self.sets)
         nested = (len(self.penalties) > 1) + predicts_itself
         check_folds(data, self.options.folds, nested=nested, clusters=self.clusters)
         for test_set, role in self.sets:
@@ -177,6 +179,7 @@ class HeadTraining:
             "digests": {options.on: self.training_set.digest},
             "base_model": options.model,
             "keep_classes": options.keep_classes,
+            "class_map": None if self.targets.class_map is None else self.targets.class_map.digest,
             "balance": options.balance.value,
             "column_of_groups": options.by,
             "members": None if self.groups is None else digest_of(self.groups.members),
@@ -186,86 +189,6 @@ class HeadTraining:
             "solver": options.solver.value,
             **(adam if options.solver is HeadSolver.ADAM else {"tolerance": options.tolerance}),
         }
-
-
-class HeadMember:
-    """The head of one seed."""
-
-    def __init__(self, training: HeadTraining, seed: int, base: str) -> None:
-        self.training, self.seed, self.base = training, seed, base
-        self.name = f"head:{training.options.name}/seed-{seed}"
-        self.folder = member_folder(training.store.root, training.options.name, seed)
-        self.stored = training.read(training.training_set, base)
-        self.is_fitted = head_path(self.folder) is not None
-
-    @cached_property
-    def data(self) -> TrainingRows:
-        """What it is fitted on."""
-        return self.training.rows(self.stored, self.base)
-
-    @cached_property
-    def fitter(self) -> HeadFitter:
-        """The solver with all training images."""
-        options, data = self.training.options, self.data
-        targets = HeadTargets(data.labels, len(data.classes), data.accepts, data.offsets)
-        problem = HeadProblem(data.embeddings, targets, device=options.device.value)
-        adam = AdamSettings(options.epochs, options.batch, options.learning_rate)
-        settings = SolverSettings(options.tolerance, adam=adam if options.solver is HeadSolver.ADAM else None)
-        design = TrainingDesign(data.clusters, data.groups, options.balance, self.training.penalties, options.folds)
-        return HeadFitter(problem, design, settings)
-
-    @cached_property
-    def file(self) -> HeadFile:
-        """The stored head, fitted now if there is none; raise if it was fitted on other embeddings."""
-        path = head_path(self.folder)
-        if path is None:
-            return self._fitted()
-        file = read_head_file(path)
-        if file.fit["embeddings"] != self.stored.manifest.digest:
-            raise AlreadyStored(
-                f"{self.name} was fitted on other embeddings of {self.base}: choose another name, or remove "
-                f"{self.folder} to start over"
-            )
-        return file
-
-    @property
-    def spec(self) -> ModelSpec:
-        """The record of the model."""
-        return self.file.spec(self.name)
-
-    def store_predictions(self) -> None:
-        """Store the predictions that are missing."""
-        for test_set, role in self.training.sets:
-            if is_stored(self.training.store, test_set.name, self.spec):
-                continue
-            stored = self.training.read(test_set, self.base)
-            scores, note = head_scores(self.file, stored), ""
-            if role is SetRole.TRAINING:
-                note = f"out of fold: {self.training.options.folds} folds by {self.training.clusters or 'image'}"
-                for rows, fold_scores in self.fitter.out_of_fold(np.arange(len(self.data.rows)), self.seed):
-                    scores[self.data.rows[rows]] = fold_scores
-            store_scores(self.training.store, stored, self.file, self.spec, scores, note=note)
-
-    def _fitted(self) -> HeadFile:
-        fitted = self.fitter.fit(np.arange(len(self.data.rows)), self.seed)
-        basis = self.fitter.problem.basis
-        head = LinearHead(*basis.weight_and_bias(fitted.parameters), self.training.options.keep_classes)
-        fit = {
-            "embeddings": self.stored.manifest.digest,
-            "images": len(self.data.rows),
-            "scale": basis.scale,
-            "chosen": asdict(fitted.chosen),
-            "path": [asdict(trial) for trial in fitted.path],
-        }
-        training = self.training
-        file = HeadFile(
-            head, self.stored.manifest.model, training.base_classes, training.classes, training.training_set.name, fit
-        )
-        name, content = packed_head(file)
-        with write_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        replace_file(self.folder / name, content)
-        return file
 
 
 def _trials(fit: Any) -> tuple[PenaltyTrial, tuple[PenaltyTrial, ...]]:
