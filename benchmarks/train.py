@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import regrade
+from benchmarks import head
 from benchmarks.measure import seconds
 from benchmarks.result import Result, verify
 from regrade.classes import class_space
@@ -43,6 +44,7 @@ def run() -> Iterator[Result]:
         yield from capture_cost(workspace)
         torch.set_num_threads(threads)
         yield from processes(workspace)
+    yield from head.run()
 
 
 def simulated_images(count: int) -> tuple[np.ndarray, np.ndarray]:

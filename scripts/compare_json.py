@@ -135,6 +135,8 @@ DEMO = (
     " --epochs 2 --seed 0 --jobs 1",
     "train tune best --on mnist-train -t uci-digits --new uci-digits --grid learning-rate=0.01,0.1 --network mlp"
     " --size 8 --epochs 2 --seed 0 --jobs 1",
+    f"{_PREDICT} -t mnist -t mnist-train --keep scores,features && train head new --on mnist-train -t mnist "
+    "--model python:{inputs}/brightness.py:brightness --l2 1",
     "study remedies -t mnist --baseline 'naive Bayes' --remedy 'random forest' --by ink",
     "study remedies -t mnist -t uci-digits --original mnist --baseline 'naive Bayes' --remedy 'random forest'",
     "build compare mnist --reference uci-digits",

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from benchmarks import synthetic
+from benchmarks import head, synthetic
 from benchmarks.__main__ import _NAMES
 from benchmarks.result import Result
 
@@ -36,3 +36,8 @@ def test_small_benchmark_runs_and_agrees_with_its_baseline(name):
         results = list(module.run())
     assert all(isinstance(result, Result) and result.benchmark == name for result in results)
     assert results or name == "neighbors"  # faiss is optional
+
+
+def test_small_head_reaches_the_objective_of_scikit_learn():
+    results = list(head.run(head.HeadCase(200, 8, 4, iterations=20)))
+    assert len(results) == 2 and all(result.ratio is not None for result in results)

@@ -27,7 +27,7 @@ def offer(monkeypatch, *points):
 
 
 def test_prefixes_are_sorted():
-    expected = "lite onnx open_clip python timm torch torchvision trained transformers"
+    expected = "head lite onnx open_clip python timm torch torchvision trained transformers"
     assert prefixes() == tuple(expected.split())
 
 
@@ -38,7 +38,7 @@ def test_load_model_suggests_a_similar_prefix(settings):
 
 @pytest.mark.parametrize("name", ["resnet50", "timm:", ""])
 def test_load_model_rejects_a_name_without_prefix_or_rest(name, settings):
-    with pytest.raises(InputError, match=r"is not a model name: write PREFIX:NAME, where the prefix is one of lite"):
+    with pytest.raises(InputError, match=r"is not a model name: write PREFIX:NAME, .* one of head, lite"):
         load_model(name, settings)
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from regrade.core import InputError, UnknownName
 from regrade.models.failures import loading
+from regrade.models.head_model import load_head
 from regrade.models.lite_model import load_lite
 from regrade.models.model import Model, Settings
 from regrade.models.onnx_model import load_onnx
@@ -23,7 +24,13 @@ ENTRY_POINTS = "regrade.models"
 
 Adapter: TypeAlias = Callable[[str, Settings], Model]
 
+
+def _load_head(place: str, settings: Settings) -> Model:
+    return load_head(place, settings, load_model)
+
+
 _BUILT_IN: dict[str, Adapter] = {
+    "head": _load_head,
     "lite": load_lite,
     "onnx": load_onnx,
     "open_clip": load_open_clip,

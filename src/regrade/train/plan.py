@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import AlreadyStored, InputError
+from regrade.models.head_model import check_head_file
 from regrade.models.trained_model import TRAINING, NetworkDescription, check_network_file, network_files
 from regrade.store import CheckedFile, Store, file_name, read_stored_json, replace_file, stored_json
 from regrade.store.file_errors import write_errors
@@ -93,6 +94,7 @@ def check_training_files(root: Path) -> Iterator[CheckedFile]:
     folder = root / TRAINING
     checks: dict[str, Callable[[Path], object]] = {
         f"*/{_PLAN}": read_stored_json,
+        "*/seed-*/head-*.npz": check_head_file,
         "*/seed-*/*.pt": check_network_file,
         "*/*/seed-*/*.pt": check_network_file,
     }
@@ -108,15 +110,20 @@ def check_training_files(root: Path) -> Iterator[CheckedFile]:
 
 def store_plan(store: Store, plan: TrainingPlan) -> None:
     """Store the plan of a training; raise if another one is stored under its name."""
-    folder = training_folder(store.root, plan.name)
+    store_settings(store, plan.name, plan.as_plain())
+
+
+def store_settings(store: Store, name: str, plain: dict[str, Any]) -> None:
+    """Store the settings of a training as plain values; raise with the first that differs from the stored ones."""
+    folder = training_folder(store.root, name)
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         path = folder / _PLAN
         if path.is_file():
-            _check_same(plan.name, read_stored_json(path), plan.as_plain(), folder)
+            _check_same(name, read_stored_json(path), plain, folder)
         else:
-            replace_file(path, stored_json(plan.as_plain(), place=f"{TRAINING}/{plan.name}/{_PLAN}"))
+            replace_file(path, stored_json(plain, place=f"{TRAINING}/{name}/{_PLAN}"))
 
 
 def refuse_incomplete(store: Store, name: str) -> None:
@@ -125,6 +132,8 @@ def refuse_incomplete(store: Store, name: str) -> None:
     if not (folder / _PLAN).is_file():
         return
     stored = read_stored_json(folder / _PLAN)
+    if _HYPERPARAMETERS not in stored:
+        return  # the settings of a head
     epochs, command = stored[_HYPERPARAMETERS]["epochs"], stored.get("remedy", {}).get("method", "ensemble")
     for member in sorted(folder.glob("seed-*")):
         last = max(network_files(member, "state"), default=0)

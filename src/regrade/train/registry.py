@@ -11,6 +11,7 @@ from regrade.studies.registry import studies_of, study_method
 from regrade.train.capture import Batches, ScoreCapture, capture
 from regrade.train.steps.ensemble import TRAIN_ENSEMBLE
 from regrade.train.steps.finish import TRAIN_FINISH
+from regrade.train.steps.head import TRAIN_HEAD
 from regrade.train.steps.remedies import TRAIN_GROUPDRO, TRAIN_UPSAMPLE
 from regrade.train.steps.tune import TRAIN_TUNE
 
@@ -24,6 +25,7 @@ class Trainings:
     ensemble = study_method(TRAIN_ENSEMBLE)
     groupdro = study_method(TRAIN_GROUPDRO)
     upsample = study_method(TRAIN_UPSAMPLE)
+    head = study_method(TRAIN_HEAD)
     tune = study_method(TRAIN_TUNE)
     finish = study_method(TRAIN_FINISH)
 
