@@ -356,9 +356,9 @@ def test_command_prints_tables_and_errors_of_a_line(world):
 
 @pytest.mark.parametrize("keep_classes", [False, True])
 def test_predict_gives_the_stored_predictions(workspace, keep_classes):
-    workspace.train.ensemble("small", "pets-train", seeds=(0, 1), test_sets=["pets-val"], **SMALL)
+    sets = ["pets-train", "pets-val"]
+    workspace.train.ensemble("small", "pets-train", seeds=(0, 1), test_sets=sets, keep=["features"], **SMALL)
     models = [f"trained:small/seed-{seed}" for seed in (0, 1)]
-    workspace.predict(models, test_sets=["pets-train", "pets-val"], keep=["scores", "features"])
     fit(workspace, on="pets-train", model="small", test_sets=["pets-val"], folds=3, keep_classes=keep_classes)
     store = workspace.store
     test_set = store.test_set("pets-val")
@@ -408,9 +408,8 @@ def test_balanced_head_recovers_the_worst_group_of_colored_digits(tmp_path):
     add_part(workspace, tmp_path, "graded", rows[400:])
     network = {"network": "cnn", "epochs": 10, "batch": 50, "learning_rate": 0.05, "crop": 0, "flip": False, "jobs": 1}
     seeds = tuple(range(5))
-    workspace.train.ensemble("plain", "colored-train", test_sets=["graded"], seeds=seeds, **network)
-    bases = [f"trained:plain/seed-{seed}" for seed in seeds]
-    workspace.predict(bases, test_sets=["fitted", "graded"], keep=["features"])
+    sets = ["fitted", "graded"]
+    workspace.train.ensemble("plain", "colored-train", test_sets=sets, seeds=seeds, keep=["features"], **network)
     options = {"on": "fitted", "model": "plain", "test_sets": ["graded"], "by": "group"}
     worst = {}
     for balance in ("none", "group"):
