@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from regrade.core import Column, FormatError, InputError, RegradeError, Table, Tabular
 from regrade.core.names import refuse_text
-from regrade.report import (
+from regrade.reports import (
     Drawing,
     Gallery,
     Provenance,
