@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from regrade.core import Estimate, RegradeError, Table
     from regrade.studies import Comparison, Grade
     from regrade.train import capture
-    from regrade.workspace import Workspace, init, open
+    from regrade.workspace import Workspace, compare, grade, init, open, report
 
     __version__: str
 
@@ -27,8 +27,11 @@ _HOME = {
     "Table": "regrade.core",
     "Workspace": "regrade.workspace",
     "capture": "regrade.train",
+    "compare": "regrade.workspace",
+    "grade": "regrade.workspace",
     "init": "regrade.workspace",
     "open": "regrade.workspace",
+    "report": "regrade.workspace",
 }
 
 __all__ = [
@@ -40,8 +43,11 @@ __all__ = [
     "Workspace",
     "__version__",
     "capture",
+    "compare",
+    "grade",
     "init",
     "open",
+    "report",
 ]
 
 

@@ -7,16 +7,28 @@ from regrade.formats.label_export import Authors, LabelAuthors, labels_as_file
 from regrade.formats.label_files import LabelFile, LabelFormat, read_label_file
 from regrade.formats.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
 from regrade.formats.people_files import PeopleFile, PeopleFormat, read_people_file
+from regrade.formats.prediction_arrays import (
+    ArrayClasses,
+    PredictionKind,
+    complete_labels,
+    given_classes,
+    inferred_classes,
+    kind_of,
+    no_labels,
+    predictions_from_array,
+)
 from regrade.formats.prediction_files import (
     FileClassSpaces,
     FilePredictions,
     PredictionFile,
     predictions_from_scores,
     read_prediction_file,
+    read_prediction_table,
 )
 from regrade.formats.slice_files import SliceFile, SliceFormat, read_slice_file
 
 __all__ = [
+    "ArrayClasses",
     "Authors",
     "CheckpointArray",
     "FileClassSpaces",
@@ -29,10 +41,17 @@ __all__ = [
     "PeopleFile",
     "PeopleFormat",
     "PredictionFile",
+    "PredictionKind",
     "SliceFile",
     "SliceFormat",
     "checkpoint_notes",
+    "complete_labels",
+    "given_classes",
+    "inferred_classes",
+    "kind_of",
     "labels_as_file",
+    "no_labels",
+    "predictions_from_array",
     "predictions_from_scores",
     "read_checkpoint_files",
     "read_decision_file",
@@ -41,5 +60,6 @@ __all__ = [
     "read_mistake_file",
     "read_people_file",
     "read_prediction_file",
+    "read_prediction_table",
     "read_slice_file",
 ]

@@ -1,6 +1,7 @@
 """The Python API of regrade: open a workspace, import data, run studies."""
 
 from regrade.studies import find_near_duplicates
+from regrade.workspace.in_memory import compare, grade, report
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.report_writing import WrittenReport
 from regrade.workspace.review_sample import DrawnReview, RunningReview
@@ -14,7 +15,10 @@ __all__ = [
     "RunningReview",
     "Workspace",
     "WrittenReport",
+    "compare",
     "find_near_duplicates",
+    "grade",
     "init",
     "open",
+    "report",
 ]

@@ -99,7 +99,8 @@ class Grade(Tabular):
         columns = [Column("model", "model")]
         if any(row.slice != EVERYTHING for row in self.rows):
             columns.append(Column("slice", "slice"))
-        columns.append(Column("top1", "top-1"))
+        if self._has("top1") or not self.labels:
+            columns.append(Column("top1", "top-1"))
         columns += [
             Column(key, heading) for key, heading in (("clean", "top-1, clean"), ("top5", "top-5")) if self._has(key)
         ]
@@ -315,10 +316,12 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
             f"multi-label: right if {labels.scoring.accepted_in_words}; mean over {labels.scoring.rule.value}; "
             f"{amount(scored, 'image')}"
         )
+    if labels and any(row.top1 for row in rows):
         notes.append(
             f"top-1 and top-5 are over all labeled images; same images: those that {labels.scoring.labels.full_name} "
             "scores, averaged in the same way; the difference is paired"
         )
+    if labels:
         notes += problem_notes(labels.review)
     if labels and any(row.novel for row in rows):
         notes.append("novel: predictions no one has judged; list them with regrade labels novel")
