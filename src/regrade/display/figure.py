@@ -50,7 +50,12 @@ class Figure:
         return target
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return {"application/vnd.vegalite.v6+json": self.spec, "text/plain": self.alt}
+        """Vega-Lite where it can be drawn; SVG for all other notebooks and for nbconvert, which need no network."""
+        shown = {"application/vnd.vegalite.v6+json": self.spec, "text/plain": self.alt}
+        try:
+            return {**shown, "image/svg+xml": _FORMS[".svg"](self.spec).decode()}
+        except MissingExtra as error:
+            return {**shown, "text/plain": f"{self.alt}\n(not drawn: {error})"}
 
 
 def converter() -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, MappedRows, Table, Tabular
+from regrade.core import Column, Estimate, InputError, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import INLINE
@@ -41,12 +41,27 @@ class Rank:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Tabular):
+class Comparison(Tabular, records="ranks"):
     """All pairs of the compared models, and their ranks, best first."""
 
     basis: Basis = field(metadata=INLINE)
     pairs: ModelPairs
     ranks: tuple[Rank, ...]
+
+    def __getitem__(self, key: int | slice | str | tuple[str, ...]) -> Any:
+        """The rank of a model by position or name, or the `Pair` of two models: ``comparison["a", "b"]``.
+
+        The models of a pair are in the order in which they were given; the reverse order raises, since the signs differ.
+        """
+        if not isinstance(key, tuple):
+            return super().__getitem__(key)
+        if len(key) != 2 or key[0] == key[1]:
+            raise InputError(f"a pair is two different models, got {', '.join(key)}")
+        first, second = (self[model].model for model in key)
+        pair = self.pairs[int(self.pairs.rows_of([first], [second])[0])]
+        if pair.first != first:
+            raise InputError(f"the difference of this pair is {second} minus {first}: use [{second!r}, {first!r}]")
+        return pair
 
     @property
     def different_pairs(self) -> int:

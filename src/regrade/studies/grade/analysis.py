@@ -78,7 +78,7 @@ class GradeRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Grade(Tabular):
+class Grade(Tabular, records="rows"):
     """The grade of all models on a test set, best first.
 
     The intervals of a model on several slices are simultaneous. ``hard_slices`` were selected because models find them

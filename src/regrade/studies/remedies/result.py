@@ -65,7 +65,7 @@ class RemedyRow(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Remedies(Tabular):
+class Remedies(Tabular, records="rows"):
     """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups."""
 
     baseline: str
