@@ -1,6 +1,7 @@
 """The Python API of regrade: open a workspace, import data, run studies."""
 
 from regrade.studies import find_near_duplicates
+from regrade.workspace.grader import Grader
 from regrade.workspace.in_memory import compare, grade, report
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.report_writing import WrittenReport
@@ -11,6 +12,7 @@ from regrade.workspace.workspace import Workspace, init, open
 __all__ = [
     "AddedTestSet",
     "DrawnReview",
+    "Grader",
     "QueueResult",
     "RunningReview",
     "Workspace",

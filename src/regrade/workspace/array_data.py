@@ -75,11 +75,7 @@ def array_data(
 
     All arrays have a row per image in the same order; indices of pandas objects are compared.
     """
-    labels = class_lists(y_true, name=LABELS) or array_input(y_true, name=LABELS)
-    if labels.values.ndim != 1:
-        raise InputError(
-            f"{LABELS} has shape {labels.values.shape}: expected labels (n,), or a list with the classes of each image"
-        )
+    labels = label_input(y_true, name=LABELS)
     if not len(labels):
         raise InputError(f"{LABELS} is empty: there is no image to grade")
     models = model_inputs(y_pred)
@@ -89,10 +85,20 @@ def array_data(
     kinds = {model: kind_of(given, stated) for model, given in models.items()}
     resolved = array_classes(classes, labels, models, kinds)
     predictions = {model: predictions_from_array(given, resolved, kinds[model]) for model, given in models.items()}
-    return _labeled(labels, resolved, predictions, group_columns(groups or {}, labels), test_set)
+    return labeled_data(labels, resolved, predictions, group_columns(groups or {}, labels), test_set)
 
 
-def _labeled(
+def label_input(y_true: Any, *, name: str) -> ArrayInput:
+    """Labels (n,) as an array: a class per image, or a tuple of classes."""
+    labels = class_lists(y_true, name=name) or array_input(y_true, name=name)
+    if labels.values.ndim != 1:
+        raise InputError(
+            f"{name} has shape {labels.values.shape}: expected labels (n,), or a list with the classes of each image"
+        )
+    return labels
+
+
+def labeled_data(
     labels: ArrayInput,
     classes: ArrayClasses,
     predictions: Mapping[str, FilePredictions],

@@ -51,7 +51,7 @@ class Comparison(Tabular, records="ranks"):
     def __getitem__(self, key: int | slice | str | tuple[str, ...]) -> Any:
         """The rank of a model by position or name, or the `Pair` of two models: ``comparison["a", "b"]``.
 
-        The models of a pair are in the order in which they were given; the reverse order raises, since the signs differ.
+        The models of a pair are in the order in which they were given; the reverse order raises: the signs differ.
         """
         if not isinstance(key, tuple):
             return super().__getitem__(key)
