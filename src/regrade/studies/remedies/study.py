@@ -13,8 +13,8 @@ from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.remedies.analysis import GroupColumns, SetCorrectness, remedies, set_correctness
 from regrade.studies.remedies.figure import remedies_figure
 from regrade.studies.remedies.findings import remedies_findings, remedies_verdicts
-from regrade.studies.remedies.methods import MethodPair, paired_methods, seeded_method
 from regrade.studies.remedies.result import Remedies
+from regrade.studies.seeded_methods import MethodPair, paired_methods, seeded_method
 from regrade.studies.study import Study, StudyOptions, class_map_option, option
 
 
