@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import InputError, MismatchError, TestSet
+from regrade.core.names import refuse_text
 from regrade.formats import PredictionKind
 from regrade.store import Store
 from regrade.studies import Comparison, Grade
@@ -15,6 +16,7 @@ from regrade.studies.compare.analysis import compare as compare_predictions
 from regrade.studies.grade.analysis import grade as grade_predictions
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.seeded_methods import seeded_method
 from regrade.workspace.array_data import ArrayData, Classes, array_data
 from regrade.workspace.report_writing import WrittenReport
 from regrade.workspace.workspace import Workspace
@@ -31,6 +33,7 @@ def grade(
     kind: PredictionKind | str | None = None,
     groups: Mapping[str, Any] | None = None,
     metrics: Sequence[str | GradeMetric | MetricFunction] = (),
+    replicates: Sequence[str] = (),
     confidence: float = 0.95,
     test_set: str = TEST_SET,
 ) -> Grade:
@@ -41,7 +44,8 @@ def grade(
     order. Both may be lists, numpy arrays, torch tensors, pandas or Arrow objects; indices of pandas objects must be
     equal. ``classes`` are a list of names in the order of the columns of scores, a class space such as "imagenet-1k",
     or a file (default: those of the data). ``groups`` are columns (n,) by name: every value is a slice. ``metrics`` are
-    as in `Workspace.grade`. Top-5 is reported where scores or the best five classes are given.
+    as in `Workspace.grade`, and so are ``replicates``: patterns such as "resnet50-s*", whose models are one row. Top-5
+    is reported where scores or the best five classes are given.
 
     >>> print(grade([0, 1, 1, 2], [0, 1, 2, 2]))
     test set, in %
@@ -50,17 +54,26 @@ def grade(
     intervals: clopper-pearson 95%
     """
     data = array_data(y_true, y_pred, classes=classes, kind=kind, groups=groups, test_set=test_set)
-    return grade_data(data, metrics=metrics, confidence=confidence)
+    return grade_data(data, metrics=metrics, replicates=replicates, confidence=confidence)
 
 
-def grade_data(data: ArrayData, *, metrics: Sequence[str | GradeMetric | MetricFunction], confidence: float) -> Grade:
+def grade_data(
+    data: ArrayData,
+    *,
+    metrics: Sequence[str | GradeMetric | MetricFunction],
+    replicates: Sequence[str] = (),
+    confidence: float,
+) -> Grade:
     """Grade a test set of arrays, on all images and on the values of its groups."""
+    refuse_text(replicates, "replicates")
+    models = tuple(data.predictions)
     return grade_predictions(
         data.test_set,
         data.scored(),
         labels=data.reviewed_labels,
         slices=tuple(data.test_set.groups),
         metrics=chosen_metrics(metrics, installed_metrics()),
+        replicates=[seeded_method(name, models, where=data.test_set.name) for name in replicates],
         confidence=confidence,
     )
 
