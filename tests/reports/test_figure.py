@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from base64 import b64decode
 from html.parser import HTMLParser
 
 import altair
@@ -61,6 +62,7 @@ class TestSave:
         assert bundle["application/vnd.vegalite.v6+json"] == FIGURE.spec
         assert bundle["text/plain"] == FIGURE.alt
         assert bundle["image/svg+xml"].startswith("<svg ")
+        assert b64decode(bundle["image/png"]).startswith(b"\x89PNG")
 
     def test_a_notebook_without_the_extra_says_how_to_draw_it(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "vl_convert", None)

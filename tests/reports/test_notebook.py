@@ -2,6 +2,7 @@
 
 import io
 import os
+from base64 import b64decode
 from pathlib import Path
 
 import nbformat
@@ -52,10 +53,11 @@ def test_result_is_a_table(notebook):
 
 
 @pytest.mark.parametrize("cell", [2, 3])
-def test_figure_is_vega_lite_and_svg(notebook, cell):
+def test_figure_is_vega_lite_svg_and_png(notebook, cell):
     data = outputs(notebook, cell)
     assert data["application/vnd.vegalite.v6+json"]["$schema"].endswith("vega-lite/v6.4.1.json")
     assert data["image/svg+xml"].startswith("<svg ") and "large" in data["image/svg+xml"]
+    assert COLORS[0] in drawn_colors(b64decode(data["image/png"]))
 
 
 def test_figure_without_the_extra_is_a_text(notebook):
