@@ -144,6 +144,36 @@ def test_integer_classes_are_ids_if_listed():
         regrade.grade([3, 7], [[0.1, 0.9], [0.2, 0.8]], classes=["3", "7"])
 
 
+@pytest.mark.parametrize(
+    "y_true",
+    [
+        pandas.Series(["cat", "dog", "cat"], dtype="category"),
+        pandas.Series(["cat", "dog", "cat"], dtype="string"),
+        pandas.Series(["cat", "dog", "cat"], dtype=object),
+        np.array([b"cat", b"dog", b"cat"]),
+        np.array(["cat", "dog", "cat"], dtype=object),
+        pyarrow.array(["cat", "dog", "cat"]).dictionary_encode(),
+        pyarrow.array(["cat", "dog", "cat"], pyarrow.large_string()),
+        ("cat", "dog", "cat"),
+    ],
+    ids=str,
+)
+def test_names_of_classes_may_have_any_type(y_true):
+    assert top1(regrade.grade(y_true, ["cat", "dog", "dog"])).value == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "Int64", "float64", "bool", "boolean"])
+def test_indices_may_have_any_type(dtype):
+    assert top1(regrade.grade(pandas.Series([0, 1, 1], dtype=dtype), [0, 1, 0])).value == pytest.approx(2 / 3)
+
+
+def test_missing_labels_of_pandas_and_arrow_raise():
+    with pytest.raises(InputError, match=r"y_true, row 1: .* is not a class"):
+        regrade.grade(pandas.Series([0, None], dtype="Int64"), [0, 1])
+    with pytest.raises(InputError, match="y_true has 1 missing values"):
+        regrade.grade(pyarrow.array([0, None]), [0, 1])
+
+
 def test_index_of_pandas_objects_must_have_the_same_order(labels):
     y_true = pandas.Series(labels, index=[f"{i}.png" for i in range(len(labels))])
     assert top1(regrade.grade(y_true, pandas.Series(labels, index=y_true.index))).value == 1
@@ -215,6 +245,7 @@ def test_report_writes_a_page_with_every_study(labels, scores, tmp_path):
         ({}, "page", "test sets by name"),
         ({"val": [0, 1]}, "page", "test set 'val' must be a pair"),
         ({"val": ([0], [0])}, "page.html", "a report is a folder"),
+        ({"val": ([0], [0]), "new": ([0], [0, 1])}, "page", "test set 'new': y_pred has 2 rows, y_true has 1"),
         ({"val": ([0], [0]), "new": ([0, 2], [0, 1])}, "page", "val has 1 classes and new other ones, 3"),
     ],
 )

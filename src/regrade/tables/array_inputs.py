@@ -112,6 +112,8 @@ def _numpy(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} has rows of different lengths: expected (n,) or (n, c)") from None
     if not array.ndim:
         raise InputError(f"{name} is {type(values).__name__}: expected an array, a list, a tensor or a data frame")
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
     if array.dtype.kind in "OU" and array.ndim == 1:
         _check_texts(values if isinstance(values, Sequence) else array, name)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array

@@ -131,7 +131,7 @@ def report(
     folder = Path(path)
     if folder.suffix.lower() in (".html", ".htm", ".pdf"):
         raise InputError(f"a report is a folder with a page: give a folder instead of {folder.name!r}")
-    sets = [array_data(*_pair(name, pair), classes=classes, kind=kind, test_set=name) for name, pair in data.items()]
+    sets = [_set_data(name, pair, classes, kind) for name, pair in data.items()]
     _check_classes([each.test_set for each in sets])
     with tempfile.TemporaryDirectory() as temporary:
         store = Store.create(Path(temporary) / "workspace")
@@ -149,7 +149,12 @@ def _check_classes(sets: Sequence[TestSet]) -> None:
             )
 
 
-def _pair(name: str, pair: Any) -> tuple[Any, Any]:
+def _set_data(name: str, pair: Any, classes: Classes, kind: PredictionKind | str | None) -> ArrayData:
+    """The data of one test set of several; messages begin with its name."""
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise InputError(f"test set {name!r} must be a pair (y_true, y_pred)")
-    return pair
+    try:
+        return array_data(*pair, classes=classes, kind=kind, test_set=name)
+    except (InputError, MismatchError) as error:
+        wrappable = type(error) in (InputError, MismatchError)
+        raise type(error)(f"test set {name!r}: {error}") if wrappable else error from None
