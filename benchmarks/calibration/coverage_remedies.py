@@ -31,7 +31,7 @@ for measure, truth in _TRUTHS.items():
     for seeds, images in ((3, 90), (3, 900), (6, 300)):
         coverage_check(
             f"remedy minus baseline, {measure.value}",
-            maker="studies.remedies.paired_groups._estimate",
+            maker="studies.paired_groups._estimate",
             case=f"{seeds} seeds, 3 groups",
             n=images,
             draw=repeated(partial(difference, measure=measure, seeds=seeds, images=images), truth),

@@ -127,3 +127,75 @@ def test_command_grades_replicates(tmp_path):
     assert row["standard_deviation"] == pytest.approx(np.std(shares, ddof=1))
     refused = run("grade", "-t", "t", "--replicates", "net-s*", "--clean", "t", "-w", tmp_path / "w")
     assert refused.code == 1 and "leave out --labels and --clean" in refused.err
+
+
+class TestMethodDifferences:
+    LABELS = np.arange(300) % 3
+
+    def models(self, seeds=4):
+        rng = np.random.default_rng(8)
+        difficulty = rng.normal(size=300)
+        skills = {"a": 0.9, "b": 0.4, "c": 0.4}
+        return {
+            f"{name}-s{seed}": predictions(difficulty + rng.normal(size=300) + skill > 0, self.LABELS)
+            for name, skill in skills.items()
+            for seed in range(seeds)
+        }
+
+    def test_difference_by_hand(self):
+        right = {"a-1": [1, 1, 1, 0], "a-2": [1, 1, 0, 0], "b-1": [1, 0, 0, 0], "b-2": [0, 1, 0, 0]}
+        labels = np.arange(4) % 3
+        models = {name: predictions(np.array(row, dtype=bool), labels) for name, row in right.items()}
+        (row,) = regrade.compare(labels, models, replicates=["a-*", "b-*"]).methods
+        assert (row.first, row.second, row.seeds, row.difference.n) == ("a-*", "b-*", 2, 4)
+        assert (row.first_accuracy.value, row.second_accuracy.value, row.difference.value) == (0.625, 0.25, 0.375)
+
+    def test_difference_equals_that_of_the_study_of_remedies(self, tmp_path):
+        workspace = regrade.init(tmp_path / "w")
+        workspace.testsets.add("t", self.LABELS, classes=["x", "y", "z"])
+        workspace.models.import_predictions(self.models(), test_set="t")
+        (ours,) = workspace.compare("t", replicates=["a-s*", "b-s*"]).methods
+        remedy = workspace.study.remedies(["t"], "b-s*", ["a-s*"]).rows[0]
+        assert (ours.difference.low, ours.difference.high) == pytest.approx(
+            (remedy.difference.low, remedy.difference.high)
+        )
+
+    def test_swapping_methods_negates_the_difference(self):
+        models = self.models()
+        first, second = (
+            regrade.compare(self.LABELS, models, replicates=names).methods[0].difference
+            for names in (["a-s*", "b-s*"], ["b-s*", "a-s*"])
+        )
+        assert (first.low, first.high) == pytest.approx((-second.high, -second.low))
+
+    def test_three_methods_are_compared_simultaneously(self):
+        result = regrade.compare(self.LABELS, self.models(), replicates=["a-s*", "b-s*", "c-s*"])
+        assert [(row.first, row.second) for row in result.methods] == [
+            ("a-s*", "b-s*"), ("a-s*", "c-s*"), ("b-s*", "c-s*"),
+        ]  # fmt: skip
+        (alone,) = regrade.compare(self.LABELS, self.models(), replicates=["a-s*", "b-s*"]).methods
+        assert result.methods[0].difference.half_width > alone.difference.half_width
+        assert "3 together" in result.methods[0].difference.method and "methods on test set" in str(result)
+        assert "methods" not in regrade.compare(self.LABELS, self.models()).as_dict()
+
+    def test_bad_methods_raise(self):
+        models = self.models()
+        with pytest.raises(InputError, match="needs at least two methods, got 1"):
+            regrade.compare(self.LABELS, models, replicates=["a-s*"])
+        with pytest.raises(InputError, match="a-s0 belongs to two of the replicates"):
+            regrade.compare(self.LABELS, models, replicates=["a-s*", "a-*"])
+        single = regrade.compare(self.LABELS, models, replicates=["a-s*", "b-s0"])
+        assert single.methods[0].seeds == 4 and any("b-s0 is a single model" in note for note in single.basis.notes)
+        del models["b-s3"]
+        with pytest.raises(InputError, match=r"a-s\* and b-s\* have different seeds: 3 only on one side"):
+            regrade.compare(self.LABELS, models, replicates=["a-s*", "b-s*"])
+
+    def test_command_shows_methods(self, tmp_path):
+        workspace = regrade.init(tmp_path / "w")
+        workspace.testsets.add("t", self.LABELS, classes=["x", "y", "z"])
+        workspace.models.import_predictions(self.models(), test_set="t")
+        options = ("compare", "-t", "t", "-w", tmp_path / "w")
+        done = run_well(*options, "--replicates", "a-s*", "--replicates", "b-s*")
+        assert "methods on t" in done.out and "--show: ranks, pairs" in done.out
+        refused = run(*options, "--show", "methods")
+        assert refused.code != 0 and "methods" in refused.err

@@ -16,7 +16,7 @@ from regrade.studies.compare.analysis import compare as compare_predictions
 from regrade.studies.grade.analysis import grade as grade_predictions
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import GradeMetric, MetricFunction, chosen_metrics
-from regrade.studies.seeded_methods import seeded_method
+from regrade.studies.seeded_methods import SeededMethod, seeded_method
 from regrade.workspace.array_data import ArrayData, Classes, array_data
 from regrade.workspace.report_writing import WrittenReport
 from regrade.workspace.workspace import Workspace
@@ -65,17 +65,20 @@ def grade_data(
     confidence: float,
 ) -> Grade:
     """Grade a test set of arrays, on all images and on the values of its groups."""
-    refuse_text(replicates, "replicates")
-    models = tuple(data.predictions)
     return grade_predictions(
         data.test_set,
         data.scored(),
         labels=data.reviewed_labels,
         slices=tuple(data.test_set.groups),
         metrics=chosen_metrics(metrics, installed_metrics()),
-        replicates=[seeded_method(name, models, where=data.test_set.name) for name in replicates],
+        replicates=_methods(replicates, data),
         confidence=confidence,
     )
+
+
+def _methods(patterns: Sequence[str], data: ArrayData) -> list[SeededMethod]:
+    refuse_text(patterns, "replicates")
+    return [seeded_method(name, tuple(data.predictions), where=data.test_set.name) for name in patterns]
 
 
 def compare(
@@ -86,13 +89,15 @@ def compare(
     classes: Classes = None,
     kind: PredictionKind | str | None = None,
     equivalence: float | None = None,
+    replicates: Sequence[str] = (),
     confidence: float = 0.95,
     test_set: str = TEST_SET,
 ) -> Comparison:
     """Compare two models, called "a" and "b", or all pairs of models of a dictionary, on the same images.
 
     Labels and predictions are as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models
-    differ by less than half a point.
+    differ by less than half a point. ``replicates`` are patterns such as "resnet50-s*": methods that are compared over
+    their seeds, too.
 
     >>> compare([0, 1, 1, 2], [0, 1, 1, 0], [1, 1, 0, 0]).pairs[0].p_values.exact
     0.5
@@ -109,6 +114,7 @@ def compare(
         labels=data.reviewed_labels,
         confidence=confidence,
         equivalence=equivalence,
+        replicates=_methods(replicates, data),
     )
 
 

@@ -12,7 +12,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import bonferroni_confidence, mark_simultaneous
 from regrade.studies.geography.group_frame import NO_GROUP, Grouping, ModelCorrectness, frame_of, grouping
-from regrade.studies.remedies.paired_groups import (
+from regrade.studies.paired_groups import (
     PairedGroups,
     contrast,
     difference_of_largest,
