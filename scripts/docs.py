@@ -35,7 +35,7 @@ PACKAGES = (
     "train",
     "ledger",
     "studies",
-    "report",
+    "reports",
     "workspace",
     "replicate",
     "demo",

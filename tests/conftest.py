@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 _SLOWEST = (
     "demo",
-    "report",
+    "reports",
     "app",
     "predict",
     "cli",

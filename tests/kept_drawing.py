@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 from regrade.executors.processes import ProcessPerThread
-from regrade.report import drawing
+from regrade.reports import drawing
 
 
 class _ReportThreads:

@@ -15,7 +15,7 @@ ROWS = (
     {"store", "formats", "testsets", "models", "executors", "neighbors", "ledger"},
     {"display"},
     {"studies"},
-    {"predict", "report", "build", "train"},
+    {"predict", "reports", "build", "train"},
     {"workspace"},
     {"app", "demo", "replicate"},
     {"cli"},

@@ -11,7 +11,7 @@ import regrade
 
 PACKAGES = (
     "core", "classes", "stats", "metrics", "tables", "store", "formats", "testsets", "models", "predict", "train",
-    "studies", "report", "workspace", "demo",
+    "studies", "reports", "workspace", "demo",
 )  # fmt: skip
 
 

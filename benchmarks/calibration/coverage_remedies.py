@@ -37,7 +37,7 @@ for measure, truth in _TRUTHS.items():
     for seeds, images in ((3, 90), (3, 900), (6, 300)):
         coverage_check(
             f"remedy minus baseline, {measure.value}",
-            maker="studies.remedies.paired_groups._estimate",
+            maker="studies.paired_groups._estimate",
             case=f"{seeds} seeds, 3 groups",
             n=images,
             draw=repeated(partial(difference, measure=measure, seeds=seeds, images=images), truth),
@@ -59,7 +59,7 @@ def drop(rng: np.random.Generator, *, seeds: int, images: tuple[int, int]) -> Es
 for seeds, both in ((3, (60, 40)), (3, (900, 300)), (6, (300, 300))):
     coverage_check(
         "remedy minus baseline, drop",
-        maker="studies.remedies.paired_groups._estimate",
+        maker="studies.paired_groups._estimate",
         case=f"{seeds} seeds, two test sets",
         n=sum(both),
         draw=repeated(partial(drop, seeds=seeds, images=both), float(_DROPS[1] - _DROPS[0])),

@@ -40,7 +40,7 @@ def tuned(rng: np.random.Generator, runs: int, *, points: int, seeds: int, image
 for points, seeds, images in ((4, 3, 100), (16, 3, 400), (16, 6, 400)):
     coverage_check(
         "accuracy after tuning, cross-fitted",
-        maker="studies.remedies.paired_groups._estimate",
+        maker="studies.paired_groups._estimate",
         case=f"{points} equal points, {seeds} seeds",
         n=images,
         draw=partial(tuned, points=points, seeds=seeds, images=images),

@@ -11,7 +11,7 @@ from benchmarks.calibration.checks import null_check
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.studies import Remedies
 from regrade.studies.remedies.analysis import SetCorrectness, remedies
-from regrade.studies.remedies.methods import MethodPair, SeededMethod, paired_methods
+from regrade.studies.seeded_methods import MethodPair, SeededMethod, paired_methods
 
 GROUPS = ("a", "b", "c")
 """The groups of the images, a third each."""

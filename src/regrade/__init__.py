@@ -3,8 +3,9 @@
     >>> import regrade
     >>> from regrade.stats import mcnemar
 
-`open` and `init` give a `Workspace`; `capture` stores the scores of a network during its training; `regrade.stats` and
-`regrade.metrics` are libraries of pure functions.
+`grade`, `compare` and `report` work on arrays, and `Grader` on batches; `open` and `init` give a `Workspace`; `capture`
+stores the scores of a network during its training; `regrade.stats` and `regrade.metrics` are libraries of pure
+functions.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from regrade.core import Estimate, RegradeError, Table
     from regrade.studies import Comparison, Grade
     from regrade.train import capture
-    from regrade.workspace import Workspace, init, open
+    from regrade.workspace import Grader, Workspace, compare, grade, init, open, report
 
     __version__: str
 
@@ -23,25 +24,33 @@ _HOME = {
     "Comparison": "regrade.studies",
     "Estimate": "regrade.core",
     "Grade": "regrade.studies",
+    "Grader": "regrade.workspace",
     "RegradeError": "regrade.core",
     "Table": "regrade.core",
     "Workspace": "regrade.workspace",
     "capture": "regrade.train",
+    "compare": "regrade.workspace",
+    "grade": "regrade.workspace",
     "init": "regrade.workspace",
     "open": "regrade.workspace",
+    "report": "regrade.workspace",
 }
 
 __all__ = [
     "Comparison",
     "Estimate",
     "Grade",
+    "Grader",
     "RegradeError",
     "Table",
     "Workspace",
     "__version__",
     "capture",
+    "compare",
+    "grade",
     "init",
     "open",
+    "report",
 ]
 
 

@@ -1,6 +1,8 @@
+from dataclasses import dataclass
+
 import pytest
 
-from regrade.core import Column, Estimate, InputError, MappedRows, Table, Tabular
+from regrade.core import Column, Estimate, InputError, MappedRows, Table, Tabular, UndefinedError, UnknownName
 
 MODEL = Column("model", "model")
 TOP1 = Column("top1", "top-1")
@@ -88,3 +90,67 @@ def test_mapped_rows_behave_like_rows():
 def test_mapped_rows_must_fit_the_columns():
     with pytest.raises(InputError, match="must have 1 cells"):
         Table("t", (MODEL,), MappedRows(range(3), lambda number: (number, number)))
+
+
+@dataclass(frozen=True)
+class Scored:
+    model: str
+    part: str
+    value: float
+
+
+@dataclass(frozen=True, repr=False)
+class Recorded(Tabular, records="rows"):
+    rows: tuple[Scored, ...]
+
+    def table(self):
+        return Table("t", (Column("model", "model"),), tuple((row.model,) for row in self.rows))
+
+
+class TestRecordsOfAResult:
+    result = Recorded((Scored("a", "all", 0.5), Scored("a", "dogs", 0.2), Scored("b", "all", 0.4)))
+
+    def test_records_are_counted_and_iterated(self):
+        assert len(self.result) == 3
+        assert [row.value for row in self.result] == [0.5, 0.2, 0.4]
+
+    def test_records_are_found_by_position_name_and_names(self):
+        assert self.result[-1].value == self.result["b"].value == 0.4
+        assert self.result["a"].part == "all" and self.result["a", "dogs"].value == 0.2
+        assert [row.model for row in self.result[1:]] == ["a", "b"]
+        assert "b" in self.result and ("a", "dogs") in self.result
+        assert "dogs" not in self.result and ("b", "dogs") not in self.result and 1 not in self.result
+
+    def test_unknown_name_raises_with_suggestions(self):
+        with pytest.raises(UnknownName, match="unknown row 'c'; there are a, b"):
+            self.result["c"]
+        with pytest.raises(UnknownName, match="unknown row 'a, cats'"):
+            self.result["a", "cats"]
+
+    def test_rows_of_the_table_are_the_records_by_default(self):
+        class Result(Tabular):
+            def table(self):
+                return Table("result", (MODEL, TOP1), (("a", ESTIMATE), ("b", None)))
+
+        assert list(Result()) == [{"model": "a", "top1": ESTIMATE}, {"model": "b", "top1": None}]
+        assert len(Result()) == 2 and Result()["b"]["top1"] is None
+
+    def test_result_without_records_is_true(self):
+        assert Recorded(()) and not len(Recorded(()))
+
+    def test_figure_is_that_of_the_class(self):
+        with pytest.raises(UndefinedError, match=r"a Recorded has no figure: use table\(\)"):
+            self.result.figure()
+
+        class Drawn(Recorded):
+            pass
+
+        Drawn.draw_with(lambda result: len(result.rows))
+        assert Drawn(self.result.rows).figure() == 3
+
+
+def test_long_tables_are_shortened_in_notebooks():
+    long = Table("long", (Column("k", "number"),), MappedRows(range(1000), lambda i: (i,)))
+    assert '<td style="text-align:right">199</td>' in long._repr_html_() and ">200<" not in long._repr_html_()
+    assert "the first 200 of 1,000 rows; to_pandas() has all" in long._repr_html_()
+    assert "999" not in repr(long) and "999" in str(long)

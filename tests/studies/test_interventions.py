@@ -18,7 +18,7 @@ from regrade.core import InputError, SliceSet
 from regrade.studies import RemedyVerdict, figure, findings
 from regrade.studies.remedies.effective import AccuracyCounts, with_effective_robustness
 from regrade.studies.remedies.interventions import interventions
-from regrade.studies.remedies.methods import SeededMethod, paired_methods
+from regrade.studies.seeded_methods import SeededMethod, paired_methods
 
 STORED = ("a", "a-more", "b", "b-more", "trained:plain/seed-0", "trained:plain/seed-1", "trained:dro/seed-0",
           "trained:dro/seed-1")  # fmt: skip

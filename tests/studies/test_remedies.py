@@ -13,8 +13,8 @@ from scipy import stats
 from benchmarks.calibration.null_remedies import compared_drops, compared_methods, seeded_correctness, seeded_drops
 from regrade.core import InputError, UnknownName
 from regrade.studies import RemedyMeasure, RemedyVerdict, figure, findings
-from regrade.studies.remedies.methods import paired_methods, seeded_method
-from regrade.studies.remedies.paired_groups import contrast, paired_groups
+from regrade.studies.paired_groups import contrast, paired_groups
+from regrade.studies.seeded_methods import paired_methods, seeded_method
 
 STORED = ("trained:plain/seed-0", "trained:plain/seed-1", "trained:dro/seed-0", "trained:dro/seed-1", "single")
 

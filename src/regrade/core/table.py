@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-from regrade.core.errors import InputError
+from regrade.core.errors import InputError, UndefinedError, UnknownName
 from regrade.core.estimate import Estimate
 from regrade.core.record import Record
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 T = TypeVar("T")
+_SHOWN_ROWS = 200  # of a table in a notebook
 
 Cell = str | int | float | bool | Estimate | None
 """The type of a cell; undefined values are None."""
@@ -60,7 +61,7 @@ class MappedRows(Sequence[tuple[Cell, ...]]):
         return map(self._row, self._items)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """A table: a title, columns, rows of cells, and notes."""
 
@@ -136,7 +137,20 @@ class Table:
         ]
         return "\n".join([self.title, *body, *self.notes])
 
+    def __repr__(self) -> str:
+        return str(self._shortened())
+
     def _repr_html_(self) -> str:
+        return self._shortened()._html()
+
+    def _shortened(self) -> Table:
+        """The table as notebooks and the interpreter show it: a long one has only its first rows."""
+        if len(self.rows) <= _SHOWN_ROWS:
+            return self
+        note = f"the first {_SHOWN_ROWS} of {len(self.rows):,} rows; to_pandas() has all"
+        return replace(self, rows=tuple(self.rows[:_SHOWN_ROWS]), notes=(note, *self.notes))
+
+    def _html(self) -> str:
         styles = [' style="text-align:right"' if right else ' style="text-align:left"' for right in self.numeric()]
         heading = _html_row("th", [column.heading for column in self.columns], styles)
         body = "".join(_html_row("td", row, styles) for row in self.texts())
@@ -148,16 +162,71 @@ class Table:
 
 
 class Tabular(Record, ABC):
-    """A result that can be printed, exported as a table, and written as JSON."""
+    """A result that can be printed, drawn, exported as a table, and written as JSON.
+
+    ``len``, iteration and indexing by position or by name are those of its records: the field that the class names with
+    ``records``, or the rows of its table as dictionaries. A name is the first text of a record, such as its model; a
+    pair of names are the first two, such as model and slice.
+    """
+
+    _records_field: ClassVar[str] = ""
+    _draw: ClassVar[Callable[[Any], Any] | None] = None
+
+    def __init_subclass__(cls, *, records: str = "", **named: Any) -> None:
+        super().__init_subclass__(**named)
+        cls._records_field = records or cls._records_field
 
     def __str__(self) -> str:
         return str(self.table())
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __bool__(self) -> bool:
+        return True  # also without a record: a result exists
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._records)
+
+    def __contains__(self, key: object) -> bool:
+        return any(_is_named(record, key) for record in self._records)
+
+    def __getitem__(self, key: int | slice | str | tuple[str, ...]) -> Any:
+        """The record at a position or with a name, the first if several have it; an unknown name raises."""
+        if isinstance(key, int | slice):
+            return self._records[key]
+        records = self._records
+        matching = next((record for record in records if _is_named(record, key)), None)
+        if matching is None:
+            names = dict.fromkeys(names[0] for record in records if (names := _names_of(record)))
+            raise UnknownName("row", key if isinstance(key, str) else ", ".join(map(str, key)), names)
+        return matching
+
+    @property
+    def _records(self) -> Sequence[Any]:
+        if self._records_field:
+            return getattr(self, self._records_field)
+        table = self.table()
+        keys = [column.key for column in table.columns]
+        return [dict(zip(keys, row, strict=True)) for row in table.rows]
 
     @abstractmethod
     def table(self) -> Table:
         """The result as a table."""
+
+    def figure(self) -> Any:
+        """The figure of the result, shown in a notebook and written with ``save``; raises if it has none."""
+        if self._draw is None:
+            raise UndefinedError(f"a {type(self).__name__} has no figure: use table()")
+        return self._draw()
+
+    @classmethod
+    def draw_with(cls, draw: Callable[[Any], Any]) -> None:
+        """Set the function that draws results of this class."""
+        cls._draw = draw
 
     def to_arrow(self) -> pyarrow.Table:
         """The table as Arrow."""
@@ -169,6 +238,17 @@ class Tabular(Record, ABC):
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+
+def _names_of(record: Any) -> list[str]:
+    """The texts of a record, in the order of its fields."""
+    values = record.values() if isinstance(record, dict) else (getattr(record, part.name) for part in fields(record))
+    return [value for value in values if isinstance(value, str)]
+
+
+def _is_named(record: Any, key: object) -> bool:
+    names = _names_of(record)
+    return names[:1] == [key] if isinstance(key, str) else isinstance(key, tuple) and tuple(names[: len(key)]) == key
 
 
 def _html_row(tag: str, texts: list[str], styles: list[str]) -> str:

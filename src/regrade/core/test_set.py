@@ -107,6 +107,9 @@ class TestSet:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        return f"<TestSet {self.name!r}: {len(self):,} examples, {len(self.class_space):,} classes>"
+
     @cached_property
     def position_of(self) -> Mapping[str, int]:
         """The position by example id."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,7 +51,17 @@ class Figure:
         return target
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return {"application/vnd.vegalite.v6+json": self.spec, "text/plain": self.alt}
+        """Vega-Lite where it can be drawn; images for all other notebooks and for nbconvert, which need no network.
+
+        JupyterLab shows SVG only in notebooks that it trusts, and PNG in all.
+        """
+        shown = {"application/vnd.vegalite.v6+json": self.spec, "text/plain": self.alt}
+        try:
+            drawn = converter().vegalite_to_png(self.spec, vl_version=VEGA_LITE, scale=1.0)
+            images = {"image/svg+xml": _FORMS[".svg"](self.spec).decode(), "image/png": b64encode(drawn).decode()}
+        except MissingExtra as error:
+            return {**shown, "text/plain": f"{self.alt}\n(not drawn: {error})"}
+        return {**shown, **images}
 
 
 def converter() -> Any:

@@ -8,17 +8,29 @@ from regrade.formats.label_files import LabelFile, LabelFormat, read_label_file
 from regrade.formats.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
 from regrade.formats.model_files import MODEL_COLUMNS, ModelFormat, read_model_file
 from regrade.formats.people_files import PeopleFile, PeopleFormat, read_people_file
+from regrade.formats.prediction_arrays import (
+    ArrayClasses,
+    PredictionKind,
+    complete_labels,
+    given_classes,
+    inferred_classes,
+    kind_of,
+    no_labels,
+    predictions_from_array,
+)
 from regrade.formats.prediction_files import (
     FileClassSpaces,
     FilePredictions,
     PredictionFile,
     predictions_from_scores,
     read_prediction_file,
+    read_prediction_table,
 )
 from regrade.formats.slice_files import SliceFile, SliceFormat, read_slice_file
 
 __all__ = [
     "MODEL_COLUMNS",
+    "ArrayClasses",
     "Authors",
     "CheckpointArray",
     "FileClassSpaces",
@@ -32,10 +44,17 @@ __all__ = [
     "PeopleFile",
     "PeopleFormat",
     "PredictionFile",
+    "PredictionKind",
     "SliceFile",
     "SliceFormat",
     "checkpoint_notes",
+    "complete_labels",
+    "given_classes",
+    "inferred_classes",
+    "kind_of",
     "labels_as_file",
+    "no_labels",
+    "predictions_from_array",
     "predictions_from_scores",
     "read_checkpoint_files",
     "read_decision_file",
@@ -45,5 +64,6 @@ __all__ = [
     "read_model_file",
     "read_people_file",
     "read_prediction_file",
+    "read_prediction_table",
     "read_slice_file",
 ]

@@ -114,9 +114,9 @@ def read_prediction_file(path: Path, spaces: FileClassSpaces, *, columns: Column
     if path.suffix.lower() in ARRAY_SUFFIXES:
         content = _read_arrays(path, spaces, model or path.stem)
     else:
-        content = _read_prediction_table(path, spaces, columns, model)
+        content = read_prediction_table(read_table(path), spaces, columns=columns, model=model, origin=str(path))
     for name, predictions in content.predictions.items():
-        _refuse_repeated(predictions.classes, name, spaces.predictions)
+        refuse_repeated(predictions.classes, name, spaces.predictions)
     return content
 
 
@@ -144,8 +144,10 @@ def predictions_from_scores(
     return FilePredictions(classes, best.astype(np.float32), scores, kind, kind_note(scores, kind, stated=stated))
 
 
-def _read_prediction_table(path: Path, spaces: FileClassSpaces, columns: Columns, model: str | None) -> PredictionFile:
-    table = read_table(path)
+def read_prediction_table(
+    table: pa.Table, spaces: FileClassSpaces, *, columns: Columns, model: str | None, origin: str
+) -> PredictionFile:
+    """Read predictions from a table with ids, as `read_prediction_file`; ``origin`` is named in messages."""
     try:
         examples = read_examples(table, spaces.labels, columns)
         example_columns = columns.used_in(table)
@@ -166,7 +168,7 @@ def _read_prediction_table(path: Path, spaces: FileClassSpaces, columns: Columns
         optional = _OPTIONAL_COLUMNS if all(own.scores is None for own in predictions.values()) and model else ()
         notes = ignored_columns(table, {*columns.read_from(table), *used}, optional=optional)
     except InputError as error:
-        raise type(error)(f"{path}: {error}") if type(error) in _WRAPPABLE else error from None
+        raise type(error)(f"{origin}: {error}") if type(error) in _WRAPPABLE else error from None
     model_notes = [note for own in predictions.values() for note in own.notes]
     return PredictionFile(examples, predictions, (*notes, *model_notes))
 
@@ -424,7 +426,7 @@ def array_texts(arrays: ArrayFile, name: str) -> tuple[str, ...]:
     return texts
 
 
-def _refuse_repeated(classes: IntArray, model: str, space: ClassSpace) -> None:
+def refuse_repeated(classes: IntArray, model: str, space: ClassSpace) -> None:
     """Raise if a row lists a class twice."""
     ordered = np.sort(classes, axis=1)
     twice = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] >= 0)

@@ -220,6 +220,11 @@ class Study(Generic[P, O, R]):
     data: Callable[[Any], Any] = attrgetter("store")
     needs_data: Callable[[O], bool] = lambda _: True
 
+    def __post_init__(self) -> None:
+        """Results draw themselves with the figure of the study."""
+        if self.figure is not None:
+            self.result.draw_with(self.figure)
+
     @property
     def command(self) -> str:
         """The name of its command: that of the study, with hyphens."""

@@ -1,6 +1,7 @@
 """Reading users' tables and arrays, and checking them against a class space and a test set."""
 
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
+from regrade.tables.array_inputs import ArrayInput, array_input, class_lists, distinct_values
 from regrade.tables.columns import (
     Reading,
     class_index,
@@ -50,11 +51,13 @@ __all__ = [
     "LABEL_COLUMNS",
     "TABLE_SUFFIXES",
     "ArrayFile",
+    "ArrayInput",
     "Columns",
     "DeclaredArray",
     "ExamplePositions",
     "Examples",
     "Reading",
+    "array_input",
     "check_file",
     "check_ids",
     "check_labels",
@@ -62,7 +65,9 @@ __all__ = [
     "check_unique",
     "class_index",
     "class_indices",
+    "class_lists",
     "column_named",
+    "distinct_values",
     "errors_with_path",
     "first_line",
     "ignored_columns",

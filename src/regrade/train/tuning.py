@@ -8,7 +8,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.studies.remedies.paired_groups import contrast, paired_groups
+from regrade.studies.paired_groups import contrast, paired_groups
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.display import Figure
-from regrade.report import Gallery, GalleryTile
+from regrade.reports import Gallery, GalleryTile
 from regrade.store import Store
 from regrade.studies import EVERYTHING, Chapter, Grade, ReportData, Study, all_studies
 from regrade.studies.grade.study import GRADE, GradeOptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -75,15 +75,39 @@ def import_predictions(
     If the test set is not stored yet, it is created from the ids and labels of the file, which requires ``classes``.
     ``prefix`` is put before model names that come from columns.
     """
+
+    def read(spaces: FileClassSpaces) -> PredictionFile:
+        return read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
+
+    return import_content(
+        store,
+        read,
+        test_set=test_set,
+        classes=classes,
+        prefix="" if model else prefix,
+        origin=str(path),
+        source=lambda: _source_of(path),
+    )
+
+
+def import_content(
+    store: Store,
+    read: Callable[[FileClassSpaces], PredictionFile],
+    *,
+    test_set: str,
+    classes: ClassSpace | None,
+    prefix: str,
+    origin: str,
+    source: Callable[[], PredictionSource] = PredictionSource,
+) -> ImportedPredictions:
+    """Store the predictions that ``read`` returns for the class spaces; ``origin`` is named in messages."""
     stored_set = store.test_set(test_set) if store.test_sets.has(test_set) else None
     spaces = _spaces(stored_set, classes, test_set)
-    content = read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
-    target = stored_set or _new_test_set(content, test_set, spaces.labels, path)
-    rows = _rows(content, target, path)
-    predictions = {
-        name if model else prefix + name: in_file.reordered(rows) for name, in_file in content.predictions.items()
-    }
-    stored = store_predictions(store, target, predictions, space=spaces.predictions, source=_source_of(path))
+    content = read(spaces)
+    target = stored_set or _new_test_set(content, test_set, spaces.labels, origin)
+    rows = _rows(content, target, origin)
+    predictions = {prefix + name: in_file.reordered(rows) for name, in_file in content.predictions.items()}
+    stored = store_predictions(store, target, predictions, space=spaces.predictions, source=source())
     kept = {name: _stored_scores(own, spaces.predictions) for name, own in predictions.items()}
     return ImportedPredictions(target, stored_set is None, stored, kept, content.notes)
 
@@ -124,24 +148,24 @@ def _spaces(test_set: TestSet | None, classes: ClassSpace | None, name: str) -> 
     return FileClassSpaces(classes, classes)
 
 
-def _new_test_set(content: PredictionFile, name: str, space: ClassSpace, path: Path) -> TestSet:
+def _new_test_set(content: PredictionFile, name: str, space: ClassSpace, origin: str) -> TestSet:
     if content.examples is None or content.examples.labels is None:
         raise FormatError(
-            f"test set {name!r} is not known yet and {path} has no labels to create it from: add it first with "
+            f"test set {name!r} is not known yet and {origin} has no labels to create it from: add it first with "
             f"regrade testsets add {name} LABELS.csv --classes {space.name}"
         )
     test_set = content.examples.as_test_set(name, space)
     return replace(test_set, ids=PackedTexts.of(test_set.ids))  # packed once, as they are written once per model
 
 
-def _rows(content: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
+def _rows(content: PredictionFile, test_set: TestSet, origin: str) -> IntArray:
     """The row in the file of each example of the test set; without ids, rows are in the order of the test set."""
     if content.examples is not None:
         return content.examples.order_in(test_set)
     count = len(next(iter(content.predictions.values())).classes)
     if count != len(test_set):
         raise InputError(
-            f"{path} has {count:,} rows, test set {test_set.name} has {len(test_set):,} examples: an array without "
+            f"{origin} has {count:,} rows, test set {test_set.name} has {len(test_set):,} examples: an array without "
             "ids must have one row per example, in the order of the test set"
         )
     if content.labels is not None:

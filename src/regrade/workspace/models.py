@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from regrade.core import (
     checkpoints_of,
 )
 from regrade.core.names import member
-from regrade.formats import MistakeFormat, ModelFormat, PeopleFormat, predictions_from_scores
+from regrade.formats import MistakeFormat, ModelFormat, PeopleFormat, PredictionKind, predictions_from_scores
 from regrade.models import (
     LITE_PUBLISHED,
     read_published_accuracies,
@@ -29,26 +29,21 @@ from regrade.store import CheckpointWriter, PredictionSource, Store, Stored
 from regrade.studies.grade.study import GRADE, GradeOptions
 from regrade.studies.loading import resolve_class_space
 from regrade.studies.study import ProgressCallback
-from regrade.tables import Columns
+from regrade.tables import Columns, array_input
+from regrade.workspace.array_imports import GivenPredictions
 from regrade.workspace.imports import (
     ImportedCheckpoints,
     ImportedMistakes,
     ImportedPeople,
     ImportedPredictions,
     import_checkpoints,
+    import_content,
     import_mistakes,
     import_people,
     import_predictions,
     store_predictions,
 )
 from regrade.workspace.model_descriptions import DescriptionResult, describe_models
-
-if TYPE_CHECKING:
-    pass
-
-
-if TYPE_CHECKING:
-    pass
 
 
 class Models:
@@ -77,29 +72,43 @@ class Models:
 
     def import_predictions(
         self,
-        path: str | Path,
+        predictions: Any,
         *,
         test_set: str,
         classes: str | Path | ClassSpace | None = None,
         model: str | None = None,
         prefix: str = "",
         columns: Columns | None = None,
+        kind: PredictionKind | str | None = None,
     ) -> ImportedPredictions:
-        """Import a file of predictions: those of one model (named by ``model``), or one column per model."""
-        return import_predictions(
-            self.store,
-            Path(path),
-            test_set=test_set,
-            classes=None if classes is None else resolve_class_space(self.store, classes),
-            model=model,
-            prefix=prefix,
-            columns=columns,
+        """Import predictions from a file or from memory: those of one model, named by ``model``, or of several.
+
+        A file, a data frame or an Arrow table with a column of ids has one model per column, or one model. Other arrays
+        are those of `regrade.grade`, with ``kind``, and several models are a dictionary of them; their rows are in the
+        order of the test set, unless the index of a pandas object has the ids.
+        """
+        space = None if classes is None else resolve_class_space(self.store, classes)
+        columns = columns or Columns()
+        if isinstance(predictions, str | Path):
+            return import_predictions(
+                self.store,
+                Path(predictions),
+                test_set=test_set,
+                classes=space,
+                model=model,
+                prefix=prefix,
+                columns=columns,
+            )
+        given = GivenPredictions(predictions, model, columns, None if kind is None else member(PredictionKind, kind))
+        own_prefix = "" if model else prefix
+        return import_content(
+            self.store, given.read, test_set=test_set, classes=space, prefix=own_prefix, origin="the data"
         )
 
-    def add_predictions(self, model: str, scores: ArrayLike, *, test_set: str) -> Stored:
+    def add_predictions(self, model: str, scores: Any, *, test_set: str) -> Stored:
         """Store the scores (n, c) of one model, with rows in the order of the test set."""
         target = self.store.test_set(test_set)
-        predicted = predictions_from_scores(np.asarray(scores), target.class_space, name=model)
+        predicted = predictions_from_scores(array_input(scores, name=model).values, target.class_space, name=model)
         if len(predicted.classes) != len(target):
             raise InputError(
                 f"{len(predicted.classes):,} rows of scores for the {len(target):,} examples of {test_set}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from regrade.core import Column, FormatError, InputError, RegradeError, Table, Tabular
 from regrade.core.names import refuse_text
-from regrade.report import (
+from regrade.reports import (
     Drawing,
     Gallery,
     Provenance,
@@ -41,6 +42,13 @@ class WrittenReport:
 
     report: Report
     page: Path
+
+    def __repr__(self) -> str:
+        return f"<WrittenReport {self.report.title!r}: {self.page}>"
+
+    def _repr_html_(self) -> str:
+        link = f'<a href="{html.escape(self.page.absolute().as_uri())}">{html.escape(str(self.page))}</a>'
+        return f"<p>{html.escape(self.report.title)}: {link}</p>"
 
 
 def write_workspace_report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from regrade.core import (
     SliceSet,
 )
 from regrade.core.names import member
-from regrade.formats import SliceFormat
+from regrade.formats import SliceFormat, given_classes
 from regrade.store import Store, Stored, keep_slices
 from regrade.studies import Confusion
 from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
@@ -26,6 +26,7 @@ from regrade.testsets import (
     contact_sheet,
 )
 from regrade.testsets.check import ProgressCallback as ImageProgress
+from regrade.workspace.array_imports import add_labels, refuse_map
 from regrade.workspace.imports import (
     ImportedSlices,
     import_slices,
@@ -35,10 +36,6 @@ from regrade.workspace.verification import missing_images
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-
-if TYPE_CHECKING:
-    pass
 
 
 class TestSets:
@@ -54,25 +51,31 @@ class TestSets:
     def add(
         self,
         name: str,
-        path: str | Path,
+        source: Any,
         *,
-        classes: str | Path | ClassSpace | None = None,
+        classes: str | Path | ClassSpace | Sequence[str] | None = None,
         layout: Layout | str = Layout.PROVEN,
         columns: Columns | None = None,
         class_map: str | Path | None = None,
         map_source: str | Path | ClassSpace = "imagenet-1k",
     ) -> AddedTestSet:
-        """Add a test set from images in any supported format, or without images from a table of ids and labels.
+        """Add a test set from images in any supported format, or without images from labels in a file or in memory.
 
-        A name in the catalog implies its classes. Images of an existing test set, for example one created by importing
+        ``source`` is a path, a data frame or an Arrow table with a column of ids, or an array of labels as in
+        `regrade.grade`, whose ids are the index of a pandas object or row numbers. ``classes`` may be a list of names;
+        a name in the catalog implies its classes. Images of an existing test set, for example one created by importing
         predictions, are matched by id. ``class_map`` is a file that maps classes of ``map_source`` to those of the test
         set; it is stored with the test set and used to grade models that predict classes of ``map_source``.
         """
+        stated = _stated_classes(self.store, name, classes)
+        if not isinstance(source, str | Path):
+            refuse_map(class_map)
+            return add_labels(self.store, name, source, stated=stated, columns=columns or Columns())
         return add_test_set(
             self.store,
             name,
-            Path(path),
-            stated=None if classes is None else resolve_class_space(self.store, classes),
+            Path(source),
+            stated=stated,
             layout=member(Layout, layout),
             columns=columns,
             map_file=None
@@ -160,3 +163,12 @@ class TestSets:
         if space.name != name:
             self.store.class_spaces.add(space, None)
         return space
+
+
+def _stated_classes(
+    store: Store, test_set: str, classes: str | Path | ClassSpace | Sequence[str] | None
+) -> ClassSpace | None:
+    """The classes of a name, a file or a list of names, which are called as the test set."""
+    if classes is None or isinstance(classes, str | Path | ClassSpace):
+        return None if classes is None else resolve_class_space(store, classes)
+    return given_classes(classes, name=test_set).space

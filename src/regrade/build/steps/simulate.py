@@ -88,7 +88,7 @@ class SimulatedBuild:
 
 
 @dataclass(frozen=True, repr=False)
-class Simulation(Tabular):
+class Simulation(Tabular, records="rows"):
     """Simulated builds, by the number of workers per task."""
 
     tasks: int

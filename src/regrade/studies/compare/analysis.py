@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +11,14 @@ from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedEr
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import discordant_counts, proportions
 from regrade.stats.ranks import rank_intervals_from_counts
+from regrade.studies.compare.method_differences import method_differences, method_pairs
 from regrade.studies.compare.model_pairs import ModelPairs, Pair, model_pairs
 from regrade.studies.compare.result import Comparison, Rank
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review_differences import MOST_PAIRS, ReviewDifferences
 from regrade.studies.same_images import Basis, same_images
 from regrade.studies.scoring import Scoring
+from regrade.studies.seeded_methods import SeededMethod
 
 
 def compare(
@@ -27,17 +29,26 @@ def compare(
     slice_name: str | None = None,
     confidence: float = 0.95,
     equivalence: float | None = None,
+    replicates: Sequence[SeededMethod] = (),
 ) -> Comparison:
     """Compare all pairs of two or more models on the same images; predictions are read one model at a time.
 
     With ``labels``, predictions are scored against them, including decisions of a review. A novel prediction counts as
     wrong; the result says how many there are and how far they could change it. Accuracies are means over images.
-    With ``equivalence``, a margin as a fraction, all pairs are also tested for equivalence within it.
+    With ``equivalence``, a margin as a fraction, all pairs are also tested for equivalence within it. The methods of
+    ``replicates`` are compared over their seeds too.
     """
     aligned = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
-    notes = (*aligned.basis.notes, *_sequence_notes(labels))
+    pairs = method_pairs(replicates) if replicates else ()
+    pair_notes = tuple(dict.fromkeys(note for pair in pairs for note in pair.notes))
+    notes = (*aligned.basis.notes, *_sequence_notes(labels), *pair_notes)
     basis = replace(aligned.basis, equivalence=equivalence, notes=notes)
-    return compare_correctness(aligned.models, aligned.correct, basis=basis, novel=aligned.novel, review=aligned.review)
+    result = compare_correctness(
+        aligned.models, aligned.correct, basis=basis, novel=aligned.novel, review=aligned.review
+    )
+    if not pairs:
+        return result
+    return replace(result, methods=method_differences(pairs, aligned.models, aligned.correct, confidence=confidence))
 
 
 def _sequence_notes(labels: ReviewedLabels | None) -> tuple[str, ...]:

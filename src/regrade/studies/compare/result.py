@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, MappedRows, Table, Tabular
+from regrade.core import Column, Estimate, InputError, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.core.record import INLINE
+from regrade.core.record import INLINE, json_key
 from regrade.stats import best_share
+from regrade.studies.compare.method_differences import MethodDifference, method_table
 from regrade.studies.compare.model_pairs import ModelPairs, Pair
 from regrade.studies.review_differences import MOST_PAIRS
 from regrade.studies.same_images import Basis
@@ -23,6 +24,7 @@ class ComparisonPart(Enum):
 
     RANKS = "ranks"
     PAIRS = "pairs"
+    METHODS = "methods"
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,28 @@ class Rank:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Tabular):
-    """All pairs of the compared models, and their ranks, best first."""
+class Comparison(Tabular, records="ranks"):
+    """All pairs of the compared models, and their ranks, best first; ``methods`` are the pairs of replicates."""
 
     basis: Basis = field(metadata=INLINE)
     pairs: ModelPairs
     ranks: tuple[Rank, ...]
+    methods: tuple[MethodDifference, ...] | None = field(default=None, metadata=json_key("methods", only_if_set=True))
+
+    def __getitem__(self, key: int | slice | str | tuple[str, ...]) -> Any:
+        """The rank of a model by position or name, or the `Pair` of two models: ``comparison["a", "b"]``.
+
+        The models of a pair are in the order in which they were given; the reverse order raises: the signs differ.
+        """
+        if not isinstance(key, tuple):
+            return super().__getitem__(key)
+        if len(key) != 2 or key[0] == key[1]:
+            raise InputError(f"a pair is two different models, got {', '.join(key)}")
+        first, second = (self[model].model for model in key)
+        pair = self.pairs[int(self.pairs.rows_of([first], [second])[0])]
+        if pair.first != first:
+            raise InputError(f"the difference of this pair is {second} minus {first}: use [{second!r}, {first!r}]")
+        return pair
 
     @property
     def different_pairs(self) -> int:
@@ -63,7 +81,9 @@ class Comparison(Tabular):
         return self.pairs.rows_of(ranked[:-1], ranked[1:])
 
     def table(self) -> Table:
-        """The pair of two models, or the ranks of more."""
+        """The pairs of replicates, or else the pair of two models, or the ranks of more."""
+        if self.methods:
+            return method_table(self.basis, self.methods)
         return self.pair_table() if len(self.pairs) == 1 else self.rank_table()
 
     def rank_table(self) -> Table:
@@ -109,10 +129,15 @@ class Comparison(Tabular):
     @property
     def parts(self) -> tuple[ComparisonPart, ...]:
         """The tables."""
-        return tuple(ComparisonPart)
+        own = (ComparisonPart.RANKS, ComparisonPart.PAIRS)
+        return (ComparisonPart.METHODS, *own) if self.methods else own
 
     def part(self, part: ComparisonPart) -> Table:
         """Return one of the tables."""
+        if part is ComparisonPart.METHODS:
+            if not self.methods:
+                raise InputError("there are no methods to show: name them with --replicates")
+            return method_table(self.basis, self.methods)
         return self.rank_table() if part is ComparisonPart.RANKS else self.pair_table()
 
     def pair_table(self) -> Table:

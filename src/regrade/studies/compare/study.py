@@ -8,13 +8,14 @@ from pathlib import Path
 
 from regrade.core import ClassSpace, InputError
 from regrade.metrics import MultilabelRule
-from regrade.store import Store
+from regrade.store import FIRST_MODEL, Store
 from regrade.studies.compare.analysis import compare
 from regrade.studies.compare.figure import comparison_figure
 from regrade.studies.compare.findings import comparison_findings, comparison_verdicts
 from regrade.studies.compare.result import Comparison, ComparisonPart
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
+from regrade.studies.seeded_methods import seeded_method
 from regrade.studies.study import (
     Chapter,
     Parts,
@@ -47,6 +48,12 @@ class CompareOptions(StudyOptions):
         None,
         percent=True,
     )
+    replicates: Sequence[str] = option(
+        "Compare methods over their seeds: a pattern with * for the seeds, e.g. 'resnet50-s*', or the name of a "
+        "training. Give two or more.",
+        (),
+        metavar="PATTERN",
+    )
 
 
 def run(store: Store, options: CompareOptions) -> Comparison:
@@ -55,20 +62,22 @@ def run(store: Store, options: CompareOptions) -> Comparison:
     With ``labels`` predictions are scored against that label set; novel predictions count as wrong, and the result
     shows how many there are and their possible effect. ``slice`` keeps only the images of a slice; ``within`` and
     ``class_map`` are as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models differ by
-    less than half a point.
+    less than half a point. ``replicates`` are patterns such as ``resnet50-s*``: methods that are compared over their
+    seeds, which are paired by the part that ``*`` matches.
     """
     test_set, labels, rule = store.test_set(options.test_set), options.labels, options.rule
     if labels and (options.within or options.class_map):
         raise InputError("multi-label accuracy is computed over all classes: give either labels or within and map")
     if not labels and (rule or options.collapsed):
         raise InputError("rule and collapsed require labels")
+    models = chosen_rows(store, test_set, options.models or store.predictions.model_names(test_set.name))
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=options.collapsed) if labels else None
     return compare(
         test_set,
         scored_predictions(
             store,
             test_set,
-            chosen_rows(store, test_set, options.models or store.predictions.model_names(test_set.name)),
+            models,
             within=options.within,
             class_map=options.class_map,
             progress=options.progress,
@@ -77,6 +86,7 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         slice_name=options.slice,
         confidence=store.config.confidence,
         equivalence=options.equivalence,
+        replicates=[seeded_method(name, models, where=test_set.name, first=FIRST_MODEL) for name in options.replicates],
     )
 
 
@@ -101,7 +111,7 @@ COMPARE = Study(
     figure=comparison_figure,
     findings=comparison_findings,
     verdicts=comparison_verdicts,
-    parts=Parts(ComparisonPart, "Table to print. pairs: the test of every pair of models."),
+    parts=Parts(ComparisonPart, "Table to print. pairs: the test of every pair of models. methods: --replicates."),
     chapters=chapters,
     head=200,
     most=10_000,

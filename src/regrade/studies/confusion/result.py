@@ -115,7 +115,7 @@ class TrainingSet:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Confusion(Tabular):
+class Confusion(Tabular, records="models"):
     """Confusion scores (n,) of the images ``ids`` (n,), and their relation to the errors of models, best model first.
 
     ``agreements`` are between ensembles, or between the members of a single one. ``fewer`` holds scores from a subset

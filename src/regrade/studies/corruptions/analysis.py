@@ -67,7 +67,7 @@ class Extreme(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class CorruptionGrade(Tabular):
+class CorruptionGrade(Tabular, records="rows"):
     """The grade of all models under corruptions, the most robust first.
 
     ``most_robust`` is the most robust model and ``hardest`` the hardest corruption for it, by paired tests over images,

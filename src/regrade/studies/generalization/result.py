@@ -89,7 +89,7 @@ class SetShift:
 
 
 @dataclass(frozen=True, repr=False)
-class Generalization(Tabular):
+class Generalization(Tabular, records="rows"):
     """Models on an original and on new test sets, the best on the original first."""
 
     original: str

@@ -61,7 +61,7 @@ class ModelByGroup:
 
 
 @dataclass(frozen=True, repr=False)
-class Geography(Tabular):
+class Geography(Tabular, records="rows"):
     """Models by group, best first; ``progress`` and ``growth`` are None if undefined."""
 
     test_set: str

@@ -21,12 +21,14 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
-from regrade.core.record import NOT_IN_JSON
+from regrade.core.record import NOT_IN_JSON, json_key
 from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous, proportion
 from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images, stored_confidences
+from regrade.studies.grade.replicates import ReplicateRuns, SeedMeans, SeedRun, seed_means
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
 from regrade.studies.scoring import EVERYTHING, Scoring
+from regrade.studies.seeded_methods import SeededMethod
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ class GradeRow:
     among all their classes. ``anytime`` is the multi-label accuracy on these images that a complete review would give,
     with an interval that is valid at any stopping point. ``values`` are those of the requested metrics by name, without
     the undefined ones.
+
+    A row of replicates is the mean over the ``seeds`` of a method, with intervals over seeds and images; ``deviation``
+    is the standard deviation of top-1 over seeds.
     """
 
     model: str
@@ -66,6 +71,8 @@ class GradeRow:
     calibration_error: Estimate | None = None
     anytime: Estimate | None = None
     values: Mapping[str, Estimate] = field(default_factory=dict)
+    seeds: int | None = field(default=None, metadata=json_key("seeds", only_if_set=True))
+    deviation: float | None = field(default=None, metadata=json_key("standard_deviation", only_if_set=True))
 
     def mark_simultaneous(self, slices: int, confidence: float) -> GradeRow:
         """The row with the number of simultaneous slices added to the methods of its intervals."""
@@ -78,7 +85,7 @@ class GradeRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Grade(Tabular):
+class Grade(Tabular, records="rows"):
     """The grade of all models on a test set, best first.
 
     The intervals of a model on several slices are simultaneous. ``hard_slices`` were selected because models find them
@@ -99,7 +106,8 @@ class Grade(Tabular):
         columns = [Column("model", "model")]
         if any(row.slice != EVERYTHING for row in self.rows):
             columns.append(Column("slice", "slice"))
-        columns.append(Column("top1", "top-1"))
+        if self._has("top1") or not self.labels:
+            columns.append(Column("top1", "top-1"))
         columns += [
             Column(key, heading) for key, heading in (("clean", "top-1, clean"), ("top5", "top-5")) if self._has(key)
         ]
@@ -121,9 +129,12 @@ class Grade(Tabular):
                 ("calibration_error", "calibration error"),
                 ("unanswered", "unanswered"),
                 ("undetermined", "undetermined"),
+                ("seeds", "seeds"),
             )
             if self._has(key)
         ]
+        if self._has("seeds"):
+            columns.append(Column("deviation", "SD over seeds", digits=2))
         rows = tuple(
             tuple(getattr(row, column.key) for column in columns)
             + tuple(row.values.get(metric.name) for metric in self.metrics)
@@ -160,21 +171,29 @@ def grade(
     labels: ReviewedLabels | None = None,
     slices: Sequence[str] = (),
     metrics: Sequence[GradeMetric] = (),
+    replicates: Sequence[SeededMethod] = (),
     confidence: float = 0.95,
 ) -> Grade:
     """Grade models on a test set: top-1, top-5 and multi-label accuracy, on all examples and on each slice.
 
     Predictions are read one model at a time, so any number of models fits in memory. Slices are those of
     `TestSet.slice`; the name of a group column or of a slice set stands for all its slices. An empty slice raises.
-    ``metrics`` are added to every row.
+    ``metrics`` are added to every row. The models of each of ``replicates`` are one row, their mean over seeds.
     """
+    if replicates and labels:
+        raise InputError("replicates are graded by top-1 and top-5, against one label per image: leave out labels")
+    methods = ReplicateRuns(replicates)
     masks = slice_masks(test_set, slices)
     rows, rules, subset_sizes = [], set(), {}
     for model_predictions, scoring in predictions:
-        rows += _model_rows(model_predictions, scoring, labels, masks, metrics=metrics, confidence=confidence)
+        if model_predictions.model in methods.method_of:
+            methods.add(model_predictions.model, _seed_run(model_predictions, scoring))
+        else:
+            rows += _model_rows(model_predictions, scoring, labels, masks, metrics=metrics, confidence=confidence)
         rules.add(scoring.rule)
         if model_predictions.covered is not None:
             subset_sizes[model_predictions.model] = int(model_predictions.covered.sum())
+    rows += _replicate_rows(methods, masks, confidence)
     if not rows:
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
@@ -192,6 +211,7 @@ def grade(
             *_metric_notes(metrics, rows),
             *_slice_notes(len(masks) - 1, hard),
             *_subset_notes(subset_sizes),
+            *_replicate_notes(methods),
         ),
         hard,
         tuple(metrics),
@@ -251,6 +271,49 @@ def _model_rows(
         )
         rows.append(row if name == EVERYTHING else row.mark_simultaneous(slices, confidence))
     return rows
+
+
+def _seed_run(predictions: Predictions, scoring: Scoring) -> SeedRun:
+    top1, counted = scoring.top_k(predictions, 1), scoring.counted & predictions.counted
+    unanswered = predictions.counted & (predictions.top1 == NO_ANSWER)
+    return SeedRun(top1.right, top5_right(predictions, scoring), counted, unanswered, top1.undetermined)
+
+
+def _replicate_rows(methods: ReplicateRuns, masks: Mapping[str, BoolArray], confidence: float) -> Iterator[GradeRow]:
+    slices = len(masks) - 1
+    for name, runs in methods.runs.items():
+        for slice_name, mask in masks.items():
+            level = confidence if slice_name == EVERYTHING else bonferroni_confidence(slices, confidence)
+            means = seed_means(runs, mask, confidence=level)
+            row = _empty_row(name, slice_name, means)
+            yield row if slice_name == EVERYTHING else row.mark_simultaneous(slices, confidence)
+
+
+def _empty_row(model: str, slice_name: str, means: SeedMeans) -> GradeRow:
+    """A row of replicates, which has top-1 and top-5 only."""
+    return GradeRow(
+        model,
+        slice_name,
+        means.top1,
+        means.top5,
+        multilabel=None,
+        multilabel_upper=None,
+        reviewed=None,
+        novel=0,
+        unanswered=means.unanswered,
+        undetermined=means.undetermined,
+        judgments_needed=None,
+        seeds=means.seeds,
+        deviation=means.deviation,
+    )
+
+
+def _replicate_notes(methods: ReplicateRuns) -> Iterator[str]:
+    if methods.methods:
+        yield (
+            f"mean over seeds, with an interval over seeds and images: {_few([m.name for m in methods.methods])}; SD "
+            "over seeds: the standard deviation of top-1"
+        )
 
 
 def _metric_values(metrics: Sequence[GradeMetric], images: GradedImages, confidence: float) -> dict[str, Estimate]:
@@ -315,10 +378,12 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
             f"multi-label: right if {labels.scoring.accepted_in_words}; mean over {labels.scoring.rule.value}; "
             f"{amount(scored, 'image')}"
         )
+    if labels and any(row.top1 for row in rows):
         notes.append(
             f"top-1 and top-5 are over all labeled images; same images: those that {labels.scoring.labels.full_name} "
             "scores, averaged in the same way; the difference is paired"
         )
+    if labels:
         notes += problem_notes(labels.review)
     if labels and any(row.novel for row in rows):
         notes.append("novel: predictions no one has judged; list them with regrade labels novel")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regrade.core import ClassSpace, InputError
 from regrade.metrics import MultilabelRule
-from regrade.store import Store
+from regrade.store import FIRST_MODEL, Store
 from regrade.studies.corruptions.study import COLUMNS as CORRUPTION_COLUMNS
 from regrade.studies.geography.study import PLACE_COLUMNS
 from regrade.studies.grade.analysis import Grade, grade
@@ -18,6 +18,7 @@ from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import BUILT_IN, GradeMetric, MetricFunction, chosen_metrics
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
+from regrade.studies.seeded_methods import seeded_method
 from regrade.studies.study import (
     Chapter,
     Study,
@@ -66,6 +67,12 @@ class GradeOptions(StudyOptions):
         kind=list[str],
         parse=lambda names: names or None,
     )
+    replicates: Sequence[str] = option(
+        "Grade models trained with several seeds as one: a pattern with * for the seeds, e.g. 'resnet50-s*', or the "
+        "name of a training. Shows their mean over seeds and images. May be repeated.",
+        (),
+        metavar="PATTERN",
+    )
 
 
 def run(store: Store, options: GradeOptions) -> Grade:
@@ -76,10 +83,12 @@ def run(store: Store, options: GradeOptions) -> Grade:
     only. ``clean`` names another test set, which is graded among the same classes for comparison. ``class_map`` is a
     file for predictions in other classes than the labels (default: the map stored with the test set). ``metrics`` adds
     further columns: metrics by name (those of `BUILT_IN`, or offered by an installed package), `GradeMetric` records or
-    functions (default: those listed in regrade.toml).
+    functions (default: those listed in regrade.toml). ``replicates`` are patterns such as ``resnet50-s*``: their models
+    are one row, with the mean over seeds and an interval over seeds and images.
     """
     test_set, labels = store.test_set(options.test_set), options.labels
     _check_options(store, options)
+    models = chosen_rows(store, test_set, options.models)
     judged = None
     if labels:
         judged = reviewed_labels(
@@ -90,13 +99,14 @@ def run(store: Store, options: GradeOptions) -> Grade:
         scored_predictions(
             store,
             test_set,
-            chosen_rows(store, test_set, options.models),
+            models,
             within=options.within,
             class_map=options.class_map,
             progress=options.progress,
         ),
         labels=judged,
         slices=options.slices,
+        replicates=[seeded_method(name, models, where=test_set.name, first=FIRST_MODEL) for name in options.replicates],
         metrics=chosen_metrics(
             store.config.metrics if options.metrics is None else options.metrics, installed_metrics()
         ),
@@ -106,6 +116,8 @@ def run(store: Store, options: GradeOptions) -> Grade:
 
 
 def _check_options(store: Store, options: GradeOptions) -> None:
+    if options.replicates and (options.labels or options.clean):
+        raise InputError("replicates are graded by top-1 and top-5 on one test set: leave out --labels and --clean")
     if options.labels and options.within:
         raise InputError("multi-label accuracy is computed over all classes: give either labels or within")
     if not options.labels and (options.rule or options.collapsed or options.half_width):

@@ -58,7 +58,7 @@ class ModelChange:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelChange(Tabular):
+class LabelChange(Tabular, records="models"):
     """The differences between two label versions, and every model under both, largest change first."""
 
     test_set: TestSet

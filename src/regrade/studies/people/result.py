@@ -55,7 +55,7 @@ class Missed:
 
 
 @dataclass(frozen=True, repr=False)
-class People(Tabular):
+class People(Tabular, records="rows"):
     """People and models on the same images and labels, best first.
 
     ``sizes`` counts the images of each subset; ``own`` is each person's accuracy on all images they were asked about;

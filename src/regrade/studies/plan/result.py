@@ -60,7 +60,7 @@ class PlanRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Tabular):
+class Plan(Tabular, records="rows"):
     """How many of a ``unit`` (images, images per group, decisions) each claim needs; ``target`` names the goal."""
 
     title: str

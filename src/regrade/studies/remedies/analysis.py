@@ -12,8 +12,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import bonferroni_confidence, mark_simultaneous
 from regrade.studies.geography.group_frame import NO_GROUP, Grouping, ModelCorrectness, frame_of, grouping
-from regrade.studies.remedies.methods import MethodPair, pair_notes
-from regrade.studies.remedies.paired_groups import (
+from regrade.studies.paired_groups import (
     PairedGroups,
     contrast,
     difference_of_largest,
@@ -22,6 +21,7 @@ from regrade.studies.remedies.paired_groups import (
 )
 from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow
 from regrade.studies.scoring import EVERYTHING
+from regrade.studies.seeded_methods import MethodPair, pair_notes
 
 MOST_GROUPS = 100
 """The most groups that are compared: every group is a row, and all rows are corrected for each other."""

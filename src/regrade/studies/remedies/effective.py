@@ -12,8 +12,8 @@ from regrade.core.arrays import IntArray
 from regrade.stats import Scale
 from regrade.studies.generalization.analysis import robustness_to
 from regrade.studies.geography.group_frame import ModelCorrectness
-from regrade.studies.remedies.methods import MethodPair
 from regrade.studies.remedies.result import EffectivePair, Remedies, RemedyMeasure, RemedyRow
+from regrade.studies.seeded_methods import MethodPair
 
 FEWEST_STANDARD = 5
 """The fewest standard models that a line is fitted through."""

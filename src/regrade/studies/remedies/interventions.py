@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from regrade.core import InputError
 from regrade.core.amounts import amount
 from regrade.display.wording import listed
-from regrade.studies.remedies.methods import MethodPair, SeededMethod, paired_methods, seeded_method
+from regrade.studies.seeded_methods import MethodPair, SeededMethod, paired_methods, seeded_method
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class RemedyRow(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Remedies(Tabular):
+class Remedies(Tabular, records="rows"):
     """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups.
 
     ``baseline`` is None if every remedy is compared with its own base model, which its rows name. ``original`` is the

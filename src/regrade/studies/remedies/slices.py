@@ -9,8 +9,8 @@ from regrade.core import SliceSet, TestSet, UnknownName
 from regrade.core.names import model_pattern
 from regrade.display.wording import listed
 from regrade.studies.grade.analysis import slice_masks
-from regrade.studies.remedies.methods import MethodPair
 from regrade.studies.scoring import EVERYTHING
+from regrade.studies.seeded_methods import MethodPair
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from regrade.studies.remedies.effective import accuracy_counts, with_effective_r
 from regrade.studies.remedies.figure import remedies_figure
 from regrade.studies.remedies.findings import remedies_findings, remedies_verdicts
 from regrade.studies.remedies.interventions import Interventions, interventions
-from regrade.studies.remedies.methods import MethodPair, paired_methods, seeded_method
 from regrade.studies.remedies.result import Remedies
 from regrade.studies.remedies.slices import ChosenSlices, chosen_slices, slice_cautions
+from regrade.studies.seeded_methods import MethodPair, paired_methods, seeded_method
 from regrade.studies.study import Study, StudyOptions, class_map_option, option
 
 

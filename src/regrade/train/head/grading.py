@@ -12,8 +12,8 @@ from regrade.store import Store
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of
 from regrade.studies.loading import scored_predictions
 from regrade.studies.remedies.analysis import GroupColumns, SetCorrectness, remedies, set_correctness
-from regrade.studies.remedies.methods import MethodPair, SeededMethod
 from regrade.studies.remedies.result import RemedyMeasure, RemedyRow
+from regrade.studies.seeded_methods import MethodPair, SeededMethod
 from regrade.train.head.result import HeadRow, SetRole
 
 Correctness: TypeAlias = list[ModelCorrectness] | str

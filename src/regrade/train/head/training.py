@@ -10,7 +10,7 @@ from regrade.core import ClassSpace, InputError, MismatchError, TestSet
 from regrade.models import Device
 from regrade.models.torch_runtime import check_device
 from regrade.store import FIRST_MODEL, Store
-from regrade.studies.remedies.methods import seeded_method
+from regrade.studies.seeded_methods import seeded_method
 from regrade.train.head.design import (
     MappedLabels,
     TrainingRows,

@@ -4,7 +4,7 @@ import pytest
 
 from regrade.core import Column, Table, Tabular, UndefinedError
 from regrade.display import Finding, FindingKind
-from regrade.report import Provenance, Report, Section, anchor_of, section_of
+from regrade.reports import Provenance, Report, Section, anchor_of, section_of
 from regrade.studies import Study, StudyOptions
 
 KIND = FindingKind("plain: so", "Looked at.", claims=True)

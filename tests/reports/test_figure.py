@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from base64 import b64decode
 from html.parser import HTMLParser
 
 import altair
@@ -60,6 +61,14 @@ class TestSave:
         bundle = FIGURE._repr_mimebundle_(include=None, exclude=None)
         assert bundle["application/vnd.vegalite.v6+json"] == FIGURE.spec
         assert bundle["text/plain"] == FIGURE.alt
+        assert bundle["image/svg+xml"].startswith("<svg ")
+        assert b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+
+    def test_a_notebook_without_the_extra_says_how_to_draw_it(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "vl_convert", None)
+        bundle = FIGURE._repr_mimebundle_()
+        assert bundle.keys() == {"application/vnd.vegalite.v6+json", "text/plain"}
+        assert bundle["text/plain"].startswith(FIGURE.alt) and "pip install 'regrade[figures]'" in bundle["text/plain"]
 
     def test_more_rows_than_altairs_limit_are_allowed(self):
         rows = [{"x": i, "y": i} for i in range(6000)]

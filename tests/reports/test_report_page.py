@@ -12,7 +12,7 @@ from report_world import HOSTILE
 
 from regrade.core import Column, Estimate, Table
 from regrade.display.style import COLORS, FAINT, GRAY, INK, LINE, MARKED, PAPER, WASH
-from regrade.report.report_table import MOST_ROWS, packed, packed_text, script_hash, table_endings, table_html
+from regrade.reports.report_table import MOST_ROWS, packed, packed_text, script_hash, table_endings, table_html
 
 
 def unpacked(text):

@@ -1,8 +1,17 @@
 """Reports: the results of a workspace as one page, with their provenance."""
 
-from regrade.report.drawing import Drawing
-from regrade.report.sections import Gallery, GalleryTile, KeyFinding, Provenance, Report, Section, anchor_of, section_of
-from regrade.report.write_report import check_replaceable, write_report
+from regrade.reports.drawing import Drawing
+from regrade.reports.sections import (
+    Gallery,
+    GalleryTile,
+    KeyFinding,
+    Provenance,
+    Report,
+    Section,
+    anchor_of,
+    section_of,
+)
+from regrade.reports.write_report import check_replaceable, write_report
 
 __all__ = [
     "Drawing",

@@ -11,11 +11,11 @@ from itertools import groupby
 from regrade.display.figure import Figure, asset, heading_of, without_title
 from regrade.display.finding import Finding
 from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
-from regrade.report.drawing import DrawnFigure
-from regrade.report.report_table import packed, packed_text, script_hash, table_html
-from regrade.report.sections import Gallery, GalleryTile, KeyFinding, Report, Section
+from regrade.reports.drawing import DrawnFigure
+from regrade.reports.report_table import packed, packed_text, script_hash, table_html
+from regrade.reports.sections import Gallery, GalleryTile, KeyFinding, Report, Section
 
-_PACKAGE = "regrade.report"  # has the style and the script of the page
+_PACKAGE = "regrade.reports"  # has the style and the script of the page
 _COLORS = {
     "ink": INK, "gray": GRAY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
     "accent": COLORS[0],

@@ -11,7 +11,7 @@ import pytest
 
 from regrade.core import AlreadyStored, Column, MissingExtra, Table, WriteError
 from regrade.display import Figure, Finding, FindingKind
-from regrade.report import Gallery, GalleryTile, Provenance, Report, Section, write_report
+from regrade.reports import Gallery, GalleryTile, Provenance, Report, Section, write_report
 from regrade.studies.compare.analysis import compare_correctness
 from regrade.studies.same_images import Basis
 
@@ -56,7 +56,7 @@ class TestFiles:
             assert list(csv.reader(file)) == [["model", "n"], ["a", "1"], ["b", "2"]]
 
     def test_long_lists_are_cut_and_counted(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(import_module("regrade.report.write_report"), "_MOST_ITEMS", 2)
+        monkeypatch.setattr(import_module("regrade.reports.write_report"), "_MOST_ITEMS", 2)
         correct = np.arange(12).reshape(4, 3) % 4 > 0
         compared = compare_correctness(tuple("abcd"), correct, basis=Basis("set", 3))
         write_report(replace(REPORT, sections=(Section("c", "C?", result=compared),)), tmp_path / "R")

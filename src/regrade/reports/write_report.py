@@ -11,10 +11,10 @@ from typing import Any
 from regrade.core import Table, Tabular
 from regrade.core.record import JsonItems, json_value
 from regrade.display.text import to_csv, to_latex, to_markdown
-from regrade.report.drawing import Drawing
-from regrade.report.report_page import file_anchor, provenance_anchor, report_page
-from regrade.report.report_table import table_endings
-from regrade.report.sections import Report, Section
+from regrade.reports.drawing import Drawing
+from regrade.reports.report_page import file_anchor, provenance_anchor, report_page
+from regrade.reports.report_table import table_endings
+from regrade.reports.sections import Report, Section
 from regrade.store import check_folder, replace_folder
 
 PAGE, RESULTS = "index.html", "results.json"

@@ -1,0 +1,101 @@
+"""Models of one method, trained with several seeds: their mean accuracy, with an interval over seeds and images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from regrade.core import Estimate, InputError
+from regrade.core.arrays import BoolArray, FloatArray
+from regrade.stats import accuracy_covariance, two_way_mean
+from regrade.studies.seeded_methods import SeededMethod
+
+
+@dataclass(frozen=True, eq=False)
+class SeedRun:
+    """One model of a method: whether top-1 and top-5 are right, which images count, and which have no class, each (n,).
+
+    ``unanswered`` images have no prediction; of ``undetermined`` ones the best scored class was not stored.
+    """
+
+    top1: BoolArray
+    top5: BoolArray | None
+    counted: BoolArray
+    unanswered: BoolArray
+    undetermined: BoolArray
+
+
+@dataclass(frozen=True)
+class SeedMeans:
+    """Mean accuracies over the seeds of a method on the images of a slice.
+
+    ``deviation`` is the standard deviation of top-1 over seeds; ``unanswered`` and ``undetermined`` are counts over
+    all seeds.
+    """
+
+    top1: Estimate | None
+    top5: Estimate | None
+    seeds: int
+    deviation: float | None
+    unanswered: int
+    undetermined: int
+
+
+@dataclass
+class ReplicateRuns:
+    """The methods whose models are graded as one row each, and their models' correctness as far as it was read."""
+
+    methods: Sequence[SeededMethod]
+    runs: dict[str, list[SeedRun]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.method_of: Mapping[str, str] = _method_of(self.methods)
+
+    def add(self, model: str, run: SeedRun) -> None:
+        """Add a model of one of the methods."""
+        self.runs.setdefault(self.method_of[model], []).append(run)
+
+
+def _method_of(methods: Sequence[SeededMethod]) -> dict[str, str]:
+    """The method of each model; a method with one model, and a model of two methods, raise."""
+    owners: dict[str, str] = {}
+    for method in methods:
+        if len(method.models) < 2:
+            raise InputError(f"replicates {method.name!r} are a single model: name two or more seeds, such as 'NAME-*'")
+        for model in method.models.values():
+            if owners.setdefault(model, method.name) != method.name:
+                raise InputError(f"{model} belongs to two replicates, {owners[model]!r} and {method.name!r}")
+    return owners
+
+
+def seed_means(runs: Sequence[SeedRun], mask: BoolArray, *, confidence: float) -> SeedMeans:
+    """Mean accuracies of the seeds on the images of ``mask`` (n,), with t intervals over seeds and images.
+
+    They are undefined, None, with fewer than two images; top-5 also if one of the models has only its best class.
+    """
+    counted = np.stack([run.counted & mask for run in runs])
+    missing = [
+        sum(int((absent & mask).sum()) for absent in column)
+        for column in zip(*((run.unanswered, run.undetermined & run.counted) for run in runs), strict=True)
+    ]
+    if counted.sum(axis=1).min() < 2:
+        return SeedMeans(None, None, len(runs), None, *missing)
+    top1, fifth = np.stack([run.top1 for run in runs]), [run.top5 for run in runs if run.top5 is not None]
+    top5 = _mean(np.stack(fifth), counted, confidence) if len(fifth) == len(runs) else None
+    deviation = float(_accuracies(top1, counted).std(ddof=1))
+    return SeedMeans(_mean(top1, counted, confidence), top5, len(runs), deviation, *missing)
+
+
+def _accuracies(right: BoolArray, counted: BoolArray) -> FloatArray:
+    shares: FloatArray = (right & counted).sum(axis=1) / counted.sum(axis=1)
+    return shares
+
+
+def _mean(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate:
+    """The mean accuracy with its interval, which stays within [0, 1]; its n is the number of images."""
+    covariance = accuracy_covariance(right, counted)
+    mean = two_way_mean(_accuracies(right, counted), covariance, confidence=confidence)
+    images = int(counted.any(axis=0).sum())
+    return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0), n=images)
