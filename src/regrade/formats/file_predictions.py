@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.formats.score_kinds import kind_note, kind_of_all
 from regrade.metrics import top_k_classes
 from regrade.tables import Examples
+
+NO_IDS = "there are no ids: rows are taken in the order of the test set"
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,16 @@ class FilePredictions:
 class PredictionFile:
     """The content of a file: examples (None if it has no ids), predictions by model, and notes for the user.
 
-    ``labels`` (n,) are those of a file without ids.
+    ``labels`` (n,) are those of a file without ids. ``roles`` describes how each column or array was understood;
+    ``integer_columns`` are models that are columns of integers, which could be something else.
     """
 
     examples: Examples | None
     predictions: Mapping[str, FilePredictions]
     notes: tuple[str, ...] = ()
     labels: IntArray | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    integer_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,21 @@ from regrade.core.arrays import IntArray
 from regrade.formats.file_predictions import FileClassSpaces, PredictionFile
 from regrade.formats.prediction_arrays import read_prediction_arrays
 from regrade.formats.prediction_table import read_prediction_table
-from regrade.tables import ARRAY_SUFFIXES, Columns
+from regrade.tables import ARRAY_SUFFIXES, TORCH_SUFFIXES, Columns
 
 
-def read_prediction_file(path: Path, spaces: FileClassSpaces, *, columns: Columns, model: str | None) -> PredictionFile:
-    """Read predictions from CSV, TSV, Parquet, JSON lines, NPY or NPZ; a file that does not fit raises.
+def read_prediction_file(
+    path: Path, spaces: FileClassSpaces, *, columns: Columns, model: str | None, split: str = ""
+) -> PredictionFile:
+    """Read predictions from a table, arrays, tensors or a dataset folder; a file that does not fit raises.
 
     With ``model``, a table contains one model; without it, every column except ids, labels and groups is a model. An
-    array always contains one model, named after the file if ``model`` is None.
+    array always contains one model, named after the file if ``model`` is None. ``split`` is that of a folder.
     """
-    if path.suffix.lower() in ARRAY_SUFFIXES:
-        content = read_prediction_arrays(path, spaces, model or path.stem)
+    if path.suffix.lower() in (*ARRAY_SUFFIXES, *TORCH_SUFFIXES) and path.is_file():
+        content = read_prediction_arrays(path, spaces, columns, model or path.stem)
     else:
-        content = read_prediction_table(path, spaces, columns, model)
+        content = read_prediction_table(path, spaces, columns, model, split=split)
     for name, predictions in content.predictions.items():
         _refuse_repeated(predictions.classes, name, spaces.predictions)
     return content

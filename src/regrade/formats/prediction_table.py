@@ -3,65 +3,164 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from regrade.core import ClassSpace, FormatError, InputError, ScoreKind, UnknownName
-from regrade.core.arrays import FloatArray, IntArray
+from regrade.core import ClassSpace, FormatError, InputError, MismatchError, ScoreKind, UnknownName
+from regrade.core.arrays import IntArray
 from regrade.core.names import misspelling
-from regrade.formats.file_predictions import FileClassSpaces, FilePredictions, PredictionFile, predictions_from_scores
+from regrade.formats.figure_files import refuse_figures
+from regrade.formats.file_predictions import (
+    NO_IDS,
+    FileClassSpaces,
+    FilePredictions,
+    PredictionFile,
+    predictions_from_scores,
+)
 from regrade.formats.prediction_columns import (
     NUMBERED,
     OPTIONAL_COLUMNS,
     PREDICTION_COLUMNS,
     SCORE_COLUMNS,
     ModelColumns,
+    is_prediction_name,
+    model_columns,
 )
-from regrade.formats.score_kinds import best_kind_note, kind_of_best, stated_kind, sum_to_1
+from regrade.formats.score_columns import is_scores, score_column, scores_by_rank, scores_or_none, with_scores
+from regrade.formats.score_kinds import stated_kind, sum_to_1
 from regrade.tables import (
     LABEL_COLUMNS,
     Columns,
     Reading,
+    class_encoding,
     class_indices,
     ignored_columns,
-    is_list,
-    is_text,
+    one_class_per_row,
+    read_any_table,
     read_examples,
-    read_table,
 )
 
 _WRAPPABLE = (InputError, FormatError)  # their messages are prefixed with the path of the file
 
 
-def read_prediction_table(path: Path, spaces: FileClassSpaces, columns: Columns, model: str | None) -> PredictionFile:
-    table = read_table(path)
+def read_prediction_table(
+    path: Path, spaces: FileClassSpaces, columns: Columns, model: str | None, *, split: str = ""
+) -> PredictionFile:
+    """Read a table with one model, named ``model``, or one model per column."""
+    table = read_any_table(path, split=split)
     try:
-        examples = read_examples(table, spaces.labels, columns)
-        example_columns = columns.used_in(table)
-        rest = [name for name in table.column_names if name not in example_columns]
-        label_columns = () if columns.label_in(table) else LABEL_COLUMNS
+        refuse_figures(table)
         if model is None:
-            _refuse_misspelled(rest, (*PREDICTION_COLUMNS, *SCORE_COLUMNS, *label_columns))
-            predictions = _one_model_per_column(table, rest, spaces.predictions, columns.reading)
-            used = set(rest)
-        else:
-            chosen = ModelColumns.among(rest, spaces.predictions)
-            predictions = {model: _one_model(table, chosen, spaces.predictions, columns.reading)}
-            used = chosen.used
-            _refuse_misspelled(chosen.classes, PREDICTION_COLUMNS)
-            unused = [name for name in rest if name not in used]
-            _refuse_misspelled(unused, label_columns)
-            _refuse_more_classes(table, unused, predictions[model], spaces.predictions)
-        optional = OPTIONAL_COLUMNS if all(own.scores is None for own in predictions.values()) and model else ()
-        notes = ignored_columns(table, {*columns.read_from(table), *used}, optional=optional)
+            return _several_models(table, spaces, columns)
+        return _single_model(table, spaces, columns, model)
     except InputError as error:
         raise type(error)(f"{path}: {error}") if type(error) in _WRAPPABLE else error from None
-    model_notes = [note for own in predictions.values() for note in own.notes]
-    return PredictionFile(examples, predictions, (*notes, *model_notes))
+
+
+def _single_model(table: pa.Table, spaces: FileClassSpaces, columns: Columns, model: str) -> PredictionFile:
+    space = spaces.predictions
+    chosen = model_columns(table, columns, space)
+    own_examples = _ExampleColumns(table.drop_columns(sorted(chosen.used)), columns, spaces.labels)
+    if not columns.predictions:
+        _refuse_misspelled(chosen.classes, PREDICTION_COLUMNS)
+    used = chosen.used
+    unused = [name for name in own_examples.rest if name not in used]
+    _refuse_misspelled(unused, own_examples.missing_labels)
+    predictions = _one_model(table, chosen, space, columns.reading)
+    _refuse_more_classes(table, unused, predictions, space)
+    optional = OPTIONAL_COLUMNS if predictions.scores is None else ()
+    notes = ignored_columns(table, {*own_examples.read, *chosen.used}, optional=optional)
+    roles = {**own_examples.roles, **_roles(table, chosen, predictions, space, columns.reading)}
+    in_order = {name: roles[name] for name in table.column_names if name in roles}
+    return own_examples.file({model: predictions}, (*notes, *predictions.notes), in_order)
+
+
+def _several_models(table: pa.Table, spaces: FileClassSpaces, columns: Columns) -> PredictionFile:
+    own_examples = _ExampleColumns(table.drop_columns(list(columns.predictions)), columns, spaces.labels)
+    names = own_examples.rest if not columns.predictions else list(columns.predictions)
+    if not columns.predictions:
+        _refuse_misspelled(names, (*PREDICTION_COLUMNS, *SCORE_COLUMNS, *own_examples.missing_labels))
+    predictions = _one_model_per_column(table, names, spaces.predictions, columns.reading)
+    notes = ignored_columns(table, {*own_examples.read, *names})
+    encodings = {name: class_encoding(table[name], spaces.predictions, reading=columns.reading) for name in names}
+    roles = {**own_examples.roles, **{name: f"model, classes by {own.value}" for name, own in encodings.items()}}
+    doubtful = () if columns.predictions or len(names) == 1 else names
+    integers = tuple(name for name in doubtful if pa.types.is_integer(table[name].type))
+    return replace(own_examples.file(predictions, notes, roles), integer_columns=integers)
+
+
+@dataclass(frozen=True)
+class _ExampleColumns:
+    """The columns of ids, labels and groups of a table from which the columns of predictions were removed."""
+
+    table: pa.Table
+    columns: Columns
+    space: ClassSpace
+
+    @cached_property
+    def label(self) -> str | None:
+        return self.columns.label_in(self.table)
+
+    @cached_property
+    def id(self) -> str | None:
+        """The column of ids; None if there is none, and the order of the rows can be checked by their labels."""
+        return self.columns.usual_id_in(self.table) if self.label else self.columns.id_in(self.table)
+
+    @cached_property
+    def rest(self) -> list[str]:
+        """The columns that are neither ids, labels nor groups."""
+        used = {self.id, *self.columns.used_in(self.table)}
+        return [name for name in self.table.column_names if name not in used]
+
+    @property
+    def read(self) -> set[str]:
+        return {name for name in (self.id, self.label, *self.columns.groups) if name}
+
+    @property
+    def missing_labels(self) -> tuple[str, ...]:
+        return () if self.label else LABEL_COLUMNS
+
+    @property
+    def roles(self) -> dict[str, str]:
+        roles = dict.fromkeys(self.columns.groups, "group")
+        if self.id:
+            roles = {self.id: "ids", **roles}
+        if self.label:
+            encoding = class_encoding(self.table[self.label], self.space, reading=self.columns.reading)
+            roles[self.label] = f"labels, classes by {encoding.value}"
+        return roles
+
+    def file(
+        self, predictions: Mapping[str, FilePredictions], notes: Sequence[str], roles: Mapping[str, str]
+    ) -> PredictionFile:
+        """The content of the file; without ids, rows are in the order of the test set."""
+        if self.id:
+            examples = read_examples(self.table, self.space, self.columns)
+            return PredictionFile(examples, predictions, tuple(notes), roles=roles)
+        labels = one_class_per_row(
+            self.table[self.label], self.space, name=str(self.label), reading=self.columns.reading
+        )
+        return PredictionFile(None, predictions, (NO_IDS, *notes), labels, roles=roles)
+
+
+def _roles(
+    table: pa.Table, chosen: ModelColumns, predictions: FilePredictions, space: ClassSpace, reading: Reading
+) -> dict[str, str]:
+    """The role of each column of a model."""
+    kind = f" ({predictions.score_kind.value})" if predictions.score_kind else ""
+    roles = dict.fromkeys(chosen.all_scores, f"score of a class{kind}")
+    roles |= dict.fromkeys(chosen.scores, f"scores{kind}")
+    roles |= dict.fromkeys(chosen.repeated, "prediction again, compared")
+    if len(chosen.classes) == 1 and is_scores(table[chosen.classes[0]], space):
+        return {**roles, chosen.classes[0]: f"scores{kind}"}
+    ranked = "predictions by rank" if len(chosen.classes) > 1 else "prediction"
+    encodings = {name: class_encoding(table[name], space, reading=reading) for name in chosen.classes}
+    return roles | {name: f"{ranked}, classes by {encoding.value}" for name, encoding in encodings.items()}
 
 
 def _refuse_misspelled(names: Iterable[str], usual: Sequence[str]) -> None:
@@ -77,41 +176,88 @@ def _one_model_per_column(
 ) -> dict[str, FilePredictions]:
     if not names:
         raise FormatError("there is no column with predictions")
-    if all(
-        name.casefold() in (*PREDICTION_COLUMNS, *SCORE_COLUMNS) or NUMBERED.match(name.casefold()) for name in names
-    ):
+    if all(map(is_prediction_name, names)):
         raise FormatError(f"the columns {', '.join(names)} look like one model's predictions: name it with --model")
     predictions = {}
     for name in names:
         try:
             predictions[name] = FilePredictions(class_indices(table[name], space, name=name, reading=reading))
         except InputError as error:
-            raise FormatError(f"{error}; if {name!r} is a group and not a model, give --group {name}") from None
+            hint = f"if {name!r} is a group and not a model, give --group {name}"
+            raise FormatError(f"{error}; {hint}, or name the models with --prediction-column") from None
     return predictions
 
 
 def _one_model(table: pa.Table, chosen: ModelColumns, space: ClassSpace, reading: Reading) -> FilePredictions:
     if chosen.all_scores:
-        scores = np.column_stack([_numbers(table[name], name) for name in chosen.all_scores])
+        scores = np.column_stack([score_column(table[name], name) for name in chosen.all_scores])
         return predictions_from_scores(scores, space, name="the file")
-    scores_by_rank = None if chosen.scores is None else _number_lists(table[chosen.scores], chosen.scores)
-    stated = None if chosen.scores is None else stated_kind(chosen.scores)
-    if scores_by_rank is not None and not chosen.classes:
-        return predictions_from_scores(scores_by_rank, space, name=str(chosen.scores), stated=stated)
-    classes = np.concatenate(
-        [class_indices(table[name], space, name=name, reading=reading) for name in chosen.classes], axis=1
-    )
+    if len(chosen.classes) == 1 and is_scores(table[chosen.classes[0]], space):
+        chosen = ModelColumns(scores=chosen.classes)
+    name = chosen.scores[0] if chosen.scores else ""
+    by_rank = scores_by_rank(table, chosen.scores)
+    stated = stated_kind(name.rstrip("0123456789").rstrip("_"))
+    if by_rank is not None and not chosen.classes:
+        return predictions_from_scores(by_rank, space, name=name, stated=stated)
+    classes = _classes_of(table, chosen.classes, space, reading)
     _refuse_later_rank(classes, chosen.classes)
-    if scores_by_rank is None:
+    _refuse_disagreement(table, classes, chosen, space, reading)
+    if by_rank is None:
         return FilePredictions(classes)
-    return _with_scores(classes, scores_by_rank, str(chosen.scores), stated)
+    if by_rank.shape[1] == len(space) > classes.shape[1]:
+        predictions = predictions_from_scores(by_rank, space, name=name, stated=stated)
+        _refuse_other_best(predictions, classes, chosen, space)
+        return predictions
+    return with_scores(classes, by_rank, name, stated)
+
+
+def _classes_of(table: pa.Table, names: Sequence[str], space: ClassSpace, reading: Reading) -> IntArray:
+    return np.concatenate([class_indices(table[name], space, name=name, reading=reading) for name in names], axis=1)
+
+
+def _refuse_disagreement(
+    table: pa.Table, classes: IntArray, chosen: ModelColumns, space: ClassSpace, reading: Reading
+) -> None:
+    """Raise if columns that repeat the predictions, as names next to indices, contain other classes.
+
+    Names that several classes share are not compared.
+    """
+    if not chosen.repeated:
+        return
+    try:
+        again = _classes_of(table, chosen.repeated, space, reading)
+    except InputError as error:
+        if "could be" in str(error):
+            return
+        raise
+    differs = (classes != again).any(axis=1)
+    if differs.any():
+        raise MismatchError(
+            f"the columns {chosen.classes[0]} and {chosen.repeated[0]} contain different classes in row "
+            f"{int(differs.argmax())}: are the classes those of {space.name}? Choose one with --prediction-column, and "
+            "the labels with --label-column"
+        )
+
+
+def _refuse_other_best(
+    predictions: FilePredictions, classes: IntArray, chosen: ModelColumns, space: ClassSpace
+) -> None:
+    """Raise if the best class by the scores is not the predicted one."""
+    best = np.take_along_axis(np.asarray(predictions.full_scores), classes[:, :1], axis=1)[:, 0]
+    differs = best < np.asarray(predictions.full_scores).max(axis=1)
+    if differs.any():
+        row = int(differs.argmax())
+        raise MismatchError(
+            f"row {row}: {chosen.classes[0]} is {space.ids[classes[row, 0]]}, but the best of {chosen.scores[0]} is "
+            f"{space.ids[predictions.classes[row, 0]]}: are the scores in the order of {space.name}?"
+        )
 
 
 def _refuse_more_classes(table: pa.Table, names: list[str], predictions: FilePredictions, space: ClassSpace) -> None:
     """Raise if further columns contain scores too: the file has classes that the class space lacks."""
     if predictions.full_scores is None or predictions.score_kind is ScoreKind.PROBABILITIES:
         return
-    more = {name: column for name in names if (column := _scores_or_none(table[name], name)) is not None}
+    more = {name: column for name in names if (column := scores_or_none(table[name], name)) is not None}
     if more and sum_to_1(np.column_stack([predictions.full_scores, *more.values()])):
         raise InputError(
             f"the scores sum to 1 only with the columns {', '.join(more)}, which are not classes of {space.name}: "
@@ -119,61 +265,11 @@ def _refuse_more_classes(table: pa.Table, names: list[str], predictions: FilePre
         )
 
 
-def _scores_or_none(column: pa.ChunkedArray, name: str) -> FloatArray | None:
-    try:
-        return _numbers(column, name)
-    except FormatError:
-        return None
-
-
 def _refuse_later_rank(classes: IntArray, columns: Sequence[str]) -> None:
     """Raise if the only column is numbered as the second best class or a later one, and has one class per row."""
     match = NUMBERED.match(columns[0].casefold()) if len(columns) == 1 and classes.shape[1] == 1 else None
-    if match and int(match[1]) > 1:
+    if match and int(match[2]) > 1:
         best = re.sub(r"\d+$", "1", columns[0])
         raise FormatError(
             f"the column {columns[0]} has one class per row, and the column {best} with the best class is missing"
         )
-
-
-def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: ScoreKind | None) -> FilePredictions:
-    if scores.shape != classes.shape:
-        raise FormatError(f"{classes.shape[1]} classes but {scores.shape[1]} scores per row")
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise InputError(f"row {row}: a score is not a finite number")
-    if np.abs(scores).max() > np.finfo(np.float32).max:
-        row = int(np.abs(scores).max(axis=1).argmax())
-        raise InputError(
-            f"row {row}: a score of {name!r} is larger than single precision can hold: scale the scores down"
-        )
-    if (np.diff(scores, axis=1) > 0).any():
-        row = int(np.flatnonzero((np.diff(scores, axis=1) > 0).any(axis=1))[0])
-        raise FormatError(f"row {row}: the best class must come first, but the scores increase")
-    kind = kind_of_best(scores, name=name, stated=stated)
-    notes = best_kind_note(scores, kind, name=name, stated=stated)
-    return FilePredictions(classes, scores.astype(np.float32), None, kind, notes)
-
-
-def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
-    try:
-        values = column.cast(pa.float64())
-    except pa.ArrowException:
-        raise FormatError(f"column {name!r} contains {column.type}, not scores") from None
-    if values.null_count:
-        raise FormatError(f"column {name!r} has {values.null_count:,} empty cells")
-    return values.to_numpy()
-
-
-def _number_lists(column: pa.ChunkedArray, name: str) -> FloatArray:
-    """Shape (n, k): a column of scores, one per row or a list of k, also as text such as ``0.7 0.2``."""
-    values = column.combine_chunks()
-    if is_text(values.type):
-        mark = ";" if ";" in str(values[0].as_py()) else " "
-        values = pc.split_pattern(pc.utf8_trim_whitespace(values), mark)
-    if not is_list(values.type):
-        return _numbers(column, name)[:, None]
-    lengths = pc.list_value_length(values)
-    if lengths.null_count or pc.min(lengths).as_py() != pc.max(lengths).as_py():
-        raise FormatError(f"column {name!r}: every row must list the same number of scores")
-    return _numbers(pa.chunked_array([pc.list_flatten(values)]), name).reshape(len(values), -1)

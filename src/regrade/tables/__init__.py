@@ -1,8 +1,11 @@
 """Reading users' tables and arrays, and checking them against a class space and a test set."""
 
+from regrade.tables.any_table import read_any_table
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
 from regrade.tables.columns import (
+    ClassEncoding,
     Reading,
+    class_encoding,
     class_index,
     class_indices,
     ignored_columns,
@@ -14,10 +17,10 @@ from regrade.tables.columns import (
     skipped_files,
     text_array,
 )
+from regrade.tables.example_positions import ExamplePositions
 from regrade.tables.examples import (
     LABEL_COLUMNS,
     Columns,
-    ExamplePositions,
     Examples,
     check_ids,
     check_labels,
@@ -44,22 +47,28 @@ from regrade.tables.files import (
     read_text,
     why_unreadable,
 )
+from regrade.tables.id_matching import IdMatch
+from regrade.tables.torch_files import TORCH_SUFFIXES, open_torch_arrays
 
 __all__ = [
     "ARRAY_SUFFIXES",
     "LABEL_COLUMNS",
     "TABLE_SUFFIXES",
+    "TORCH_SUFFIXES",
     "ArrayFile",
+    "ClassEncoding",
     "Columns",
     "DeclaredArray",
     "ExamplePositions",
     "Examples",
+    "IdMatch",
     "Reading",
     "check_file",
     "check_ids",
     "check_labels",
     "check_quotes",
     "check_unique",
+    "class_encoding",
     "class_index",
     "class_indices",
     "column_named",
@@ -72,9 +81,11 @@ __all__ = [
     "number_array",
     "one_class_per_row",
     "open_arrays",
+    "open_torch_arrays",
     "optional_texts",
     "packed_column",
     "parse_csv",
+    "read_any_table",
     "read_examples",
     "read_json",
     "read_json_rows",

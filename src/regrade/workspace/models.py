@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,20 +33,17 @@ from regrade.workspace.imports import (
     ImportedCheckpoints,
     ImportedMistakes,
     ImportedPeople,
-    ImportedPredictions,
     import_checkpoints,
     import_mistakes,
     import_people,
-    import_predictions,
-    store_predictions,
 )
-
-if TYPE_CHECKING:
-    pass
-
-
-if TYPE_CHECKING:
-    pass
+from regrade.workspace.prediction_imports import (
+    ImportedPredictions,
+    PredictionImport,
+    read_predictions,
+    store_predictions,
+    store_read_predictions,
+)
 
 
 class Models:
@@ -73,9 +69,35 @@ class Models:
         model: str | None = None,
         prefix: str = "",
         columns: Columns | None = None,
+        split: str = "",
     ) -> ImportedPredictions:
-        """Import a file of predictions: those of one model (named by ``model``), or one column per model."""
-        return import_predictions(
+        """Import a file of predictions: those of one model (named by ``model``), or one column per model.
+
+        ``split`` is that of a dataset folder of the Hugging Face library.
+        """
+        return self.store_predictions(
+            self.preview_predictions(
+                path, test_set=test_set, classes=classes, model=model, prefix=prefix, columns=columns, split=split
+            )
+        )
+
+    def store_predictions(self, content: PredictionImport) -> ImportedPredictions:
+        """Store what `preview_predictions` has read."""
+        return store_read_predictions(self.store, content)
+
+    def preview_predictions(
+        self,
+        path: str | Path,
+        *,
+        test_set: str,
+        classes: str | Path | ClassSpace | None = None,
+        model: str | None = None,
+        prefix: str = "",
+        columns: Columns | None = None,
+        split: str = "",
+    ) -> PredictionImport:
+        """Read a file as `import_predictions` does, and return what was understood; nothing is stored."""
+        return read_predictions(
             self.store,
             Path(path),
             test_set=test_set,
@@ -83,6 +105,7 @@ class Models:
             model=model,
             prefix=prefix,
             columns=columns,
+            split=split,
         )
 
     def add_predictions(self, model: str, scores: ArrayLike, *, test_set: str) -> Stored:
