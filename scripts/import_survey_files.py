@@ -9,6 +9,7 @@ import runpy
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -135,10 +136,15 @@ TIMM_OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
+def timm_file(timm: Path, folder: Path, options: str) -> Callable[[Path], Path]:
+    """A function that runs timm's inference.py on the images of the test set, and returns the file that it writes."""
+    return lambda _: inference(timm, folder, "val", *options.split())
+
+
 def timm_cases(world: World, timm: Path) -> Iterator[Case]:
     tool = f"timm {version('timm')} inference.py"
     for options, flags in TIMM_OPTIONS:
-        yield Case(tool, options, lambda _, own=options: inference(timm, world.folder, "val", *own.split()), flags)
+        yield Case(tool, options, timm_file(timm, world.folder, options), flags)
 
     def as_json_record(_: Path) -> Path:
         return inference(timm, world.folder, "val", "--results-format", "json-record")
@@ -180,12 +186,12 @@ def torch_cases(world: World) -> Iterator[Case]:
         "list of (logits, labels) batches": list(zip(logits.split(5), labels.split(5), strict=True)),
     }
     for description, content in contents.items():
-        make = saved(lambda path, own=content: torch.save(own, path), "m.pt")
+        make = saved(partial(torch.save, content), "m.pt")
         yield Case(f"torch {version('torch')} torch.save", description, make)
 
 
 def lightning_cases(world: World) -> Iterator[Case]:
-    class Net(lightning.LightningModule):
+    class Net(lightning.LightningModule):  # type: ignore[misc]
         def __init__(self, as_dictionary: bool) -> None:
             super().__init__()
             self.as_dictionary = as_dictionary

@@ -134,6 +134,14 @@ def test_renamed_columns_are_read_with_the_option_that_the_error_names(workspace
     assert_imported(workspace, tmp_path / "m.csv", 1, columns=columns)
 
 
+@pytest.mark.parametrize("model", ["m", None])
+def test_an_unknown_prediction_column_is_refused(workspace, tmp_path, model):
+    timm_frame().to_csv(tmp_path / "m.csv", index=False)
+    columns = Columns(predictions=("lable",))
+    with pytest.raises(RegradeError, match="unknown prediction column 'lable'; did you mean label"):
+        workspace.models.import_predictions(tmp_path / "m.csv", test_set="val", model=model, columns=columns)
+
+
 def test_labels_alone_are_not_taken_for_predictions(workspace, tmp_path):
     timm_frame()[["filename", "label"]].to_csv(tmp_path / "m.csv", index=False)
     with pytest.raises(RegradeError, match="if label contains them, give --prediction-column label"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from regrade.core import STORED_K, ClassSpace, InputError, ScoreKind
+from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.formats.score_kinds import kind_note, kind_of_all
 from regrade.metrics import top_k_classes
@@ -87,4 +88,14 @@ def predictions_from_scores(
     classes = top_k_classes(scores, k=min(STORED_K, len(space)))
     best = np.take_along_axis(scores, classes, axis=1)
     kind = kind_of_all(scores, name=name, stated=stated)
-    return FilePredictions(classes, best.astype(np.float32), scores, kind, kind_note(scores, kind, stated=stated))
+    notes = (*kind_note(scores, kind, stated=stated), *_tie_note(scores, best))
+    return FilePredictions(classes, best.astype(np.float32), scores, kind, notes)
+
+
+def _tie_note(scores: FloatArray, best: FloatArray) -> tuple[str, ...]:
+    """A note if the last of the best scores (n, k) is tied with a class that is not among the best."""
+    k = best.shape[1]
+    tied = int(((scores >= best[:, -1:]).sum(axis=1) > k).sum())
+    if not tied:
+        return ()
+    return (f"{amount(tied, 'image')} of {len(scores):,} have ties across place {k}: top-{k} depends on class order",)

@@ -67,12 +67,17 @@ class ModelColumns:
         return {*self.all_scores, *self.classes, *self.scores, *self.repeated}
 
 
-def model_columns(table: pa.Table, columns: Columns, space: ClassSpace) -> ModelColumns:
-    """The columns of the only model of a table; raise if they cannot be recognized."""
-    stated = columns.predictions
-    for name in stated:
+def stated_predictions(table: pa.Table, columns: Columns) -> tuple[str, ...]:
+    """The columns of predictions that an option names; raise if the table lacks one."""
+    for name in columns.predictions:
         if name not in table.column_names:
             raise UnknownName("prediction column", name, table.column_names)
+    return columns.predictions
+
+
+def model_columns(table: pa.Table, columns: Columns, space: ClassSpace) -> ModelColumns:
+    """The columns of the only model of a table; raise if they cannot be recognized."""
+    stated = stated_predictions(table, columns)
     usual_columns = columns.used_in(table)
     rest = [name for name in table.column_names if name not in usual_columns and name not in stated]
     scores = _score_columns(rest)

@@ -30,6 +30,7 @@ from regrade.formats.prediction_columns import (
     ModelColumns,
     is_prediction_name,
     model_columns,
+    stated_predictions,
 )
 from regrade.formats.score_columns import is_scores, score_column, scores_by_rank, scores_or_none, with_scores
 from regrade.formats.score_kinds import stated_kind, sum_to_1
@@ -81,8 +82,9 @@ def _single_model(table: pa.Table, spaces: FileClassSpaces, columns: Columns, mo
 
 
 def _several_models(table: pa.Table, spaces: FileClassSpaces, columns: Columns) -> PredictionFile:
-    own_examples = _ExampleColumns(table.drop_columns(list(columns.predictions)), columns, spaces.labels)
-    names = own_examples.rest if not columns.predictions else list(columns.predictions)
+    stated = stated_predictions(table, columns)
+    own_examples = _ExampleColumns(table.drop_columns(list(stated)), columns, spaces.labels)
+    names = list(stated) if stated else own_examples.rest
     if not columns.predictions:
         _refuse_misspelled(names, (*PREDICTION_COLUMNS, *SCORE_COLUMNS, *own_examples.missing_labels))
     predictions = _one_model_per_column(table, names, spaces.predictions, columns.reading)
