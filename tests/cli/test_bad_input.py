@@ -261,7 +261,7 @@ class TestPredictions:
         [
             pytest.param(archive(scores=SCORES)[:300], ("cannot be read as npz",), id="truncated"),
             pytest.param(b"PK\x03\x04garbage", ("cannot be read as npz",), id="garbage"),
-            pytest.param(archive(values=SCORES), ("values", "scores or classes"), id="no answers"),
+            pytest.param(archive(values=SCORES, more=SCORES), ("values, more", "--prediction-column"), id="no answers"),
             pytest.param(archive(), ("contains no arrays",), id="nothing"),
             pytest.param(archive(scores=SCORES, ids=np.array(IDS[:5])), ("ids", "(5,)"), id="too few ids"),
             pytest.param(archive(scores=SCORES, ids=np.array("p0")), ("ids", "()"), id="one id"),
@@ -299,7 +299,7 @@ class TestPredictions:
         folder = tmp_path / "folder.csv"
         folder.mkdir()
         command = ("import", "predictions")
-        refused((*command, folder, "-t", "pets"), "is a folder: expected a file")
+        refused((*command, folder, "-t", "pets"), "is a folder without Parquet or Arrow files")
         refused((*command, tmp_path / "none.csv", "-t", "pets"), "there is no file")
         refused((*command, tmp_path / ("x" * 300), "-t", "pets"), "File name too long")
         (tmp_path / "sheet.xlsx").write_bytes(b"PK")

@@ -176,7 +176,7 @@ class TestNamesFromFiles:
         lines, data = imported("predictions", "a.parquet", content, "--model", "m")
         assert lines[1] == "note: ignored the column a\\nb"
         assert data["notes"] == ["ignored the column a\nb"]
-        np.savez(tmp_path / "b.npz", **{"a\nb": SCORES})
+        np.savez(tmp_path / "b.npz", **{"a\nb": SCORES, "c": SCORES})
         refused("predictions", "a.npz", (tmp_path / "b.npz").read_bytes(), (), "has the arrays a\\nb")
 
 

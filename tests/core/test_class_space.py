@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from regrade.classes import class_space
 from regrade.core import ClassMap, ClassSpace, Hierarchy, InputError, MapRule, UnknownName, subset_map
 
 #       thing
@@ -211,3 +212,45 @@ def test_digest_depends_on_content_not_order():
     ]
     assert len({class_map.digest for class_map in [given, *variants]}) == 6
     assert ClassMap(SOURCE, TARGET, ((1, 0, 1), (2,), ()), ANY).digest == given.digest
+
+
+class TestResolve:
+    SPACE = ClassSpace(
+        "birds",
+        ("n1", "n2", "n3", "n4"),
+        ("grouse", "partridge (bird)", "crane (bird)", "crane (machine)"),
+        (("grouse", "partridge", "Bonasa"), ("partridge",), ("crane",), ("crane",)),
+    )
+
+    @pytest.mark.parametrize(
+        ("text", "index"),
+        [("n2", 1), ("crane (bird)", 2), ("bonasa", 0), ("Crane_(Machine)", 3), ("grouse, partridge, Bonasa", 0),
+         ("grouse, partridge, Bonasa: a bird: of the north", 0)],
+    )  # fmt: skip
+    def test_resolve_reads_ids_names_words_and_descriptions(self, text, index):
+        assert self.SPACE.resolve(text) == index
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("crane", r"'crane' could be n3 \(crane \(bird\)\), n4 \(crane \(machine\)\) of birds"),
+            ("partridge", "'partridge' could be n1 .*, n2 "),
+            ("gruose", "unknown class id or name of birds 'gruose'; did you mean grouse"),
+        ],
+    )
+    def test_resolve_refuses_ambiguous_and_unknown_text(self, text, words):
+        with pytest.raises(InputError, match=words):
+            self.SPACE.resolve(text)
+
+    def test_resolve_all_compares_whole_lists_of_words_if_all_are_such_lists(self):
+        described = ["grouse, partridge, Bonasa", "partridge"]
+        assert self.SPACE.resolve_all(described) == dict(zip(described, (0, 1), strict=True))
+        with pytest.raises(InputError, match="could be n1"):
+            self.SPACE.resolve_all(["partridge", "Bonasa"])
+        with pytest.raises(InputError, match="could be n3"):
+            self.SPACE.resolve_all(["grouse, partridge, Bonasa", "crane"])
+
+    def test_resolve_finds_every_id_and_display_name_of_imagenet(self):
+        space = class_space("imagenet-1k")
+        for texts in (space.ids, space.names):
+            assert [space.resolve(text) for text in texts] == list(range(1000))

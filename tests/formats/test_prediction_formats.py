@@ -302,6 +302,15 @@ class TestScores:
         assert manifest["score_kind"] == "probabilities"
         assert "half precision" in manifest["precision"]
 
+    def test_ties_across_the_last_stored_place_are_noted(self, workspace, tmp_path):
+        """Of 12 images, 7 have one-hot scores; ties within the best five, as in the last image, do not matter."""
+        scores = self.SCORES.copy()
+        scores[:7] = np.eye(10, dtype=np.float32)[:7]
+        scores[11, :3] = 20
+        np.save(tmp_path / "m.npy", scores)
+        done = workspace.models.import_predictions(tmp_path / "m.npy", test_set="set")
+        assert "7 images of 12 have ties across place 5: top-5 depends on class order" in done.notes
+
     def test_scores_of_the_best_classes_are_read(self, workspace, tmp_path):
         scores = np.sort(np.random.default_rng(0).random((12, 3)), axis=1)[:, ::-1] / 3
         write_parquet(tmp_path / "m.parquet", image=IDS, topk=BEST.tolist(), scores=scores.tolist())

@@ -21,7 +21,7 @@ from regrade.core import (
 from regrade.formats import predictions_from_scores
 from regrade.metrics import top_k_classes
 from regrade.store import PredictionSource, Store
-from regrade.workspace.imports import store_predictions
+from regrade.workspace.prediction_imports import store_predictions
 
 SPACE = ClassSpace("toys", ("ball", "doll", "car"), groups={"soft": (0, 1)}, collapsed={0: (1,)})
 ODD_NAMES = ["plain", "with/slash", "..", "a=b", "модель 🐈", "100% sure", "x@y"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,6 +11,13 @@ from regrade.tables import Columns, Reading
 
 IdColumn = Annotated[str, typer.Option(help="Column of the example ids (default: recognized by its name).")]
 LabelColumn = Annotated[str, typer.Option(help="Column of the labels (default: recognized by its name).")]
+PredictionColumns = Annotated[
+    list[str],
+    typer.Option(
+        "--prediction-column",
+        help="Column of the predictions, best class first if repeated; without --model, a column per model.",
+    ),
+]
 GroupColumns = Annotated[
     list[str],
     typer.Option(
@@ -25,6 +33,8 @@ NumbersOption = Annotated[
 ]
 
 
-def columns(id_column: str, label_column: str, groups: list[str], numbers: Reading) -> Columns:
+def columns(
+    id_column: str, label_column: str, groups: list[str], numbers: Reading, predictions: Sequence[str] = ()
+) -> Columns:
     """The columns that are named by the options of a command."""
-    return Columns(id_column, label_column, tuple(groups), numbers)
+    return Columns(id_column, label_column, tuple(groups), numbers, tuple(predictions))

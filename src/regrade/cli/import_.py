@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, columns
+from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, PredictionColumns, columns
+from regrade.cli.import_preview import show_preview
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import
 from regrade.core import ScoreKind
@@ -28,7 +29,10 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def predictions(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines, NPY or NPZ file.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV, TSV, Parquet, JSON, JSON lines (also .gz), NPY, NPZ or torch file, or a folder."),
+    ],
     test_set: TestSetOption,
     classes: Annotated[
         str | None,
@@ -41,24 +45,36 @@ def predictions(
     prefix: Annotated[str, typer.Option(help="Prefix for model names that are read from columns.")] = "",
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
+    prediction_column: PredictionColumns = [],
     group: GroupColumns = [],
     class_numbers: NumbersOption = Reading.AUTO,
+    split: Annotated[str, typer.Option(help="Split of a folder with a dataset of the Hugging Face library.")] = "",
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show how each column is understood, and the accuracy; store nothing."),
+    ] = False,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Import predictions: the top classes (ids or indices) or all scores of every image.
+    """Import predictions: the top classes (ids, names or indices) or all scores of every image.
 
     A file contains one model (--model NAME), or one model per column. If the test set is new, it is created from the
     ids and labels in the file. The import is idempotent.
     """
-    done = opened(workspace).models.import_predictions(
+    models = opened(workspace).models
+    content = models.preview_predictions(
         file,
         test_set=test_set,
         classes=classes,
         model=model,
         prefix=prefix,
-        columns=columns(id_column, label_column, group, class_numbers),
+        columns=columns(id_column, label_column, group, class_numbers, prediction_column),
+        split=split,
     )
+    if dry_run:
+        show_preview(content, as_json=as_json)
+        return
+    done = models.store_predictions(content)
     lines = []
     if done.new_test_set:
         space = done.test_set.class_space.name

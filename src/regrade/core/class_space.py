@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -13,6 +13,8 @@ import numpy as np
 
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.errors import InputError, UnknownName
+
+_DEFINITION = ": "  # separates the words of a class from its definition
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that distances can be cached by it
@@ -116,6 +118,56 @@ class ClassSpace:
         except KeyError:
             raise UnknownName(f"class id of {self.name}", class_id, self.ids, hint=self._name_hint(class_id)) from None
 
+    def resolve(self, text: str) -> int:
+        """The index of a class by its id, its name, one of its words, or all its words with a comma between them.
+
+        Case and underscores are ignored where that is unambiguous. A definition may follow after a colon. Unknown and
+        ambiguous text raises.
+
+        >>> ClassSpace("pets", ("n1", "n2"), ("cat", "dog"), (("cat", "true cat"), ("dog",))).resolve("True_cat")
+        0
+        """
+        if text in self.index_of:
+            return self.index_of[text]
+        for words in (text, text.partition(_DEFINITION)[0]):
+            classes = next((classes for lookup in self._lookups if (classes := lookup(words))), frozenset())
+            if classes:
+                return self._only(classes, text)
+        kind = "class id" if self.names == self.ids else "class id or name"
+        raise UnknownName(f"{kind} of {self.name}", text, dict.fromkeys((*self.ids, *self.names)))
+
+    def resolve_all(self, texts: Iterable[str]) -> dict[str, int]:
+        """The index of each text, as `resolve` finds it.
+
+        If every text lists all words of a class, and at least one lists several, only such lists are compared: then
+        ``partridge`` is the class without another word.
+        """
+        distinct = list(dict.fromkeys(texts))
+        lists = [text.partition(_DEFINITION)[0] for text in distinct]
+        if any(", " in words for words in lists) and all(self._described(words) for words in lists):
+            classes = zip(distinct, map(self._described, lists), strict=True)
+            return {text: self._only(described, text) for text, described in classes}
+        return {text: self.resolve(text) for text in distinct}
+
+    def _only(self, classes: Set[int], text: str) -> int:
+        """The only one of the classes that a text may mean; several raise."""
+        if len(classes) > 1:
+            candidates = ", ".join(f"{self.ids[index]} ({self.names[index]})" for index in sorted(classes))
+            raise InputError(f"{text!r} could be {candidates} of {self.name}: use class ids or indices")
+        return min(classes)
+
+    @cached_property
+    def _described(self) -> Callable[[str], Set[int]]:
+        """A function from a list of words to the classes that have exactly these."""
+        return _lookup([(", ".join(lemmas),) for lemmas in self.lemmas], str)
+
+    @cached_property
+    def _lookups(self) -> tuple[Callable[[str], Set[int]], ...]:
+        """Functions from text to classes: by name, by word or list of words, and by both with case folded."""
+        names = [(name,) for name in self.names]
+        words = [(*lemmas, ", ".join(lemmas)) for lemmas in self.lemmas]
+        return tuple(_lookup(classes, fold) for fold in (str, _folded) for classes in (names, words))
+
     def group(self, name: str) -> IntArray:
         """The classes of a named group, of a class id, or below a concept of the hierarchy, ascending."""
         if name in self.groups:
@@ -152,6 +204,19 @@ class ClassSpace:
             if folded in (word.casefold() for word in words):
                 return f" (this is a name of {self.ids[index]}: use the id)"
         return ""
+
+
+def _folded(text: str) -> str:
+    return text.casefold().replace("_", " ").strip()
+
+
+def _lookup(words: Sequence[tuple[str, ...]], fold: Callable[[str], str]) -> Callable[[str], Set[int]]:
+    """A function from a word to the classes that have it, up to ``fold``."""
+    classes: dict[str, set[int]] = {}
+    for index, own in enumerate(words):
+        for word in own:
+            classes.setdefault(fold(word), set()).add(index)
+    return lambda text: classes.get(fold(text), frozenset())
 
 
 def _placed(indices: Iterable[int], place: Mapping[int, int]) -> tuple[int, ...]:

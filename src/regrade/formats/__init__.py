@@ -3,6 +3,7 @@
 from regrade.formats.answer_counts import read_human_entropies
 from regrade.formats.checkpoint_files import CheckpointArray, checkpoint_notes, read_checkpoint_files
 from regrade.formats.decision_files import read_decision_file
+from regrade.formats.file_predictions import FileClassSpaces, FilePredictions, PredictionFile, predictions_from_scores
 from regrade.formats.label_export import Authors, LabelAuthors, labels_as_file
 from regrade.formats.label_files import LabelFile, LabelFormat, read_label_file
 from regrade.formats.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
@@ -18,14 +19,8 @@ from regrade.formats.prediction_arrays import (
     no_labels,
     predictions_from_array,
 )
-from regrade.formats.prediction_files import (
-    FileClassSpaces,
-    FilePredictions,
-    PredictionFile,
-    predictions_from_scores,
-    read_prediction_file,
-    read_prediction_table,
-)
+from regrade.formats.prediction_files import read_prediction_file
+from regrade.formats.prediction_table import read_prediction_table
 from regrade.formats.slice_files import SliceFile, SliceFormat, read_slice_file
 
 __all__ = [

@@ -11,7 +11,8 @@ from typing import Any
 from regrade.core import FormatError, TestSet
 from regrade.core.arrays import FloatArray
 from regrade.core.checkpoints import check_same_epochs
-from regrade.formats.prediction_files import ID_KEYS, NO_IDS, SCORE_KEYS, array_texts
+from regrade.formats.file_predictions import NO_IDS
+from regrade.formats.prediction_array_files import ID_KEYS, SCORE_KEYS, array_texts
 from regrade.tables import (
     ARRAY_SUFFIXES,
     Examples,

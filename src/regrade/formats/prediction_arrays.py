@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from regrade.core import STORED_K, UNLABELED, ClassSpace, InputError, LabelSet, LabelState, MismatchError, Unlisted
 from regrade.core.arrays import IntArray
-from regrade.formats.prediction_files import FilePredictions, predictions_from_scores, refuse_repeated
+from regrade.formats.file_predictions import FilePredictions, predictions_from_scores
+from regrade.formats.prediction_files import refuse_repeated
 from regrade.tables import ArrayInput, distinct_values
 
 _MOST_CLASSES = 1_000_000  # a larger class index is more likely an id than an index

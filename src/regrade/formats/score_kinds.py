@@ -11,6 +11,8 @@ _TOLERANCE = 1e-2  # the rounding error of a sum of many classes in half precisi
 _MOST = 0.75  # if this share of the rows sums to 1, the other rows should too
 _STATED = {
     "logits": ScoreKind.LOGITS,
+    "logit": ScoreKind.LOGITS,
+    "prob": ScoreKind.PROBABILITIES,
     "probs": ScoreKind.PROBABILITIES,
     "probability": ScoreKind.PROBABILITIES,
     "probabilities": ScoreKind.PROBABILITIES,

@@ -1,9 +1,12 @@
 """Reading users' tables and arrays, and checking them against a class space and a test set."""
 
+from regrade.tables.any_table import read_any_table
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
 from regrade.tables.array_inputs import ArrayInput, array_input, class_lists, distinct_values
 from regrade.tables.columns import (
+    ClassEncoding,
     Reading,
+    class_encoding,
     class_index,
     class_indices,
     ignored_columns,
@@ -15,10 +18,10 @@ from regrade.tables.columns import (
     skipped_files,
     text_array,
 )
+from regrade.tables.example_positions import ExamplePositions
 from regrade.tables.examples import (
     LABEL_COLUMNS,
     Columns,
-    ExamplePositions,
     Examples,
     check_ids,
     check_labels,
@@ -45,17 +48,22 @@ from regrade.tables.files import (
     read_text,
     why_unreadable,
 )
+from regrade.tables.id_matching import IdMatch
+from regrade.tables.torch_files import TORCH_SUFFIXES, open_torch_arrays
 
 __all__ = [
     "ARRAY_SUFFIXES",
     "LABEL_COLUMNS",
     "TABLE_SUFFIXES",
+    "TORCH_SUFFIXES",
     "ArrayFile",
     "ArrayInput",
+    "ClassEncoding",
     "Columns",
     "DeclaredArray",
     "ExamplePositions",
     "Examples",
+    "IdMatch",
     "Reading",
     "array_input",
     "check_file",
@@ -63,6 +71,7 @@ __all__ = [
     "check_labels",
     "check_quotes",
     "check_unique",
+    "class_encoding",
     "class_index",
     "class_indices",
     "class_lists",
@@ -77,9 +86,11 @@ __all__ = [
     "number_array",
     "one_class_per_row",
     "open_arrays",
+    "open_torch_arrays",
     "optional_texts",
     "packed_column",
     "parse_csv",
+    "read_any_table",
     "read_examples",
     "read_json",
     "read_json_rows",

@@ -6,7 +6,7 @@ import math
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -55,12 +55,13 @@ class DeclaredArray:
 class ArrayFile:
     """The arrays of a file by name; that of an NPY file has the empty name. Arrays are read by `load`.
 
-    ``not_arrays`` are the members of an archive that are not arrays.
+    ``not_arrays`` are the members of an archive that are not arrays, ``loaded`` arrays that are in memory already.
     """
 
     path: Path
     declared: Mapping[str, DeclaredArray]
     not_arrays: tuple[str, ...] = ()
+    loaded: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def first_of(self, names: tuple[str, ...]) -> str | None:
         """The first of these names that is the name of an array."""
@@ -74,6 +75,8 @@ class ArrayFile:
         """Read an array, in native byte order; raise if it is not a plain array of numbers or strings."""
         self.check(name)
         declared = self.declared[name]
+        if name in self.loaded:
+            return self.loaded[name]
         if 0 in declared.shape:
             return np.empty(declared.shape, declared.dtype.newbyteorder("="))
         try:
@@ -81,6 +84,11 @@ class ArrayFile:
         except Exception as error:  # zipfile, zlib and numpy raise many kinds of errors on damaged files
             raise _unreadable(self.path, error) from None
         return np.asarray(array, dtype=declared.dtype.newbyteorder("="))
+
+
+def array_in_memory(array: NDArray[Any]) -> DeclaredArray:
+    """The header that an array in memory would have."""
+    return DeclaredArray(array.shape, array.dtype, columns_first=False, start=0)
 
 
 def open_arrays(path: Path) -> ArrayFile:

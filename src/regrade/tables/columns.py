@@ -73,12 +73,31 @@ class Reading(Enum):
     INDICES = "indices"
 
 
+class ClassEncoding(Enum):
+    """How a column states classes."""
+
+    INDICES = "indices"
+    IDS = "ids"
+    NAMES = "names"
+
+
+def class_encoding(column: pa.ChunkedArray, space: ClassSpace, *, reading: Reading) -> ClassEncoding:
+    """How a column with one class per row, or a list of them, states classes that `class_indices` can read."""
+    values, _ = _flattened(column.combine_chunks(), space, "")
+    if not is_text(values.type):
+        return ClassEncoding.IDS if reading is Reading.IDS else ClassEncoding.INDICES
+    if reading is Reading.INDICES or (reading is Reading.AUTO and _numbers_for_other_ids(values, space)):
+        return ClassEncoding.INDICES
+    all_ids = pc.all(pc.is_in(values, value_set=text_array(space.ids).cast(values.type))).as_py()
+    return ClassEncoding.IDS if all_ids else ClassEncoding.NAMES
+
+
 def class_indices(column: pa.ChunkedArray, space: ClassSpace, *, name: str, reading: Reading) -> IntArray:
     """Shape (n, k): the classes of a column with one class per row, or a list of k.
 
-    Text is read as class ids; text such as ``3 17 4`` or ``a;b;c`` as a list of them. Integers are indices, unless the
-    class ids of the class space are numbers that differ from their index: then ``reading`` must say which they are. An
-    unknown id, an index out of range or an empty cell raises.
+    Text is read as class ids, or else as names of classes (`ClassSpace.resolve`); text such as ``3 17 4`` or ``a;b;c``
+    as a list of them. Integers are indices, unless the class ids of the class space are numbers that differ from their
+    index: then ``reading`` must say which they are. An unknown class, an index out of range or an empty cell raises.
     """
     values, k = _flattened(column.combine_chunks(), space, name)
     if values.null_count:
@@ -98,7 +117,7 @@ def one_class_per_row(column: pa.ChunkedArray, space: ClassSpace, *, name: str, 
 def class_index(reference: Any, space: ClassSpace, *, reading: Reading) -> int:
     """The index of a class in JSON: text is a class id, an integer is an index or, depending on ``reading``, an id."""
     if isinstance(reference, str):
-        return space.index(reference)
+        return space.resolve(reference)
     if not isinstance(reference, int) or isinstance(reference, bool):
         raise FormatError(f"{brief(reference)} is not a class id or class index of {space.name}")
     if reading is Reading.IDS:
@@ -140,14 +159,20 @@ def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: R
 
 
 def _by_id(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
+    """Class indices by id, and text that is not an id by the names of classes."""
     indices = pc.index_in(values, value_set=text_array(space.ids).cast(values.type))
-    if indices.null_count:
-        place = int(np.flatnonzero(indices.is_null().to_numpy(zero_copy_only=False))[0])
-        try:
-            space.index(str(values[place].as_py()))
-        except InputError as error:
-            raise InputError(f"column {name!r}, row {place // k}: {error}") from None
-    return number_array(indices)
+    if not indices.null_count:
+        return number_array(indices)
+    places = np.flatnonzero(indices.is_null().to_numpy(zero_copy_only=False))
+    texts = [str(text) for text in values.take(pa.array(places)).to_pylist()]
+    resolved = number_array(pc.fill_null(indices, 0)).copy()
+    try:
+        class_of = space.resolve_all(texts)
+    except InputError as error:
+        place = next(place for place, text in zip(places, texts, strict=True) if repr(text) in str(error))
+        raise InputError(f"column {name!r}, row {place // k}: {error}") from None
+    resolved[places] = [class_of[text] for text in texts]
+    return resolved
 
 
 def _in_range(indices: IntArray, space: ClassSpace, name: str, k: int) -> IntArray:
@@ -200,14 +225,24 @@ def _numbers_for_other_ids(values: pa.Array, space: ClassSpace) -> bool:
 
 def _separator(values: pa.Array, space: ClassSpace) -> str | None:
     first = str(values[0].as_py()).strip()
-    if first in space.index_of:
+    if first in space.index_of or _has_name(first, space):
         return None
     marks = [mark for mark in (";", "|", " ") if mark in first]
-    return next((mark for mark in marks if any(_is_class(part, space) for part in first.split(mark))), None)
+    return next((mark for mark in marks if any(_is_class(part, space, mark) for part in first.split(mark))), None)
 
 
-def _is_class(text: str, space: ClassSpace) -> bool:
-    return text in space.index_of or text.removesuffix(".0").isdigit()
+def _is_class(text: str, space: ClassSpace, mark: str) -> bool:
+    if text in space.index_of or text.removesuffix(".0").isdigit():
+        return True
+    return mark != " " and _has_name(text, space)
+
+
+def _has_name(text: str, space: ClassSpace) -> bool:
+    try:
+        space.resolve(text)
+    except InputError:
+        return False
+    return True
 
 
 def ignored_columns(table: pa.Table, used: Collection[str], *, optional: Iterable[str] = ()) -> tuple[str, ...]:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
-from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.tables.columns import Reading, ignored_columns, number_array, one_class_per_row, text_array
+from regrade.tables.columns import Reading, ignored_columns, one_class_per_row, text_array
+from regrade.tables.id_matching import IdMatch, match_ids
 
 ID_COLUMNS = (
     "image",
@@ -38,17 +35,17 @@ _SURE_ID_COLUMNS = ID_COLUMNS[:5]  # always ids, while tables often have a path 
 
 LABEL_COLUMNS = ("wnid", "label", "target", "class", "ground_truth", "y_true")
 """Usual names of a column of labels."""
-_EXTENSIONS = ("jpeg", "jpg", "png", "webp")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the id, label and group columns of a table; if empty, the usual names are tried."""
+    """The names of the id, label, group and prediction columns of a table; if empty, the usual names are tried."""
 
     id: str = ""
     label: str = ""
     groups: tuple[str, ...] = ()
     reading: Reading = Reading.AUTO
+    predictions: tuple[str, ...] = ()
 
     def id_in(self, table: pa.Table) -> str:
         """The column of example ids."""
@@ -59,6 +56,13 @@ class Columns:
         if not self.id:
             _refuse_two_ids(table)
         return _named(self.id, ID_COLUMNS, table, "example ids")
+
+    def id_in_or_none(self, table: pa.Table) -> str | None:
+        """As `usual_id_in`, and None too if two columns have different ids."""
+        try:
+            return self.usual_id_in(table)
+        except InputError:
+            return None
 
     def label_in(self, table: pa.Table) -> str | None:
         """The column of the test set's own labels; None if there is none."""
@@ -76,7 +80,7 @@ class Columns:
     def used_in(self, table: pa.Table) -> set[str]:
         """All columns of ids, labels and groups, also those with usual names that are not used, and row numbers."""
         usual = {name for name in table.column_names if _is_usual(name.casefold())}
-        return {self.id_in(table), self.label, *self.groups, *usual}
+        return {self.id, self.label, *self.groups, *usual}
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,15 @@ class Examples:
 
         Missing and unknown examples raise, and so do labels that differ from those of the test set.
         """
+        return self.matched_with(test_set).rows
+
+    def matched_with(self, test_set: TestSet) -> IdMatch:
+        """The row of each example of the test set, and how ids were compared; raise as `order_in` does."""
         if self.ids == test_set.ids:
-            rows: IntArray = np.arange(len(test_set))
+            match = IdMatch(np.arange(len(test_set)))
         else:
-            rows = rows_of(test_set.ids, self.ids, test_set.name)
+            match = matched_ids(test_set.ids, self.ids, test_set.name)
+        rows = match.rows
         if self.labels is not None:
             check_labels(self.labels[rows], test_set)
         for column, values in self.groups.items():
@@ -109,7 +118,7 @@ class Examples:
                     f"test set {test_set.name} is stored without the group column {column!r}, or with other values: "
                     "omit --group, or import into a test set with another name"
                 )
-        return rows
+        return match
 
 
 def read_examples(table: pa.Table, space: ClassSpace, columns: Columns) -> Examples:
@@ -154,7 +163,14 @@ def check_ids(ids: Sequence[str]) -> None:
 
 
 def rows_of(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: str) -> IntArray:
-    """Shape (n,): the row in the file of each id of the test set; both must have the same ids."""
+    """Shape (n,): the row in the file of each id of the test set; both must have the same ids, as by `matched_ids`."""
+    return matched_ids(test_set_ids, file_ids, test_set).rows
+
+
+def matched_ids(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: str) -> IdMatch:
+    """Match ids one to one, if necessary without directories and extensions; raise if that is not possible."""
+    if (match := match_ids(test_set_ids, file_ids)) is not None:
+        return match
     rows = pc.index_in(text_array(test_set_ids), value_set=text_array(file_ids))
     if rows.null_count:
         absent = np.flatnonzero(rows.is_null().to_numpy(zero_copy_only=False))
@@ -163,13 +179,11 @@ def rows_of(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: str)
             f"{len(absent):,} of the {len(test_set_ids):,} examples of {test_set} are missing, for instance {first!r}: "
             f"every example must occur exactly once{_similar_id_hint(first, file_ids)}"
         )
-    if len(file_ids) != len(test_set_ids):
-        distinct_ids = set(test_set_ids)
-        unknown = next(file_id for file_id in file_ids if file_id not in distinct_ids)
-        raise MismatchError(
-            f"{len(file_ids) - len(test_set_ids):,} examples are not in test set {test_set}, for instance {unknown!r}"
-        )
-    return number_array(rows)
+    distinct_ids = set(test_set_ids)
+    unknown = next(file_id for file_id in file_ids if file_id not in distinct_ids)
+    raise MismatchError(
+        f"{len(file_ids) - len(test_set_ids):,} examples are not in test set {test_set}, for instance {unknown!r}"
+    )
 
 
 def texts(table: pa.Table, name: str) -> tuple[str, ...]:
@@ -279,37 +293,3 @@ def _group_column(table: pa.Table, name: str) -> str:
     if name not in table.column_names:
         raise UnknownName("group column", name, table.column_names)
     return name
-
-
-@dataclass(frozen=True)
-class ExamplePositions:
-    """Finds the positions of examples in a test set by id, with or without the file extension."""
-
-    test_set: TestSet
-
-    def of(self, image: str) -> int | None:
-        """The position of an image by its id, or else by its id without extension; None if it is not found."""
-        return self.test_set.position_of.get(image, self._by_stem.get(_stem(image)))
-
-    def of_all(self, images: Sequence[str], path: Path) -> IntArray:
-        """Shape (n,): the positions of images; raise if one is not in the test set."""
-        positions = [self.of(image) for image in images]
-        unknown = [image for image, position in zip(images, positions, strict=True) if position is None]
-        if unknown:
-            raise MismatchError(
-                f"{path} contains {amount(len(unknown), 'image')} not in test set {self.test_set.name}, for instance "
-                f"{unknown[0]!r} (the test set has {self.test_set.ids[0]!r}, ...)"
-            )
-        return np.array(positions, dtype=np.int64)
-
-    @cached_property
-    def _by_stem(self) -> dict[str, int]:
-        """Positions by id without extension, where that is unambiguous."""
-        stems = [_stem(example) for example in self.test_set.ids]
-        counts = Counter(stems)
-        return {stem: position for position, stem in enumerate(stems) if counts[stem] == 1}
-
-
-def _stem(image: str) -> str:
-    name, dot, extension = image.rpartition(".")
-    return name if dot and extension.lower() in _EXTENSIONS else image

@@ -231,7 +231,7 @@ def _read(path: Path, suffix: str) -> pa.Table:
         return pyarrow.parquet.read_table(path)
     if suffix in (".csv", ".tsv"):
         return read_csv(path, "," if suffix == ".csv" else "\t")
-    return _read_json_lines(path)
+    return table_of(parse_json_lines(read_text(path)))
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -261,14 +261,15 @@ def read_json_rows(path: Path) -> pa.Table:
     if not (isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)):
         raise FormatError(f'{path}: expected a JSON list of objects such as {{"image": ..., "class": ...}}')
     try:
-        return _table_of(rows)
+        return table_of(rows)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
 
 
-def _read_json_lines(path: Path) -> pa.Table:
+def parse_json_lines(text: str) -> list[dict[str, Any]]:
+    """The objects of a text with one JSON object per line; blank lines are ignored."""
     rows = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -278,10 +279,10 @@ def _read_json_lines(path: Path) -> pa.Table:
         if not isinstance(row, dict):
             raise FormatError(f'line {number}: expected an object such as {{"image": ...}}')
         rows.append(row)
-    return _table_of(rows)
+    return rows
 
 
-def _table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+def table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Objects as a table; missing keys become empty cells."""
     kept = list(rows)
     names = dict.fromkeys(name for row in kept for name in row)

@@ -25,7 +25,7 @@ from regrade.store import PredictionSource, Store
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.scoring import MultilabelScoring, Scoring
 from regrade.tables import ArrayInput, array_input, class_lists
-from regrade.workspace.imports import store_predictions
+from regrade.workspace.prediction_imports import store_predictions
 
 Classes = str | Path | ClassSpace | Iterable[Any] | None
 """Classes: a built-in class space by name, a file, a `ClassSpace`, or a list of names or integers in order."""

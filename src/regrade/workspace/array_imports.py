@@ -19,13 +19,13 @@ from regrade.formats import (
     predictions_from_array,
     read_prediction_table,
 )
+from regrade.formats.file_predictions import NO_IDS
 from regrade.store import Store
 from regrade.tables import ArrayInput, Columns, Examples, array_input, check_ids, check_unique, read_examples
 from regrade.workspace.array_data import LABELS, model_inputs
 from regrade.workspace.test_set_adding import AddedTestSet, space_for
 
 _ORIGIN = "the data"  # in messages
-_NO_IDS = "there are no ids: rows are taken in the order of the test set"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class GivenPredictions:
         ids = indexed_ids(first)
         notes = tuple(note for own in predictions.values() for note in own.notes)
         return PredictionFile(
-            None if ids is None else Examples(ids, None), predictions, notes if ids else (_NO_IDS, *notes)
+            None if ids is None else Examples(ids, None), predictions, notes if ids else (NO_IDS, *notes)
         )
 
     def _by_model(self) -> Mapping[str, Any]:

@@ -16,7 +16,14 @@ from regrade.core import (
     checkpoints_of,
 )
 from regrade.core.names import member
-from regrade.formats import MistakeFormat, ModelFormat, PeopleFormat, PredictionKind, predictions_from_scores
+from regrade.formats import (
+    MistakeFormat,
+    ModelFormat,
+    PeopleFormat,
+    PredictionKind,
+    predictions_from_scores,
+    read_prediction_file,
+)
 from regrade.models import (
     LITE_PUBLISHED,
     read_published_accuracies,
@@ -35,15 +42,19 @@ from regrade.workspace.imports import (
     ImportedCheckpoints,
     ImportedMistakes,
     ImportedPeople,
-    ImportedPredictions,
     import_checkpoints,
-    import_content,
     import_mistakes,
     import_people,
-    import_predictions,
-    store_predictions,
 )
 from regrade.workspace.model_descriptions import DescriptionResult, describe_models
+from regrade.workspace.prediction_imports import (
+    ImportedPredictions,
+    PredictionImport,
+    read_predictions,
+    source_of,
+    store_predictions,
+    store_read_predictions,
+)
 
 
 class Models:
@@ -80,29 +91,62 @@ class Models:
         prefix: str = "",
         columns: Columns | None = None,
         kind: PredictionKind | str | None = None,
+        split: str = "",
     ) -> ImportedPredictions:
         """Import predictions from a file or from memory: those of one model, named by ``model``, or of several.
 
         A file, a data frame or an Arrow table with a column of ids has one model per column, or one model. Other arrays
         are those of `regrade.grade`, with ``kind``, and several models are a dictionary of them; their rows are in the
-        order of the test set, unless the index of a pandas object has the ids.
+        order of the test set, unless the index of a pandas object has the ids. ``split`` is that of a dataset folder of
+        the Hugging Face library.
         """
-        space = None if classes is None else resolve_class_space(self.store, classes)
-        columns = columns or Columns()
-        if isinstance(predictions, str | Path):
-            return import_predictions(
-                self.store,
-                Path(predictions),
+        return self.store_predictions(
+            self.preview_predictions(
+                predictions,
                 test_set=test_set,
-                classes=space,
+                classes=classes,
                 model=model,
                 prefix=prefix,
                 columns=columns,
+                kind=kind,
+                split=split,
             )
-        given = GivenPredictions(predictions, model, columns, None if kind is None else member(PredictionKind, kind))
-        own_prefix = "" if model else prefix
-        return import_content(
-            self.store, given.read, test_set=test_set, classes=space, prefix=own_prefix, origin="the data"
+        )
+
+    def store_predictions(self, content: PredictionImport) -> ImportedPredictions:
+        """Store what `preview_predictions` has read."""
+        return store_read_predictions(self.store, content)
+
+    def preview_predictions(
+        self,
+        predictions: Any,
+        *,
+        test_set: str,
+        classes: str | Path | ClassSpace | None = None,
+        model: str | None = None,
+        prefix: str = "",
+        columns: Columns | None = None,
+        kind: PredictionKind | str | None = None,
+        split: str = "",
+    ) -> PredictionImport:
+        """Read predictions as `import_predictions` does, and return what was understood; nothing is stored."""
+        chosen = columns or Columns()
+        shared: dict[str, Any] = {
+            "test_set": test_set,
+            "classes": None if classes is None else resolve_class_space(self.store, classes),
+            "prefix": "" if model else prefix,
+        }
+        if not isinstance(predictions, str | Path):
+            stated = None if kind is None else member(PredictionKind, kind)
+            given = GivenPredictions(predictions, model, chosen, stated)
+            return read_predictions(self.store, given.read, origin="the data", **shared)
+        path = Path(predictions)
+        return read_predictions(
+            self.store,
+            lambda spaces: read_prediction_file(path, spaces, columns=chosen, model=model, split=split),
+            origin=str(path),
+            source=lambda: source_of(path),
+            **shared,
         )
 
     def add_predictions(self, model: str, scores: Any, *, test_set: str) -> Stored:

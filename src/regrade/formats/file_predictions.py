@@ -1,0 +1,101 @@
+"""Predictions as they are in a file: best classes or all scores per row, and the examples they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from regrade.core import STORED_K, ClassSpace, InputError, ScoreKind
+from regrade.core.amounts import amount
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.formats.score_kinds import kind_note, kind_of_all
+from regrade.metrics import top_k_classes
+from regrade.tables import Examples
+
+NO_IDS = "there are no ids: rows are taken in the order of the test set"
+
+
+@dataclass(frozen=True)
+class FilePredictions:
+    """One model's predictions in file order: best classes (n, k), their scores, and all scores (n, c).
+
+    ``notes`` say how scores were interpreted.
+    """
+
+    classes: IntArray
+    scores: FloatArray | None = None
+    full_scores: FloatArray | None = None
+    score_kind: ScoreKind | None = None
+    notes: tuple[str, ...] = ()
+
+    def reordered(self, rows: IntArray) -> FilePredictions:
+        """The predictions in another order of examples."""
+        if np.array_equal(rows, np.arange(len(self.classes))):
+            return self
+        return FilePredictions(
+            self.classes[rows],
+            None if self.scores is None else self.scores[rows],
+            None if self.full_scores is None else self.full_scores[rows],
+            self.score_kind,
+            self.notes,
+        )
+
+
+@dataclass(frozen=True)
+class PredictionFile:
+    """The content of a file: examples (None if it has no ids), predictions by model, and notes for the user.
+
+    ``labels`` (n,) are those of a file without ids. ``roles`` describes how each column or array was understood;
+    ``integer_columns`` are models that are columns of integers, which could be something else.
+    """
+
+    examples: Examples | None
+    predictions: Mapping[str, FilePredictions]
+    notes: tuple[str, ...] = ()
+    labels: IntArray | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    integer_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileClassSpaces:
+    """The class space of the predictions in a file, and that of its labels, usually the same."""
+
+    predictions: ClassSpace
+    labels: ClassSpace
+
+
+def predictions_from_scores(
+    scores: FloatArray, space: ClassSpace, *, name: str, stated: ScoreKind | None = None
+) -> FilePredictions:
+    """Predictions from all scores (n, c): top k in the scores' own precision, kind of scores by their sums.
+
+    Raises if scores that are ``stated`` to be probabilities are not.
+    """
+    if scores.dtype.kind not in "fiu" or scores.dtype.itemsize > 8:
+        raise InputError(f"scores of {name!r} are {scores.dtype}: expected float16, float32 or float64")
+    if scores.ndim != 2 or scores.shape[1] != len(space):
+        raise InputError(
+            f"scores of {name!r} have shape {scores.shape}: expected (examples, {len(space)}) for {space.name}"
+        )
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+        raise InputError(f"scores of {name!r}, row {row}: not a finite number")
+    if np.abs(scores).max() > np.finfo(np.float16).max:
+        raise InputError(f"scores of {name!r} are larger than half precision can hold: scale them down")
+    classes = top_k_classes(scores, k=min(STORED_K, len(space)))
+    best = np.take_along_axis(scores, classes, axis=1)
+    kind = kind_of_all(scores, name=name, stated=stated)
+    notes = (*kind_note(scores, kind, stated=stated), *_tie_note(scores, best))
+    return FilePredictions(classes, best.astype(np.float32), scores, kind, notes)
+
+
+def _tie_note(scores: FloatArray, best: FloatArray) -> tuple[str, ...]:
+    """A note if the last of the best scores (n, k) is tied with a class that is not among the best."""
+    k = best.shape[1]
+    tied = int(((scores >= best[:, -1:]).sum(axis=1) > k).sum())
+    if not tied:
+        return ()
+    return (f"{amount(tied, 'image')} of {len(scores):,} have ties across place {k}: top-{k} depends on class order",)

@@ -1,0 +1,84 @@
+"""Plausibility of imported predictions: their accuracy compared with chance, and with a shift of the class indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binom
+
+from regrade.core import TestSet
+from regrade.core.arrays import IntArray
+
+_RARE = 1e-4  # probability at most of a false hint at a shift
+_UNLIKELY = 0.05  # probability at most that an unrelated column is taken for a model
+_FEWEST = 30  # labeled images from which a low accuracy is suspicious
+
+
+@dataclass(frozen=True)
+class AccuracyCheck:
+    """Top-1 accuracy on the labeled images, compared with chance and with shifted class indices.
+
+    ``chance`` is the accuracy expected if predictions and labels were independent, given how often each class occurs in
+    both. ``shift`` is -1 or 1 if adding it to the predicted indices gives a much higher accuracy,
+    ``shifted_accuracy``; it is 0 otherwise.
+    """
+
+    images: int
+    accuracy: float
+    chance: float
+    shift: int = 0
+    shifted_accuracy: float = 0.0
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether so many correct predictions are unlikely (5 %) if predictions and labels are independent."""
+        return _tail(self.images, self.accuracy, self.chance) <= _UNLIKELY
+
+    @property
+    def enough_images(self) -> bool:
+        """Whether there are enough labeled images to tell predictions from unrelated numbers."""
+        return self.images >= _FEWEST
+
+    @property
+    def hint(self) -> str:
+        """What is suspicious about the accuracy; empty if nothing is."""
+        if self.shift:
+            base = "one-based" if self.shift < 0 else "too low by one"
+            shifted = f"{_percent(self.shifted_accuracy)} if {self.shift:+d} is added to each class index"
+            return f"top-1 accuracy is {_percent(self.accuracy)}, but {shifted}: the indices look {base}"
+        if self.enough_images and not self.above_chance:
+            chance = f"not above the {_percent(self.chance)} expected by chance"
+            return f"top-1 accuracy is {_percent(self.accuracy)}, {chance}: check the order of the rows and the classes"
+        return ""
+
+
+def check_accuracy(predicted: IntArray, test_set: TestSet) -> AccuracyCheck | None:
+    """Check predicted classes (n,) in the class space and order of a test set; None if it has no labels."""
+    labeled = test_set.labeled
+    labels, classes = test_set.labels[labeled], predicted[labeled]
+    if not labels.size:
+        return None
+    accuracy = float(np.mean(classes == labels))
+    chance = _independent_agreement(classes, labels, len(test_set.class_space))
+    rates = {shift: float(np.mean(classes + shift == labels)) for shift in (-1, 1)}
+    shift = max(rates, key=lambda candidate: rates[candidate])
+    much_higher = rates[shift] > 2 * accuracy and _tail(labels.size, rates[shift], max(accuracy, chance)) <= _RARE
+    if much_higher:
+        return AccuracyCheck(labels.size, accuracy, chance, shift, rates[shift])
+    return AccuracyCheck(labels.size, accuracy, chance)
+
+
+def _independent_agreement(classes: IntArray, labels: IntArray, count: int) -> float:
+    """The expected agreement of independent classes and labels with these frequencies, as in Cohen's kappa."""
+    predicted = np.bincount(classes[classes >= 0], minlength=count) / len(labels)
+    return float(predicted @ (np.bincount(labels, minlength=count) / len(labels)))
+
+
+def _tail(images: int, rate: float, chance: float) -> float:
+    """The probability of at least this rate of correct predictions by chance."""
+    return float(binom.sf(round(rate * images) - 1, images, chance))
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"

@@ -1,0 +1,205 @@
+"""Importing predictions: read a file, check it against the test set, describe it or store it atomically."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from regrade.core import ClassSpace, FormatError, InputError, PackedTexts, Predictions, TestSet
+from regrade.formats import FileClassSpaces, FilePredictions, PredictionFile
+from regrade.store import PredictionSource, Store, Stored, manifest_of
+from regrade.tables import IdMatch, check_labels
+from regrade.workspace.import_checks import AccuracyCheck, check_accuracy
+
+_SHOWN = 6  # columns that a note lists
+
+
+@dataclass(frozen=True)
+class ImportedPredictions:
+    """The result of an import: the test set, the new models, those stored before, and notes for the user.
+
+    ``kept`` describes per model which scores are stored.
+    """
+
+    test_set: TestSet
+    new_test_set: bool
+    models: Stored
+    kept: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PredictionImport:
+    """What a file of predictions contains, as it would be imported: nothing is stored yet.
+
+    ``origin`` names the file in messages, and ``source`` identifies its content. ``predictions`` are in the order of
+    the test set; ``roles`` describes how each column or array of the file was understood, ``ignoring`` which parts of
+    ids were not compared, and ``checks`` the accuracy of each model, None without labels or if the predictions are in
+    another class space than the test set.
+    """
+
+    origin: str
+    test_set: TestSet
+    new_test_set: bool
+    space: ClassSpace
+    predictions: Mapping[str, FilePredictions]
+    roles: Mapping[str, str]
+    ignoring: str
+    checks: Mapping[str, AccuracyCheck | None]
+    notes: tuple[str, ...] = ()
+    source: Callable[[], PredictionSource] = PredictionSource
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """Per model, the classes and scores that would be stored."""
+        return {name: _stored_scores(own, self.space) for name, own in self.predictions.items()}
+
+
+def store_read_predictions(store: Store, content: PredictionImport) -> ImportedPredictions:
+    """Store the predictions that were read from a file, and the test set if it is new, atomically."""
+    target, source = content.test_set, content.source()
+    stored = store_predictions(store, target, content.predictions, space=content.space, source=source)
+    return ImportedPredictions(target, content.new_test_set, stored, content.kept, content.notes)
+
+
+def read_predictions(
+    store: Store,
+    read: Callable[[FileClassSpaces], PredictionFile],
+    *,
+    test_set: str,
+    classes: ClassSpace | None = None,
+    prefix: str = "",
+    origin: str,
+    source: Callable[[], PredictionSource] = PredictionSource,
+) -> PredictionImport:
+    """Read predictions by a function of the class spaces, and check that they match the test set; nothing is stored.
+
+    If the test set is not stored yet, it is created from their ids and labels, which requires ``classes``. ``prefix``
+    is put before the names of models.
+    """
+    stored_set = store.test_set(test_set) if store.test_sets.has(test_set) else None
+    spaces = _spaces(stored_set, classes, test_set)
+    content = read(spaces)
+    target = stored_set or _new_test_set(content, test_set, spaces.labels, origin)
+    match = _matched(content, target, origin)
+    predictions = {name: in_file.reordered(match.rows) for name, in_file in content.predictions.items()}
+    checks = {name: _checked(own, spaces.predictions, target) for name, own in predictions.items()}
+    integer_notes = _integer_notes(content, checks, origin)
+    return PredictionImport(
+        origin,
+        target,
+        stored_set is None,
+        spaces.predictions,
+        {prefix + name: own for name, own in predictions.items()},
+        content.roles,
+        match.ignoring,
+        {prefix + name: check for name, check in checks.items()},
+        (*content.notes, *_id_notes(match), *integer_notes, *_accuracy_notes(checks)),
+        source,
+    )
+
+
+def _id_notes(match: IdMatch) -> tuple[str, ...]:
+    return (f"ids were compared without {match.ignoring}",) if match.ignoring else ()
+
+
+def _accuracy_notes(checks: Mapping[str, AccuracyCheck | None]) -> tuple[str, ...]:
+    return tuple(f"{name}: {check.hint}" for name, check in checks.items() if check is not None and check.hint)
+
+
+def _checked(predictions: FilePredictions, space: ClassSpace, test_set: TestSet) -> AccuracyCheck | None:
+    return check_accuracy(predictions.classes[:, 0], test_set) if space == test_set.class_space else None
+
+
+def _integer_notes(content: PredictionFile, checks: Mapping[str, AccuracyCheck | None], origin: str) -> tuple[str, ...]:
+    """Raise if a column of integers agrees with the labels only as often as by chance, and was not named as a model.
+
+    With few images that says little, and such columns are listed in a note.
+    """
+    doubtful = {name: check for name in content.integer_columns if (check := checks[name]) and not check.above_chance}
+    for name, check in doubtful.items():
+        if check.enough_images:
+            rates = f"{100 * check.accuracy:.1f} % of the images (by chance {100 * check.chance:.1f} %)"
+            raise InputError(
+                f"{origin}: the integers of column {name!r} agree with the labels for {rates}: name the models with "
+                f"--prediction-column, or give --group {name}"
+            )
+    if not doubtful:
+        return ()
+    names = ", ".join(list(doubtful)[:_SHOWN]) + (", ..." if len(doubtful) > _SHOWN else "")
+    return (f"taken as models, although they agree with the labels no more often than by chance: {names}",)
+
+
+def store_predictions(
+    store: Store,
+    test_set: TestSet,
+    predictions: Mapping[str, FilePredictions],
+    *,
+    space: ClassSpace,
+    source: PredictionSource,
+) -> Stored:
+    """Store the predictions of any number of models, in the order of the test set, atomically."""
+    entries = []
+    for name, in_file in predictions.items():
+        model = Predictions(
+            name, test_set.name, space.name, in_file.classes, in_file.scores, in_file.full_scores, in_file.score_kind
+        )
+        entries.append((model, manifest_of(model, test_set, space, source)))
+    return store.add_predictions(test_set, entries, space)
+
+
+def _stored_scores(predictions: FilePredictions, space: ClassSpace) -> str:
+    """A description of the classes and scores that are stored of a model's predictions."""
+    best = predictions.classes.shape[1]
+    kind = f" ({predictions.score_kind.value})" if predictions.score_kind else ""
+    if predictions.full_scores is not None:
+        return f"scores of all {len(space):,} classes{kind}"
+    scores = f" with scores{kind}" if predictions.scores is not None else ""
+    return f"best {best:,} of {len(space):,} classes{scores}"
+
+
+def _spaces(test_set: TestSet | None, classes: ClassSpace | None, name: str) -> FileClassSpaces:
+    if test_set is not None:
+        return FileClassSpaces(classes or test_set.class_space, test_set.class_space)
+    if classes is None:
+        raise InputError(f"test set {name!r} is new: give its classes with --classes, e.g. imagenet-1k")
+    return FileClassSpaces(classes, classes)
+
+
+def _new_test_set(content: PredictionFile, name: str, space: ClassSpace, origin: str) -> TestSet:
+    if content.examples is None or content.examples.labels is None:
+        raise FormatError(
+            f"test set {name!r} is not known yet and {origin} has no labels to create it from: add it first with "
+            f"regrade testsets add {name} LABELS.csv --classes {space.name}"
+        )
+    test_set = content.examples.as_test_set(name, space)
+    return replace(test_set, ids=PackedTexts.of(test_set.ids))  # packed once, as they are written once per model
+
+
+def _matched(content: PredictionFile, test_set: TestSet, origin: str) -> IdMatch:
+    """The row in the file of each example of the test set; without ids, rows are in the order of the test set."""
+    if content.examples is not None:
+        return content.examples.matched_with(test_set)
+    count = len(next(iter(content.predictions.values())).classes)
+    if count != len(test_set):
+        raise InputError(
+            f"{origin} has {count:,} rows, test set {test_set.name} has {len(test_set):,} examples: an array without "
+            "ids must have one row per example, in the order of the test set"
+        )
+    if content.labels is not None:
+        check_labels(content.labels, test_set)
+    return IdMatch(np.arange(count))
+
+
+def source_of(path: Path) -> PredictionSource:
+    """The name and hash of a file; of a folder, the hash of the names and hashes of its files."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        listing = "\n".join(f"{file.relative_to(path).as_posix()} {source_of(file).sha256}" for file in files)
+        return PredictionSource(path.name, hashlib.sha256(listing.encode()).hexdigest())
+    with path.open("rb") as file:
+        return PredictionSource(path.name, hashlib.file_digest(file, "sha256").hexdigest())
