@@ -43,8 +43,9 @@ def test_list_cells_reads_what_python_and_json_write(names):
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=30))
 def test_list_cells_reads_what_numpy_prints(numbers):
+    """Eight decimals, or eight digits with an exponent."""
     values = np.array(numbers, dtype=np.float32)
-    assert np.allclose(parsed(str(values))[0], values, rtol=1e-6, atol=1e-6 * np.abs(values).max(initial=0))
+    assert np.allclose(parsed(str(values))[0], values, rtol=1e-6, atol=1e-8 + 1e-6 * np.abs(values).max(initial=0))
 
 
 def test_list_cells_keeps_plain_text():

@@ -81,6 +81,14 @@ def test_an_unrelated_column_can_be_named_as_a_model(workspace, tmp_path):
     assert imported(workspace, tmp_path, predictions=("net", "level")) == ("net", "level")
 
 
+def test_an_unrelated_column_named_like_a_model_is_a_model_with_a_note(workspace, tmp_path):
+    text = (tmp_path / "f.csv").read_text().replace("net,level", "net-1,net-20")
+    (tmp_path / "f.csv").write_text(text)
+    done = workspace.models.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
+    assert done.models.new == ("net-1", "net-20")
+    assert "no more often than by chance: net-20" in " ".join(done.notes)
+
+
 def test_unrelated_columns_of_few_images_are_models_with_a_note(tmp_path):
     workspace = regrade.init(tmp_path / "W")
     (tmp_path / "f.csv").write_text("image,label,net,level\na,1,1,3\nb,2,2,4\nc,3,3,5\n")

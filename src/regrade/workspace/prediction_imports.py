@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,11 +120,13 @@ def _checked(predictions: FilePredictions, space: ClassSpace, test_set: TestSet)
 def _integer_notes(content: PredictionFile, checks: Mapping[str, AccuracyCheck | None], origin: str) -> tuple[str, ...]:
     """Raise if a column of integers agrees with the labels only as often as by chance, and was not named as a model.
 
-    With few images that says little, and such columns are listed in a note.
+    With few images that says little, and columns whose names differ only in their digits are models: both are listed
+    in a note.
     """
     doubtful = {name: check for name in content.integer_columns if (check := checks[name]) and not check.above_chance}
+    alike = Counter(_without_digits(name) for name in content.integer_columns)
     for name, check in doubtful.items():
-        if check.enough_images:
+        if check.enough_images and alike[_without_digits(name)] == 1:
             rates = f"{100 * check.accuracy:.1f} % of the images (by chance {100 * check.chance:.1f} %)"
             raise InputError(
                 f"{origin}: the integers of column {name!r} agree with the labels for {rates}: name the models with "
@@ -132,6 +136,10 @@ def _integer_notes(content: PredictionFile, checks: Mapping[str, AccuracyCheck |
         return ()
     names = ", ".join(list(doubtful)[:_SHOWN]) + (", ..." if len(doubtful) > _SHOWN else "")
     return (f"taken as models, although they agree with the labels no more often than by chance: {names}",)
+
+
+def _without_digits(name: str) -> str:
+    return re.sub(r"\d+", "", name)
 
 
 def store_predictions(
