@@ -96,6 +96,53 @@ class TestChapters:
         assert kinds(placed) == ["grade on places", "geography on places by region", "slices on places"]
 
 
+@pytest.fixture(scope="module")
+def with_seeds(tmp_path_factory):
+    """A model of one test set, and two methods with two seeds on another; `with data` is nearly always right."""
+    workspace, rng = regrade.init(tmp_path_factory.mktemp("seeds") / "W"), np.random.default_rng(0)
+    classes = workspace.testsets.class_space("digits")
+    labels = np.arange(60) % 10
+    for name in ("usual", "follow-up"):
+        workspace.store.add_test_set(TestSet(name, classes, tuple(f"{name} {i}" for i in range(60)), labels))
+    workspace.models.add_predictions("model", np.eye(10)[labels], test_set="usual")
+    for method, accuracy in (("plain", 0.3), ("with data", 0.95)):
+        for seed in range(2):
+            predicted = np.where(rng.random(60) < accuracy, labels, (labels + 1) % 10)
+            workspace.models.add_predictions(f"{method}/seed-{seed}", np.eye(10)[predicted], test_set="follow-up")
+    return workspace
+
+
+class TestRemedies:
+    def test_report_compares_methods_that_other_chapters_leave_out(self, with_seeds, tmp_path):
+        written = with_seeds.report(
+            out=tmp_path / "r", without=["plain", "with data/*"], baseline="plain", remedies=["with data"]
+        )
+        assert [section.anchor for section in written.report.sections] == ["grade-usual", "remedies-follow-up"]
+        remedies = written.report.sections[1]
+        assert remedies.findings[0].headline == "with data raises accuracy on follow-up"
+        assert "2 seeds, 60 images" in remedies.findings[0].text
+        assert [row["model"]["name"] for row in written.report.provenance.data["predictions"]] == ["model"]
+
+    def test_report_without_a_comparison_shows_every_model(self, with_seeds):
+        assert kinds(with_seeds)[:3] == ["overview", "grade on follow-up", "grade on usual"]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"without": ["modle"]}, "unknown model on any test set 'modle'; did you mean model\\?"),
+            ({"without": ["nothing*"]}, "no model on any test set matches 'nothing\\*'"),
+            ({"without": ["*"]}, "all models with predictions on follow-up, usual are left out"),
+            ({"without": "model"}, "without"),
+            ({"remedies": ["plain"]}, "--remedy requires --baseline"),
+            ({"baseline": "plain"}, "--baseline requires --remedy"),
+            ({"baseline": "model", "remedies": ["plain"]}, "no test set has predictions of all models of model and"),
+        ],
+    )
+    def test_report_rejects_models_that_it_cannot_compare(self, with_seeds, options, message):
+        with pytest.raises(InputError, match=message):
+            with_seeds.report(**options)
+
+
 class TestErrors:
     def test_report_rejects_an_empty_workspace(self, tmp_path):
         with pytest.raises(InputError, match="there is nothing to report yet: run regrade import predictions"):

@@ -21,6 +21,15 @@ def scores_by_chance(rng: np.random.Generator) -> Confusion:
     return studied(rng, rng.standard_normal(400), correct_predictions(rng, rng.uniform(0.6, 0.88, 6), images=400))
 
 
+@null_check(
+    "confusion: another ensemble is confused by the same images", case="unrelated scores, 3 ensembles, 200 images"
+)
+def unrelated_ensembles(rng: np.random.Generator) -> Confusion:
+    test_set = _test_set(rng, 200)
+    ensembles = [_ensemble(rng, rng.standard_normal(200), name=name) for name in ("E", "F", "G")]
+    return confusion(test_set, ensembles, rng=rng)
+
+
 @null_check("confusion: the score tells own errors", case="random scores, 300 images")
 def own_scores_by_chance(rng: np.random.Generator) -> Confusion:
     """The ensemble's predictions are wrong at random, independently of its scores."""
@@ -100,8 +109,7 @@ def _with_entropy(rng: np.random.Generator, bits: FloatArray) -> FloatArray:
 
 def studied(rng: np.random.Generator, unsure: FloatArray, right: BoolArray | None) -> Confusion:
     """The study of models with this correctness (m, n) and of an ensemble that is ``unsure`` (n,) about images."""
-    labels = rng.integers(len(_SPACE), size=len(unsure)).astype(np.int32)
-    test_set = TestSet("set", _SPACE, tuple(map(str, range(len(unsure)))), labels)
+    test_set = _test_set(rng, len(unsure))
     ensemble, scoring = _ensemble(rng, unsure), Scoring(test_set)
     if right is None:
         return confusion(test_set, [ensemble], rng=rng, own=scoring)
@@ -112,11 +120,14 @@ def _studied(
     logits: list[list[FloatArray]], right: BoolArray, rng: np.random.Generator, further: FurtherInputs | None = None
 ) -> Confusion:
     """The study of models with this correctness (m, n) and of an ensemble with these outputs by member and epoch."""
-    images = len(right[0])
-    labels = rng.integers(len(_SPACE), size=(images,)).astype(np.int32)
-    test_set = TestSet("set", _SPACE, tuple(map(str, range(images))), labels)
+    test_set = _test_set(rng, len(right[0]))
     ensemble = checkpoints_of(logits, kind=ScoreKind.LOGITS, ensemble="E", test_set="set", class_space=_SPACE.name)
     return confusion(test_set, [ensemble], _predictions(test_set, right), rng=rng, further=further)
+
+
+def _test_set(rng: np.random.Generator, images: int) -> TestSet:
+    labels = rng.integers(len(_SPACE), size=images).astype(np.int32)
+    return TestSet("set", _SPACE, tuple(map(str, range(images))), labels)
 
 
 def _predictions(test_set: TestSet, right: BoolArray) -> list[tuple[Predictions, Scoring]]:
@@ -132,10 +143,10 @@ def _right(rng: np.random.Generator, abilities: FloatArray, difficulty: FloatArr
     return rng.random((len(abilities), len(difficulty))) < special.ndtr(abilities[:, None] - difficulty)
 
 
-def _ensemble(rng: np.random.Generator, unsure: FloatArray) -> Checkpoints:
+def _ensemble(rng: np.random.Generator, unsure: FloatArray, *, name: str = "E") -> Checkpoints:
     """One member at two epochs, less confident the more ``unsure`` (n,) it is; the predicted class is random."""
     logits = np.zeros((len(unsure), len(_SPACE)))
     logits[np.arange(len(unsure)), rng.integers(len(_SPACE), size=len(unsure))] = 3 * special.ndtr(-unsure) + 0.1
     return checkpoints_of(
-        [[logits, 1.5 * logits]], kind=ScoreKind.LOGITS, ensemble="E", test_set="set", class_space=_SPACE.name
+        [[logits, 1.5 * logits]], kind=ScoreKind.LOGITS, ensemble=name, test_set="set", class_space=_SPACE.name
     )

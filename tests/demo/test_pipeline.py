@@ -26,7 +26,7 @@ def test_demo_prints_five_findings_and_the_report(shown):
     assert "Models lose" in lines[0] and "points on uci-digits" in lines[0]
     assert lines[-1] == f"Report: {workspace / 'reports' / 'demo' / 'index.html'}"
     assert (workspace / "reports" / "demo" / "index.html").stat().st_size < 2_000_000
-    assert ran.err.count("training") == 9  # eight classifiers and the small network
+    assert ran.err.count("training") == 12  # eight classifiers, two ensembles, a baseline and its remedy
     assert "Warning" not in ran.err
 
 
@@ -40,8 +40,12 @@ def test_demo_report_has_every_chapter(shown):
     assert {(row["ensemble"], row["test_set"]) for row in provenance["checkpoints"]} == {
         ("small network", "mnist"),
         ("small network", "uci-digits"),
+        ("wide network", "mnist"),
+        ("wide network", "uci-digits"),
     }
     assert len(provenance["predictions"]) == 16
+    assert "The images that confuse small network also confuse wide network" in page
+    assert "mnist and half of uci raises accuracy on uci-half" in page
 
 
 def test_demo_workspace_can_be_graded(shown):

@@ -28,6 +28,7 @@ from regrade.stats import clopper_pearson, independent_difference, kendall
 from regrade.studies import ConfusionPart, HardRule, Scoring
 from regrade.studies.confusion.analysis import confusion
 from regrade.studies.confusion.distribution import Distribution, ScoreBins, distribution, error_curve
+from regrade.studies.confusion.findings import confusion_findings
 from regrade.studies.confusion.hard_set import hard_set, ranking_holds, transfer
 
 TOP = log2(CLASSES)
@@ -76,6 +77,12 @@ class TestConfusion:
         assert all(row.transfer.difference.low > 0 for row in result.models)
         assert result.ranking.value == pytest.approx(1.0)
         assert len(result.outsiders) == 5
+
+    def test_finding_says_that_another_ensemble_is_confused_by_the_same_images(self, studied):
+        _, _, _, result = studied
+        (shared,) = (f for f in confusion_findings(result) if f.kind.name.startswith("confusion: another ensemble"))
+        assert shared.headline == "The images that confuse E also confuse F"
+        assert f"{result.agreements[0].tau.value:.2f}" in shared.text and "for F; 1 means the same order" in shared.text
 
     def test_ensembles_are_compared_by_rank(self, studied):
         _, ensembles, _, result = studied

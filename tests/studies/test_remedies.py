@@ -208,6 +208,8 @@ def test_models_are_paired_by_seed_or_compared_with_a_single_model():
     assert "single is a single model, compared with each of 2 seeds" in with_single.notes[0]
     with pytest.raises(UnknownName, match="did you mean"):
         seeded_method("singel", STORED, where="pets")
+    with pytest.raises(InputError, match="plain is ambiguous on pets: trained:plain/seed-0 and plain/seed-0"):
+        seeded_method("plain", ["trained:plain/seed-0", "plain/seed-0"], where="pets")
     with pytest.raises(InputError, match="must differ: single belongs to both"):
         paired_methods(single, seeded_method("sing*", STORED, where="pets"))
 

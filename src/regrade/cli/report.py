@@ -34,6 +34,19 @@ def report(
             "--labels", "-l", help="Use NAME@VERSION instead of the newest version of a label set. May be repeated."
         ),
     ] = [],
+    without: Annotated[
+        list[str],
+        typer.Option(
+            help="Leave this model out: a name, a pattern such as 'plain/seed-*', or a training. May be repeated."
+        ),
+    ] = [],
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Compare --remedy with this baseline, also if both are left out elsewhere."),
+    ] = None,
+    remedy: Annotated[
+        list[str], typer.Option(metavar="NAME", help="Remedy to compare with --baseline. May be repeated.")
+    ] = [],
     out: Annotated[Path | None, typer.Option(help="Output folder (default: reports/NAME in the workspace).")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing report.")] = False,
@@ -51,6 +64,9 @@ def report(
         test_sets=test_set,
         original=original,
         labels=labels,
+        without=without,
+        baseline=baseline,
+        remedies=remedy,
         out=out,
         title=title,
         force=force,

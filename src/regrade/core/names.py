@@ -114,10 +114,15 @@ def refuse_text(names: Sequence[object], what: str) -> None:
 
 
 def model_pattern(name: str) -> re.Pattern[str]:
-    """Matches the models of a name: a pattern in which ``*`` is the seed, or a training (``trained:NAME/seed-*``).
+    """Matches the models of a name: a pattern in which ``*`` is the seed, or a method with models ``NAME/seed-*``.
+
+    A method is a training (``trained:NAME/seed-*``), or a name that users have given to the models of its seeds.
 
     >>> model_pattern("plain").fullmatch("trained:plain/seed-3").groups()
     ('3',)
+    >>> model_pattern("plain").fullmatch("plain/seed-3").groups()
+    ('3',)
     """
-    pattern = name if "*" in name else f"trained:{name}/seed-*"
-    return re.compile("(.*)".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+    if "*" not in name:
+        return re.compile(f"(?:trained:)?{re.escape(name)}/seed-(.*)", re.DOTALL)
+    return re.compile("(.*)".join(map(re.escape, name.split("*"))), re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,11 @@ class Digits:
     def at(self, positions: IntArray) -> Digits:
         """The digits at these positions."""
         return Digits(tuple(self.ids[i] for i in positions), self.images[positions], self.labels[positions])
+
+    def named(self, ids: Sequence[str]) -> Digits:
+        """The digits with these ids, in this order."""
+        places = {name: place for place, name in enumerate(self.ids)}
+        return self.at(np.array([places[name] for name in ids]))
 
     def inputs(self) -> FloatArray:
         """The classifiers' inputs (n, 64): cropped, resampled to a common size, scaled to [0, 1]."""

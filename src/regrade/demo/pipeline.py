@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,17 @@ ORIGINAL, NEW, TRAINED_ON = "mnist", "uci-digits", "mnist-train"
 HARD = "mnist-hard"
 """The held-out digits that confuse the small network most during training, by its scores alone."""
 
-ENSEMBLE = "small network"
-"""The ensemble of small networks whose scores are stored for each epoch."""
+NEW_HALF = "uci-half"
+"""The half of the UCI digits that no network of the remedy is trained on."""
+
+SMALL, WIDE = "small network", "wide network"
+"""Ensembles of networks whose scores are stored for each epoch, by the number of their hidden units."""
+
+HIDDEN_UNITS = {SMALL: 32, WIDE: 256}
+"""Hidden units of the networks of each ensemble."""
+
+BASELINE, REMEDY = "mnist only", "mnist and half of uci"
+"""Small networks of other seeds, trained without and with UCI digits: does more varied data help?"""
 
 LABELS = "own"
 """The label set of the UCI digits, for people to judge the classifiers' novel predictions."""
@@ -37,7 +46,10 @@ _SIGNATURE_SIZE = 32  # side in pixels at which digits are compared
 
 Log = Callable[[str], None]
 SEEDS, EPOCHS = 3, 20
-"""How many times the small network is trained, and the epochs of each training."""
+"""How many networks an ensemble has, and the epochs of each training."""
+
+REMEDY_SEEDS = range(SEEDS, SEEDS + 5)
+"""Seeds of the baseline and of the remedy: none of a network that chose the hard digits."""
 
 
 def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> WrittenReport:
@@ -48,12 +60,19 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
     workspace = open_workspace(folder) if (folder / "regrade.toml").exists() else init(folder)
     training, held_out = halves(mnist())
     digits = {TRAINED_ON: training, ORIGINAL: held_out, NEW: uci()}
+    added, new_half = halves(digits[NEW])
     inputs = {name: test_digits.inputs() for name, test_digits in digits.items()}
-    _add_test_sets(workspace, digits, folder / "digits", thresholds=ink_thresholds(inputs[TRAINED_ON]))
+    thresholds = ink_thresholds(inputs[TRAINED_ON])
+    _add_test_sets(workspace, {**digits, NEW_HALF: new_half}, folder / "digits", thresholds=thresholds)
     with _one_thread():
         _train_classifiers(workspace, inputs, training, log)
-        _train_small_network(workspace, inputs, training, log)
-    _keep_hard_set(workspace, log)
+        for ensemble in (SMALL, WIDE):
+            _train_ensemble(workspace, ensemble, inputs, training, log)
+        _keep_hard_set(workspace, log)
+        hard = digits[ORIGINAL].named(workspace.store.test_set(HARD).ids)
+        graded = {NEW_HALF: new_half.inputs(), HARD: hard.inputs()}
+        _train_method(workspace, BASELINE, (training,), graded, log)
+        _train_method(workspace, REMEDY, (training, added), graded, log)
     workspace.labels.create(NEW, name=LABELS)
     _open_review(workspace, log)
     log("looking for digits of the test sets among those trained on")
@@ -64,6 +83,9 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
         "demo",
         original=ORIGINAL,
         title="Eight classifiers of handwritten digits, graded twice",
+        without=[BASELINE, REMEDY],
+        baseline=BASELINE,
+        remedies=[REMEDY],
         force=True,
         progress=progress,
     )
@@ -88,23 +110,43 @@ def _train_classifiers(workspace: Workspace, inputs: dict[str, FloatArray], trai
             workspace.models.add_predictions(name, classifier.predict_proba(inputs[test_set]), test_set=test_set)
 
 
-def _train_small_network(workspace: Workspace, inputs: dict[str, FloatArray], training: Digits, log: Log) -> None:
-    missing = {name: inputs[name] for name in (ORIGINAL, NEW) if ENSEMBLE not in workspace.models.ensembles(name)}
+def _train_ensemble(
+    workspace: Workspace, ensemble: str, inputs: dict[str, FloatArray], training: Digits, log: Log
+) -> None:
+    missing = {name: inputs[name] for name in (ORIGINAL, NEW) if ensemble not in workspace.models.ensembles(name)}
     if not missing:
         return
-    log(f"training a small network {SEEDS} times, {EPOCHS} epochs each")
+    log(f"training a {ensemble} {SEEDS} times, {EPOCHS} epochs each")
+    hidden_units, first = HIDDEN_UNITS[ensemble], inputs[TRAINED_ON]
     trainings = [
-        list(small_network_epochs(inputs[TRAINED_ON], training.labels, missing, seed=seed)) for seed in range(SEEDS)
+        list(network_epochs(first, training.labels, missing, hidden_units=hidden_units, seed=seed))
+        for seed in range(SEEDS)
     ]
     for name in missing:
         scores = np.array([[epoch[name] for epoch in epochs] for epochs in trainings])
-        workspace.models.add_checkpoints(ENSEMBLE, scores, test_set=name, kind="probabilities")
+        workspace.models.add_checkpoints(ensemble, scores, test_set=name, kind="probabilities")
 
 
 def _keep_hard_set(workspace: Workspace, log: Log) -> None:
     if HARD not in workspace.testsets.names():
         log("choosing the digits that confuse it most")
-        workspace.testsets.keep_hard_set(workspace.study.confusion(ORIGINAL, ensembles=[ENSEMBLE]), HARD)
+        workspace.testsets.keep_hard_set(workspace.study.confusion(ORIGINAL, ensembles=[SMALL]), HARD)
+
+
+def _train_method(
+    workspace: Workspace, method: str, training: Sequence[Digits], graded: dict[str, FloatArray], log: Log
+) -> None:
+    """Train a small network per seed on these digits, and store its predictions after the last epoch."""
+    models = {f"{method}/seed-{seed}": seed for seed in REMEDY_SEEDS}
+    if all(name in workspace.models.names(test_set) for name in models for test_set in graded):
+        return
+    log(f"training a {SMALL} {len(models)} times on {method}")
+    inputs = np.concatenate([digits.inputs() for digits in training])
+    labels = np.concatenate([digits.labels for digits in training])
+    for name, seed in models.items():
+        *_, last = network_epochs(inputs, labels, graded, hidden_units=HIDDEN_UNITS[SMALL], seed=seed)
+        for test_set, probabilities in last.items():
+            workspace.models.add_predictions(name, probabilities, test_set=test_set)
 
 
 def _open_review(workspace: Workspace, log: Log) -> None:
@@ -149,16 +191,16 @@ def classifiers() -> dict[str, Any]:
     }
 
 
-def small_network_epochs(
-    inputs: FloatArray, labels: IntArray, evaluation_inputs: dict[str, FloatArray], *, seed: int
+def network_epochs(
+    inputs: FloatArray, labels: IntArray, evaluation_inputs: dict[str, FloatArray], *, hidden_units: int, seed: int
 ) -> Iterator[dict[str, FloatArray]]:
-    """Train a network of 32 hidden units, and yield its probabilities on the evaluation digits for each epoch.
+    """Train a network with one hidden layer, and yield its probabilities on the evaluation digits for each epoch.
 
     The first are those of a nearly untrained network, after a single batch, which the confusion score requires.
     """
     from sklearn.neural_network import MLPClassifier
 
-    network = MLPClassifier((32,), learning_rate_init=0.005, random_state=seed)
+    network = MLPClassifier((hidden_units,), learning_rate_init=0.005, random_state=seed)
     batch = slice(0, 10)
     network.partial_fit(inputs[batch], labels[batch], classes=np.arange(10))
     for epoch in range(EPOCHS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -94,6 +95,12 @@ class Store:
         recover(root)
         remove_abandoned_work(root)
         return cls(root, config)
+
+    def hiding(self, models: Iterable[str]) -> Store:
+        """The same workspace, in which these models are not listed."""
+        view = copy.copy(self)
+        view.predictions = PredictionCollection(self.root, frozenset(models))
+        return view
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Make several changes atomically, while other writers wait."""

@@ -135,11 +135,15 @@ def _own_version() -> str:
 class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
     """The predictions of models and the answers of people on test sets, each with its manifest.
 
-    Answers from a ledger may replace earlier ones, which the ledger still has.
+    Answers from a ledger may replace earlier ones, which the ledger still has. ``hidden`` models are not listed.
     """
 
     kind = "predictions"
     main_file = MANIFEST
+
+    def __init__(self, root: Path, hidden: frozenset[str] = frozenset()) -> None:
+        super().__init__(root)
+        self._hidden = hidden
 
     def names_of(self, entry: tuple[Predictions, Manifest], _test_set: TestSet) -> tuple[str, ...]:
         """The names of the test set and of the model or person."""
@@ -173,8 +177,9 @@ class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
         return bool(entry[1].queues and self.manifest(*self.names_of(entry, test_set)).queues)
 
     def model_names(self, test_set: str) -> tuple[str, ...]:
-        """The names of the models, without people."""
-        return tuple(name for name in self.names(test_set) if not name.startswith(PERSON_PREFIX))
+        """The names of the models, without people and without hidden models."""
+        models = (name for name in self.names(test_set) if not name.startswith(PERSON_PREFIX))
+        return tuple(name for name in models if name not in self._hidden)
 
     def people_names(self, test_set: str) -> tuple[str, ...]:
         """The names of the people."""

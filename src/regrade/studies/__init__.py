@@ -96,7 +96,7 @@ from regrade.studies.registry import (
     verdicts,
 )
 from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow, RemedyVerdict
-from regrade.studies.report_data import ReportData
+from regrade.studies.report_data import ReportData, ReportModels
 from regrade.studies.review import Novel, apply_review, draw_review, model_review, novel_predictions
 from regrade.studies.same_images import Basis, SameImages, same_images
 from regrade.studies.scoring import EVERYTHING, MultilabelScoring, Scoring, TopK, scoring_for
@@ -214,6 +214,7 @@ __all__ = [
     "RemedyRow",
     "RemedyVerdict",
     "ReportData",
+    "ReportModels",
     "ReviewedLabels",
     "ReviewedPair",
     "ReviewerAgreement",

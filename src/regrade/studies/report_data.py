@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from regrade.core import InputError, TestSet, UnknownName
-from regrade.store import Store
+from regrade.core.names import refuse_text
+from regrade.store import FIRST_MODEL, Store
+from regrade.studies.seeded_methods import seeded_method
 
 _MIN_COMMON_MODELS = 3  # common models that a fitted line needs
+
+
+@dataclass(frozen=True)
+class ReportModels:
+    """The models of a report: those that are left out, and methods to compare, each a model, a pattern or a training.
+
+    Models of ``baseline`` and ``remedies`` may be among those that the other chapters leave out (``without``).
+    """
+
+    without: Sequence[str] = ()
+    baseline: str | None = None
+    remedies: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        refuse_text(self.without, "without")
+        refuse_text(self.remedies, "remedies")
+        if (self.baseline is None) != (not self.remedies):
+            given, required = ("--remedy", "--baseline") if self.baseline is None else ("--baseline", "--remedy")
+            raise InputError(f"{given} requires {required}")
 
 
 class ReportData:
     """The named test sets of a store (default: all) that have predictions, the original one first.
 
     The ``original`` is the set that new sets are compared with (default: the one with most models and images).
-    ``labels`` names versions of label sets to use instead of the newest.
+    ``labels`` names versions of label sets to use instead of the newest. Models that are left out are hidden in
+    ``store``, but not in ``whole_store``.
     """
 
     def __init__(
-        self, store: Store, test_sets: Sequence[str] = (), original: str | None = None, labels: Sequence[str] = ()
+        self,
+        store: Store,
+        test_sets: Sequence[str] = (),
+        original: str | None = None,
+        labels: Sequence[str] = (),
+        models: ReportModels | None = None,
     ) -> None:
-        self.store = store
+        self.whole_store, self.models = store, models or ReportModels()
+        self.store = store = store.hiding(_left_out(store, self.models.without))
         chosen = [store.test_set(name) for name in test_sets or store.test_sets.names()]
         self.sets = [test_set for test_set in chosen if self.row_names(test_set)]
         if not self.sets:
@@ -69,6 +98,13 @@ class ReportData:
         return len(common) >= _MIN_COMMON_MODELS and (mapped or set(test_set.class_space.ids) <= set(classes.ids))
 
 
+def _left_out(store: Store, names: Sequence[str]) -> set[str]:
+    """The models that the names stand for; a name without a model raises."""
+    stored = sorted({model for name in store.test_sets.names() for model in store.predictions.model_names(name)})
+    methods = [seeded_method(name, stored, where="any test set", first=FIRST_MODEL) for name in names]
+    return {model for method in methods for model in method.models.values()}
+
+
 def scored_against(test_set: TestSet, labels: str | None) -> str:
     """What a chapter is about: a test set, and the label set that predictions are scored against."""
     return f"{test_set.name} against {labels}" if labels else test_set.name
@@ -82,4 +118,6 @@ def _nothing_to_report(store: Store, test_sets: Sequence[str]) -> str:
             "and run regrade predict"
         )
     names = ", ".join(test_sets or store.test_sets.names())
+    if any(store.predictions.names(name) for name in test_sets or store.test_sets.names()):
+        return f"all models with predictions on {names} are left out"
     return f"no model has predictions on {names} yet: run regrade predict or regrade import predictions"

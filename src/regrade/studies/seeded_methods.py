@@ -52,7 +52,7 @@ def pair_notes(pairs: Sequence[MethodPair]) -> tuple[str, ...]:
 
 
 def seeded_method(name: str, stored: Sequence[str], *, where: str, first: str = "") -> SeededMethod:
-    """Return the models that a name stands for: a model, a pattern with ``*``, or a training (``trained:NAME/seed-*``).
+    """Return the models that a name stands for: a model, a pattern with ``*``, or a method (``NAME/seed-*``).
 
     The seed of a model is the part of its name that ``*`` matches. A name without a model raises, with suggestions;
     ``first`` is the command that adds the first model.
@@ -62,7 +62,10 @@ def seeded_method(name: str, stored: Sequence[str], *, where: str, first: str = 
     expression = model_pattern(name)
     matches = [match for model in stored if (match := expression.fullmatch(model))]
     if matches:
-        return SeededMethod(name, {"*".join(match.groups()): match.string for match in matches})
+        models = {"*".join(match.groups()): match.string for match in matches}
+        if len(models) < len(matches):
+            raise InputError(f"{name} is ambiguous on {where}: {listed([match.string for match in matches])}")
+        return SeededMethod(name, models)
     if "*" in name and stored:
         raise InputError(f"no model on {where} matches {name!r}; there are {listed(stored)}")
     raise UnknownName(f"model on {where}", name, stored, first=first)

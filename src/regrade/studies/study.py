@@ -136,7 +136,8 @@ def _no_figures(_: Tabular) -> Sequence[Figure]:
 class Chapter:
     """A run of a study for a report: what it is about and with which options, its tables and its further figures.
 
-    ``kind`` and ``question`` default to the name and the question of the study.
+    ``kind`` and ``question`` default to the name and the question of the study. ``all_models`` is true if the study may
+    use models that the other chapters of the report leave out.
     """
 
     about: str
@@ -145,6 +146,7 @@ class Chapter:
     more_figures: Callable[[Any], Sequence[Figure]] = _no_figures
     kind: str = ""
     question: str = ""
+    all_models: bool = False
 
 
 def parts_of(*parts: Enum) -> Callable[[Any], Sequence[Table]]:

@@ -117,16 +117,16 @@ class ReportMaterial:
             chapter.kind or study.command,
             chapter.question or study.question,
             chapter.about,
-            partial(self._result, study, chapter.options),
+            partial(self._result, study, chapter.options, all_models=chapter.all_models),
             study,
             chapter.tables,
             chapter.more_figures,
         )
 
-    def _result(self, study: Study[..., Any, Any], options: Any) -> Tabular:
+    def _result(self, study: Study[..., Any, Any], options: Any, *, all_models: bool = False) -> Tabular:
         key = (study.name, options)
         if key not in self._results:
-            self._results[key] = study.run(self.data.store, options)
+            self._results[key] = study.run(self.data.whole_store if all_models else self.data.store, options)
         return self._results[key]
 
     def _overview(self) -> Iterator[ReportChapter]:

@@ -25,7 +25,7 @@ from regrade.reports import (
     write_report,
 )
 from regrade.store import CheckpointManifest, Manifest, Store
-from regrade.studies import ReportData
+from regrade.studies import ReportData, ReportModels
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.chapters import ReportChapter, ReportMaterial
 
@@ -58,6 +58,7 @@ def write_workspace_report(
     test_sets: Sequence[str],
     original: str | None,
     labels: Sequence[str],
+    models: ReportModels,
     out: Path | None,
     title: str | None,
     force: bool,
@@ -68,7 +69,7 @@ def write_workspace_report(
     refuse_text(labels, "labels")
     if name is not None and (not name.strip() or Path(name).name != name or name.startswith(".")):
         raise InputError(f"{name!r} is not a valid report name: use a plain file name, or --out for another folder")
-    material = ReportMaterial(ReportData(workspace.store, tuple(test_sets), original, labels))
+    material = ReportMaterial(ReportData(workspace.store, tuple(test_sets), original, labels, models))
     now = datetime.now(UTC)
     folder = out or workspace.store.root / "reports" / (name or _name_from_date(workspace.store.root / "reports", now))
     check_replaceable(folder, force=force)
@@ -82,7 +83,7 @@ def write_workspace_report(
             for figure in section.figures:
                 drawing.begin(figure)
         created = now.isoformat(timespec="seconds")
-        provenance = report_provenance(workspace.store, material.data.names, material.references, created=created)
+        provenance = report_provenance(material.data.store, material.data.names, material.references, created=created)
         report = Report(
             title or material.title,
             material.subtitle(now),

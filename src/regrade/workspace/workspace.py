@@ -32,7 +32,7 @@ from regrade.predict import (
 )
 from regrade.predict import ProgressCallback as PredictProgress
 from regrade.store import Store
-from regrade.studies import Plans, Studies, study_method
+from regrade.studies import Plans, ReportModels, Studies, study_method
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.grade.study import GRADE
 from regrade.studies.loading import resolve_class_space
@@ -151,6 +151,9 @@ class Workspace:
         test_sets: Sequence[str] = (),
         original: str | None = None,
         labels: Sequence[str] = (),
+        without: Sequence[str] = (),
+        baseline: str | None = None,
+        remedies: Sequence[str] = (),
         out: str | Path | None = None,
         title: str | None = None,
         force: bool = False,
@@ -160,7 +163,9 @@ class Workspace:
 
         It is written to ``reports/NAME`` in the workspace (default name: the date) or to the folder ``out``; an old
         report is replaced only with ``force``. New sets are compared with ``original`` (default: the largest set).
-        ``labels`` names versions, such as ``own@1``, to use instead of the newest.
+        ``labels`` names versions, such as ``own@1``, to use instead of the newest. Models of ``without`` are left out:
+        names, patterns such as ``plain/seed-*``, or trainings. ``remedies`` are compared with ``baseline``, as
+        ``study.remedies`` does, also if they are left out elsewhere.
         """
         folder = None if out is None else Path(out)
         return write_workspace_report(
@@ -169,6 +174,7 @@ class Workspace:
             test_sets=test_sets,
             original=original,
             labels=labels,
+            models=ReportModels(without, baseline, remedies),
             out=folder,
             title=title,
             force=force,

@@ -8,7 +8,7 @@ from statistics import median
 from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim
-from regrade.display.wording import confidence_of, plain, points, share
+from regrade.display.wording import confidence_of, listed, plain, points, share
 from regrade.stats import spearman, widen_for_comparisons
 from regrade.studies.confusion.expected_error import ExpectedError
 from regrade.studies.confusion.result import ConfusedModel, Confusion
@@ -23,6 +23,10 @@ _TRANSFER_TEST = (
 _ORDER_TEST = (
     "Interval over models of Kendall's tau between errors on hard images and on the rest, compared with 0.6; its upper "
     "end allows for the noise of images in both."
+)
+_SHARED_TEST = (
+    "Intervals over images of Kendall's tau between the scores of the ensemble and of each further one, "
+    "Bonferroni-corrected for all of them, compared with 0."
 )
 _OWN_TEST = "Interval of the correlation between score and error over images."
 _LEVEL_TEST = "Interval of each model's expected minus actual error, Bonferroni-corrected for all models."
@@ -40,6 +44,8 @@ _HARDER = claim("confusion: hard for others", _TRANSFER_TEST)
 _NOT_HARDER = no_claim("confusion: not shown to be hard for others", _TRANSFER_TEST)
 _OWN_ERRORS = claim("confusion: the score tells own errors", _OWN_TEST)
 _NOT_OWN_ERRORS = no_claim("confusion: the score is not shown to tell errors", _OWN_TEST)
+_SHARED = claim("confusion: another ensemble is confused by the same images", _SHARED_TEST)
+_NOT_SHARED = no_claim("confusion: another ensemble is not shown to be confused by the same images", _SHARED_TEST)
 _ORDER_KEPT = claim("confusion: the order is kept", _ORDER_TEST)
 _ORDER_CHANGES = claim("confusion: the order changes", _ORDER_TEST)
 _ORDER_OPEN = no_claim("confusion: the order is open", _ORDER_TEST)
@@ -49,7 +55,7 @@ _EXPECTED = no_claim("confusion: expected error", _LEVEL_TEST)
 
 def confusion_findings(result: Confusion) -> tuple[Finding, ...]:
     """Hard images and other models, the order of models there, the expected error, rivals, and a remedy."""
-    parts = (_transfer, _own, _ranking, _expected, worth_findings, band_findings)
+    parts = (_transfer, _shared, _own, _ranking, _expected, worth_findings, band_findings)
     candidates = [finding for part in parts for finding in part(result)]
     return tuple(sorted(candidates, key=lambda finding: -finding.weight)[:_MOST])
 
@@ -102,6 +108,31 @@ def _transfer(result: Confusion) -> list[Finding]:
         return [Finding(_HARDER, headline, text, 0.7)]
     name = result.ensemble.name
     return [Finding(_NOT_HARDER, f"No evidence that images that confuse {name} are hard for other models", text, 0.5)]
+
+
+def _shared(result: Confusion) -> list[Finding]:
+    """Whether further ensembles find the same images confusing."""
+    name = result.ensemble.name
+    further = [summary.ensemble for summary in result.ensembles if summary.ensemble != name]
+    taus = {
+        agreement.second: widen_for_comparisons(agreement.tau, len(further), confidence=result.confidence)
+        for agreement in result.agreements
+        if agreement.first == name and agreement.second in further and agreement.tau
+    }
+    if not taus:
+        return []
+    together = ", corrected for all of them" if len(taus) > 1 else ""
+    values = [f"{plain(tau)} for {ensemble}" for ensemble, tau in taus.items()]
+    images = amount(result.images, "image")
+    text = (
+        f"Kendall's tau between its confusion scores and those of another ensemble, over {images}, is "
+        f"{listed(values)}{together}; 1 means the same order."
+    )
+    shared = [ensemble for ensemble, tau in taus.items() if tau.low > 0]
+    if shared:
+        return [Finding(_SHARED, f"The images that confuse {name} also confuse {listed(shared)}", text, 0.55)]
+    headline = f"No evidence that the images that confuse {name} confuse {listed(list(taus))}"
+    return [Finding(_NOT_SHARED, headline, text, 0.5)]
 
 
 def _own(result: Confusion) -> list[Finding]:

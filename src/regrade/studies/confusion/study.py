@@ -45,6 +45,7 @@ from regrade.studies.study import (
 from regrade.studies.thumbnails import thumbnails
 
 _IN_REPORT = ConfusionPart.MODELS, ConfusionPart.RIVALS, ConfusionPart.EXPECTED  # tables of a chapter
+_OF_ENSEMBLES = ConfusionPart.ENSEMBLES, ConfusionPart.RANKS  # further tables if there are several
 _GALLERY = "figure-1-gallery.html"
 _MEMBERS = "models"  # name of an ensemble whose members are models
 
@@ -336,7 +337,8 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
         ]
         unlabeled = also[0] if also and test_set.name == data.original.name else None
         options = ConfusionOptions(test_set.name, ensembles=ensembles, unlabeled=unlabeled)
-        yield Chapter(test_set.name, options, parts_of(*_IN_REPORT))
+        tables = (*_IN_REPORT, *_OF_ENSEMBLES) if len(ensembles) > 1 else _IN_REPORT
+        yield Chapter(test_set.name, options, parts_of(*tables))
 
 
 CONFUSION = Study(

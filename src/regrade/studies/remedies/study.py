@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regrade.core import InputError, TestSet, UnknownName
+from regrade.display.wording import listed
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of
 from regrade.studies.loading import chosen_models, scored_predictions
@@ -23,8 +24,9 @@ from regrade.studies.remedies.findings import remedies_findings, remedies_verdic
 from regrade.studies.remedies.interventions import Interventions, interventions
 from regrade.studies.remedies.result import Remedies
 from regrade.studies.remedies.slices import ChosenSlices, chosen_slices, slice_cautions
+from regrade.studies.report_data import ReportData
 from regrade.studies.seeded_methods import MethodPair, paired_methods, seeded_method
-from regrade.studies.study import Study, StudyOptions, class_map_option, option
+from regrade.studies.study import Chapter, Study, StudyOptions, class_map_option, option
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,27 @@ def _correctness(
     return [correctness_of(predictions, scoring, options.top) for predictions, scoring in scored]
 
 
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """The remedies that the report names, on all test sets with predictions of their models and of the baseline."""
+    baseline, names = data.models.baseline, data.models.remedies
+    if baseline is None:
+        return
+    store = data.whole_store
+    stored = {name: store.predictions.model_names(name) for name in store.test_sets.names()}
+    everywhere = sorted({model for models in stored.values() for model in models})
+    models = {
+        model
+        for name in (baseline, *names)
+        for model in seeded_method(name, everywhere, where="any test set", first=FIRST_MODEL).models.values()
+    }
+    places = [name for name, present in stored.items() if models <= set(present)]
+    if not places:
+        raise InputError(f"no test set has predictions of all models of {listed([baseline, *names])}")
+    original = data.original.name if data.original.name in places and len(places) > 1 else None
+    options = RemediesOptions(places, baseline=baseline, remedies=names, original=original)
+    yield Chapter(", ".join(places), options, all_models=True)
+
+
 REMEDIES = Study(
     name="remedies",
     question="Does a remedy help?",
@@ -218,4 +241,5 @@ REMEDIES = Study(
     findings=remedies_findings,
     verdicts=remedies_verdicts,
     head=200,
+    chapters=chapters,
 )
