@@ -343,7 +343,7 @@ def labeled(workspace, tmp_path, name, classes, **options):
 
 def test_labels_that_cannot_be_learned_are_one_line(workspace, tmp_path):
     empty = labeled(workspace, tmp_path, "no-owls", ("cat", "dog"))
-    assert_one_line(run(*arguments(workspace, on=empty)), "1 class of pets have no image in no-owls, for example owl")
+    assert_one_line(run(*arguments(workspace, on=empty)), "no-owls has no image of 1 class of pets, for example owl")
     single = labeled(workspace, tmp_path, "cats", ("cat",))
     assert_one_line(run(*arguments(workspace, on=single)), "all images of cats are cat")
     write_images(tmp_path / "flat", per_class=1, seed=3, classes=("x",))
@@ -399,7 +399,7 @@ def test_gray_images_have_one_channel(workspace, tmp_path):
 def test_another_plan_under_the_same_name_is_refused(workspace):
     run_well(*arguments(workspace, "--no-finish"))
     ran = run(*arguments(workspace, "--no-finish", "--learning-rate", "0.2"))
-    assert_one_line(ran, "training small was started with another learning rate (0.1, now 0.2)")
+    assert_one_line(ran, "training small was started with other settings: learning rate (0.1, now 0.2)")
     assert_one_line(run(*arguments(workspace, "-t", "pets-val")), "another test sets")
 
 

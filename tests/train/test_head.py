@@ -90,7 +90,7 @@ def test_class_map_of_a_file_serves_sets_without_their_own(world, tmp_path):
     row = overall(fit(world, on="a", test_sets=["b"], keep_classes=True, class_map=table), "b")
     assert row.difference.value > 0.05
     table.write_text(json.dumps({"furniture": ["bed"], "cooking": ["stove"], "water": ["sink"]}))
-    with pytest.raises(AlreadyStored, match="another class map"):
+    with pytest.raises(AlreadyStored, match="other settings: class map"):
         fit(world, on="a", test_sets=["b"], keep_classes=True, class_map=table)
     with_map = fit(world, name="with-map", on="a", test_sets=["b"], class_map=table, l2=(0.1,))
     assert overall(with_map, "b").before is not None
@@ -153,12 +153,12 @@ def test_same_command_again_changes_nothing_and_new_test_sets_use_the_stored_hea
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"l2": (0.5,)}, "another l2"),
-        ({"keep_classes": True}, r"another keep classes \(False, now True\)"),
-        ({"balance": "class"}, r"another balance \(none, now class\)"),
-        ({"solver": "adam"}, r"another solver \(lbfgs, now adam\)"),
-        ({"folds": 3}, r"another folds \(5, now 3\)"),
-        ({"on": "homes-test", "test_sets": ["homes-train"]}, r"another training set \(homes-train, now homes-test\)"),
+        ({"l2": (0.5,)}, "other settings: l2"),
+        ({"keep_classes": True}, r"other settings: keep classes \(False, now True\)"),
+        ({"balance": "class"}, r"other settings: balance \(none, now class\)"),
+        ({"solver": "adam"}, r"other settings: solver \(lbfgs, now adam\)"),
+        ({"folds": 3}, r"other settings: folds \(5, now 3\)"),
+        ({"on": "homes-test", "test_sets": ["homes-train"]}, r"other settings: training set \(homes-train, now homes-test\)"),
     ],
 )
 def test_other_settings_under_the_same_name_are_refused(world, options, message):
@@ -268,7 +268,7 @@ def test_bad_embeddings_are_refused(world, change, fields, options, message):
     ("fields", "options", "message"),
     [
         ({"labels": np.zeros(40, dtype=int)}, {}, "all images of odd are furniture"),
-        ({"labels": np.arange(40) % 2}, {}, "1 class of homes have no image in odd, for example water"),
+        ({"labels": np.arange(40) % 2}, {}, "odd has no image of 1 class of homes, for example water"),
         ({"labels": np.arange(40) % 4 - 1}, {}, "10 of 40 images of odd have no label"),
         ({"labels": np.zeros(40, dtype=int)}, {"keep_classes": True}, "fewer than two classes of odd"),
         (
@@ -346,7 +346,7 @@ def test_command_prints_tables_and_errors_of_a_line(world):
     kept = json.loads(run_well(*arguments, "--l2", 1, "--l2", 0.01, "--json").out)
     assert [trial["l2"] for trial in kept["fits"][0]["path"]] == [1.0, 0.01] and kept["new_fits"] == 0
     assert_one_line(run(*arguments, "--l2", -1), "--l2 must be above 0")
-    assert_one_line(run(*arguments, "--l2", 3), "another l2")
+    assert_one_line(run(*arguments, "--l2", 3), "other settings: l2")
     run_well("verify", "-w", root)
     path = head_path(root / "training" / "new" / "seed-0")
     path.write_bytes(path.read_bytes()[:-1] + b"x")

@@ -155,9 +155,9 @@ def test_stopped_grid_resumes_with_identical_results(pets, tmp_path):
     assert again.new_epochs == 0 and "all points were trained before" in again.table().notes
     digests = {space.store.predictions.manifest("pets-new", "trained:tuned/seed-1").digest for space in (pets, whole)}
     assert len(digests) == 1
-    with pytest.raises(AlreadyStored, match="another grid"):
+    with pytest.raises(AlreadyStored, match="other settings: grid"):
         tune(pets, grid=("learning-rate=0.0001,0.2", "weight-decay=0,0.001"))
-    with pytest.raises(AlreadyStored, match="another seeds"):
+    with pytest.raises(AlreadyStored, match="other settings: seeds"):
         tune(pets, seeds=(0, 1, 2))
 
 

@@ -90,7 +90,7 @@ def check_labels(training_set: TestSet) -> None:
         raise InputError(f"all images of {name} are {space.names[int(training_set.labels[0])]}: nothing can be learned")
     if empty.size:
         raise InputError(
-            f"{amount(len(empty), 'class', 'classes')} of {space.name} have no image in {name}, for example "
+            f"{name} has no image of {amount(len(empty), 'class', 'classes')} of {space.name}, for example "
             f"{space.names[int(empty[0])]}: add images, or store the set with a class space of its own classes"
         )
 
