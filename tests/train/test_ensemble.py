@@ -393,14 +393,14 @@ def test_gray_images_have_one_channel(workspace, tmp_path):
     assert load_model(f"trained:{workspace.store.root}/training/gray/seed-0", Settings()).preprocessing.channels == 1
     Image.fromarray(np.zeros((6, 6, 3), np.uint8)).save(folder / "owl" / "color.png")
     workspace.testsets.add("mixed", folder, classes=PETS)
-    assert_one_line(run(*arguments(workspace, on="mixed")), "1 image of mixed have color: give --channels")
+    assert_one_line(run(*arguments(workspace, on="mixed")), "mixed has 1 image in color: give --channels")
 
 
 def test_another_plan_under_the_same_name_is_refused(workspace):
     run_well(*arguments(workspace, "--no-finish"))
     ran = run(*arguments(workspace, "--no-finish", "--learning-rate", "0.2"))
     assert_one_line(ran, "training small was started with other settings: learning rate (0.1, now 0.2)")
-    assert_one_line(run(*arguments(workspace, "-t", "pets-val")), "another test sets")
+    assert_one_line(run(*arguments(workspace, "-t", "pets-val")), "other settings: test sets;")
 
 
 def test_a_full_disk_keeps_the_last_epoch(workspace):

@@ -64,7 +64,7 @@ def read_training_data(
     decoded = {name: read_images(store, test_set, plain, None) for name, test_set in names.items()}
     own = decoded[training_set.name]
     if options.channels is None and plain.channels == 1 and own.in_color:
-        raise InputError(f"{amount(own.in_color, 'image')} of {training_set.name} have color: give --channels 3 or 1")
+        raise InputError(f"{training_set.name} has {amount(own.in_color, 'image')} in color: give --channels 3 or 1")
     if not options.allow_shared:
         _check_shared(names, decoded, training_set.name, f"the training set {training_set.name}")
     if options.added is not None and not options.allow_shared:
