@@ -3,8 +3,8 @@
     python scripts/import_survey.py --timm CHECKOUT [--write]
 
 CHECKOUT contains timm's scripts inference.py and validate.py, which are not part of its package. The packages timm,
-torch, lightning, datasets, transformers, scikit-learn and pandas must be installed. With --write, docs/import-survey.md
-is written; without it, the table is printed.
+torch, lightning, datasets, transformers, accelerate, clip-benchmark, open_clip_torch, scikit-learn and pandas must be
+installed. With --write, docs/import-survey.md is written; without it, the table is printed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import contextlib
 import io
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
-from import_survey_files import ACCURACY, Case, World, cases, make_world
+from import_survey_files import ACCURACY, Case, World, array_cases, make_world
 
 from regrade.cli import main as regrade_main
 
@@ -60,10 +61,12 @@ def outcome(world: World, case: Case, folder: Path) -> str:
 
 def survey(timm: Path) -> list[tuple[str, str, str]]:
     """Tool, options and outcome of every file."""
+    from import_survey_tools import timm_predictions, tool_cases  # noqa: PLC0415, its tools may be missing
+
     rows = []
     with tempfile.TemporaryDirectory() as name:
-        world = make_world(Path(name), timm)
-        for number, case in enumerate(cases(world, timm)):
+        world = make_world(Path(name), partial(timm_predictions, timm))
+        for number, case in enumerate((*tool_cases(world, timm), *array_cases(world))):
             folder = world.folder / f"case-{number}"
             folder.mkdir()
             rows.append((case.tool, case.options, outcome(world, case, folder)))

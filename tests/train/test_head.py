@@ -158,7 +158,10 @@ def test_same_command_again_changes_nothing_and_new_test_sets_use_the_stored_hea
         ({"balance": "class"}, r"other settings: balance \(none, now class\)"),
         ({"solver": "adam"}, r"other settings: solver \(lbfgs, now adam\)"),
         ({"folds": 3}, r"other settings: folds \(5, now 3\)"),
-        ({"on": "homes-test", "test_sets": ["homes-train"]}, r"other settings: training set \(homes-train, now homes-test\)"),
+        (
+            {"on": "homes-test", "test_sets": ["homes-train"]},
+            r"other settings: training set \(homes-train, now homes-test\)",
+        ),
     ],
 )
 def test_other_settings_under_the_same_name_are_refused(world, options, message):

@@ -151,8 +151,8 @@ def _check_same(name: str, stored: dict[str, Any], own: dict[str, Any], folder: 
         if before.get(key) != now.get(key):
             shown = "" if isinstance(now.get(key), list | dict) else f" ({before.get(key)}, now {now.get(key)})"
             raise AlreadyStored(
-                f"training {name} was started with other settings: {key.replace('_', ' ')}{shown}; choose another name, or "
-                f"remove {folder} to start over"
+                f"training {name} was started with other settings: {key.replace('_', ' ')}{shown}; choose another "
+                f"name, or remove {folder} to start over"
             )
 
 
