@@ -9,19 +9,22 @@ import pytest
 from running import snapshot
 
 from benchmarks.kills import run_killed
-from regrade.core import AlreadyStored, FormatError, WriteError
+from regrade.core import AlreadyStored, FormatError, StoreError, WriteError
 from regrade.store import transaction as module
 from regrade.store.transaction import recover, transaction
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder with a file and a folder that a change replaces, and a file that it removes."""
+    """A folder with files and folders that a change replaces, removes and moves."""
     root = tmp_path / "W"
     (root / "a" / "folder").mkdir(parents=True)
     (root / "a" / "folder" / "content").write_text("old")
     (root / "a" / "file").write_text("old")
     (root / "removed").write_text("old")
+    (root / "from" / "folder").mkdir(parents=True)
+    (root / "from" / "folder" / "content").write_text("moved")
+    (root / "from" / "file").write_text("moved")
     return root
 
 
@@ -33,6 +36,8 @@ def change_everything(root: Path) -> None:
         change.replace(change.write(change.new_folder() / "file", lambda file: file.write(b"new")), root / "a" / "file")
         change.write_at(root / "b" / "c" / "added", lambda file: file.write(b"new"))
         change.remove(root / "removed")
+        change.move(root / "from" / "folder", root / "to" / "folder")
+        change.move(root / "from" / "file", root / "a" / "moved")
 
 
 def test_transaction_shows_nothing_before_its_end(root):
@@ -61,6 +66,28 @@ def test_place_refuses_what_exists_or_is_staged(root):
         with pytest.raises(AlreadyStored):
             change.write_at(root / "added", lambda file: file.write(b"other"))
     assert (root / "added").read_bytes() == b"new"
+
+
+def test_move_takes_files_and_folders_to_their_new_places(root):
+    change_everything(root)
+    assert (root / "to" / "folder" / "content").read_text() == (root / "a" / "moved").read_text() == "moved"
+    assert not (root / "from").exists()  # nothing is left in it
+
+
+def test_move_refuses_what_is_missing_taken_or_changed_by_another_step(root):
+    with transaction(root) as change:
+        with pytest.raises(StoreError, match="does not exist"):
+            change.move(root / "missing", root / "to")
+        with pytest.raises(AlreadyStored):
+            change.move(root / "from", root / "removed")
+        change.remove(root / "a" / "file")
+        with pytest.raises(StoreError, match="changed and moved"):
+            change.move(root / "a", root / "to")
+        change.move(root / "from" / "folder", root / "to")
+        for place in ("from/folder/content", "from/folder", "from"):
+            with pytest.raises(StoreError, match="moved and placed"):
+                change.replace_at(root / place, lambda file: file.write(b"new"))
+    assert (root / "to" / "content").read_text() == "moved"
 
 
 def test_inner_transaction_is_part_of_the_outer_one(root):
@@ -120,16 +147,17 @@ def test_recovery_that_is_killed_goes_on_with_the_next(root, tmp_path):
     assert again > 3
 
 
-def test_refused_step_takes_back_the_steps_before_it(root, monkeypatch):
+@pytest.mark.parametrize("refused", ["removed", "to/folder", "a/moved"])
+def test_refused_step_takes_back_the_steps_before_it(root, monkeypatch, refused):
     before = snapshot(root)
     make = module._make
 
-    def refuse_the_last(root, step):
-        if step.final == "removed":
+    def refuse_one(root, step):
+        if step.final == refused:
             raise OSError(errno.ENOSPC, "No space left on device")
         make(root, step)
 
-    monkeypatch.setattr(module, "_make", refuse_the_last)
+    monkeypatch.setattr(module, "_make", refuse_one)
     with pytest.raises(WriteError, match="the disk is full"):
         change_everything(root)
     assert snapshot(root) == before

@@ -1,4 +1,4 @@
-"""regrade labels: create, list, compare and export label sets; list and sample novel predictions."""
+"""regrade labels: create, list, compare, export and remove label sets; list and sample novel predictions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import typer
 
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.lazy_group import LazyGroup, lazy_study
-from regrade.cli.options import TestSetOption, WorkspaceOption, opened
+from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
+from regrade.cli.removed import YesOption, confirm_removal, report_removal
 from regrade.core import StratifyBy
 from regrade.core.amounts import amount
 from regrade.formats import LabelFormat
@@ -92,6 +93,24 @@ def list_(
                 rows.append((test_set, full_name, *counts, labels.origin, labels.digest[:12]))
     table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
     return errors.result_with(table, {"label_sets": table.records()})
+
+
+@app.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="Label set: NAME@VERSION (the newest), or NAME (all versions).")],
+    test_set: TestSetOption,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Remove a label set, or its newest version, with its review; `regrade removed restore` puts it back.
+
+    Labels that a queue of the ledger asks about are not removed.
+    """
+    labels = opened(workspace).labels
+    plan = labels.plan_removal(name, test_set=test_set)
+    confirm_removal(plan, yes=yes)
+    report_removal(labels.remove(name, test_set=test_set, expected=plan), plan, as_json=as_json)
 
 
 @app.command()

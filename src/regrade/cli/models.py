@@ -1,4 +1,4 @@
-"""regrade models: list and describe models, and check their accuracies."""
+"""regrade models: list, describe and remove models, and check their accuracies."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import, watching
+from regrade.cli.removed import YesOption, confirm_removal, report_removal
 from regrade.formats import ModelFormat
 
 app = typer.Typer(no_args_is_help=True)
@@ -116,3 +117,31 @@ def check(
     table = result.table()
     data = {"test_set": test_set, "models": table.records(), "warnings": list(result.warnings)}
     return CommandResult(table, data, exit_code=3 if result.warnings else 0)
+
+
+@app.command()
+def remove(
+    names: Annotated[
+        list[str],
+        typer.Argument(help="Models: names, patterns such as 'resnet50-*', or methods with models NAME/seed-*."),
+    ],
+    test_set: Annotated[
+        str | None, typer.Option("--test-set", "-t", help="Only on this test set (default: on all test sets).")
+    ] = None,
+    ensemble: Annotated[
+        bool, typer.Option("--ensemble", help="Remove the checkpoints of ensembles instead of predictions.")
+    ] = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Remove the predictions of models or people; `regrade removed restore` puts them back.
+
+    People's votes and reviews of the models' mistakes are kept, and so are trainings. Answers that were published from
+    the ledger are not removed.
+    """
+    models = opened(workspace).models
+    plan = models.plan_removal(*names, test_set=test_set, ensembles=ensemble)
+    confirm_removal(plan, yes=yes)
+    removal = models.remove(*names, test_set=test_set, ensembles=ensemble, expected=plan)
+    report_removal(removal, plan, as_json=as_json)

@@ -1,4 +1,4 @@
-"""regrade testsets: list, show, add, corrupt, check and download test sets; show the catalog."""
+"""regrade testsets: list, show, add, corrupt, check, remove and download test sets; show the catalog."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, Numb
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.options import JsonOption, WorkspaceOption, opened
 from regrade.cli.output import download_bar, report_import, say, watching_images
+from regrade.cli.removed import YesOption, confirm_removal, report_removal
 from regrade.tables import Reading
 from regrade.testsets import Layout, download, entry, images_are_missing, names
 
@@ -166,6 +167,23 @@ def add(
         "missing": done.missing,
     }
     report_import([line], done.notes, data, as_json=as_json)
+
+
+@app.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="Name of the test set.")],
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Remove a test set with its predictions, labels and slices; `regrade removed restore` puts them back.
+
+    The images themselves are not touched. A test set that a queue of the ledger or a build uses is not removed.
+    """
+    test_sets = opened(workspace).testsets
+    plan = test_sets.plan_removal(name)
+    confirm_removal(plan, yes=yes)
+    report_removal(test_sets.remove(name, expected=plan), plan, as_json=as_json)
 
 
 @app.command()

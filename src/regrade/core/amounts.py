@@ -1,7 +1,8 @@
-"""Format counts and durations with the right singular or plural noun."""
+"""Format counts and durations with the right singular or plural noun, and sizes of files."""
 
 from __future__ import annotations
 
+_SIZES = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -12,6 +13,18 @@ def amount(number: int, singular: str, plural: str = "") -> str:
     ('1 image', '1,200 images', '2 classes')
     """
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def file_size(count: int) -> str:
+    """A number of bytes in the largest decimal unit.
+
+    >>> file_size(1), file_size(999), file_size(81_166), file_size(5_182_394)
+    ('1 byte', '999 bytes', '81.2 kB', '5.2 MB')
+    """
+    for size, name in _SIZES:
+        if count >= size:
+            return f"{count / size:,.1f} {name}"
+    return amount(count, "byte")
 
 
 def duration(seconds: float) -> str:

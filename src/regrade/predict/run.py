@@ -329,10 +329,8 @@ def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: 
     }
     if any(differs.values()):
         reasons = ", ".join(reason for reason, true in differs.items() if true)
-        folder = store.predictions.path(test_set.name, name)
-        raise AlreadyStored(
-            f"predictions of {name} on {test_set.name} are stored with {reasons}: remove {folder} first"
-        )
+        command = store.predictions.removal_command(test_set.name, name)
+        raise AlreadyStored(f"predictions of {name} on {test_set.name} are stored with {reasons}: first {command}")
     away = bool(manifest.fingerprints) and images_are_missing(store.images.read(test_set))
     if manifest.fingerprints and not away:
         _check_images(store, test_set, manifest, options)
@@ -361,8 +359,8 @@ def _check_images(store: Store, test_set: TestSet, manifest: Manifest, options: 
     predicted = np.flatnonzero(stored.top1 != NO_ANSWER)
     changed = list(changed_images(images, np.asarray(stored.fingerprints), predicted, workers=options.workers))
     if changed:
-        folder = store.predictions.path(test_set.name, manifest.model.name)
+        command = store.predictions.removal_command(test_set.name, manifest.model.name)
         raise AlreadyStored(
             f"{amount(len(changed), 'image')} of {test_set.name} changed after {manifest.model.name} was run, for "
-            f"instance {test_set.ids[changed[0]]!r}: restore the old images, or remove {folder} to predict the new ones"
+            f"instance {test_set.ids[changed[0]]!r}: restore the old images, or {command} to predict the new ones"
         )

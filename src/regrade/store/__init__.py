@@ -18,6 +18,7 @@ from regrade.store.image_pairs import DecisionBatch
 from regrade.store.layout import file_name, original_name
 from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
 from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of
+from regrade.store.removals import Removal, RemovalPlan, StoredRecord
 from regrade.store.reviews import AddedDecisions
 from regrade.store.signatures import PartialSignatures, SignatureKey
 from regrade.store.testsets import check_slice_name
@@ -38,9 +39,12 @@ __all__ = [
     "PartialPredictions",
     "PartialSignatures",
     "PredictionSource",
+    "Removal",
+    "RemovalPlan",
     "SignatureKey",
     "Store",
     "Stored",
+    "StoredRecord",
     "broken_links",
     "check_folder",
     "check_new_file",

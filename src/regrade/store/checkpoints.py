@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -88,9 +89,13 @@ class EnsembleCollection(Collection[tuple[Path, CheckpointManifest], ClassSpace]
         """The error for other checkpoints of the same ensemble."""
         test_set, ensemble = self.names_of(entry, space)
         return (
-            f"other checkpoints of {ensemble!r} on {test_set} are stored: choose another name, or remove "
-            f"{self.path(test_set, ensemble)} first"
+            f"other checkpoints of {ensemble!r} on {test_set} are stored: choose another name, or first "
+            f"{self.removal_command(test_set, ensemble)}"
         )
+
+    def removal_command(self, test_set: str, ensemble: str) -> str:
+        """The command that removes checkpoints."""
+        return shlex.join(("regrade", "models", "remove", "--ensemble", ensemble, "-t", test_set))
 
     def put(self, change: Transaction, entry: tuple[Path, CheckpointManifest], space: ClassSpace) -> None:
         """Stage a folder, and the class space of its scores."""

@@ -37,6 +37,7 @@ from regrade.store.locks import remove_abandoned_work
 from regrade.store.mistake_reviews import MistakeReviewCollection
 from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.predictions import Manifest, PredictionCollection
+from regrade.store.removals import Removals
 from regrade.store.reviews import ReviewCollection
 from regrade.store.signatures import SignatureCollection
 from regrade.store.testsets import (
@@ -72,6 +73,7 @@ class Store:
         self.mistakes = MistakeReviewCollection(root)
         self.pair_searches = PairSearchCollection(root)
         self.pair_decisions = PairDecisionCollection(root)
+        self.removals = Removals(root)
 
     @classmethod
     def create(cls, root: Path) -> Store:

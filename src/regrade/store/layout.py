@@ -29,7 +29,13 @@ STORED_OBJECTS = ("classes/*.json", "maps/*.json", "reviews/*/*/drawn.json", "re
 CONTENTS = "contents.json"
 """The list of all stored files."""
 
-OBJECTS = (CONTENTS, "ledger.json", *STORED_OBJECTS)
+REMOVED = ".removed"
+"""The folder of removed records, which can be restored."""
+
+REMOVAL = "removal.json"
+"""The file with what a removal has removed, in the folder of its number."""
+
+OBJECTS = (CONTENTS, "ledger.json", *STORED_OBJECTS, f"{REMOVED}/*.json", f"{REMOVED}/*/{REMOVAL}")
 """All JSON files with their own checksum."""
 
 FRAMES = "reviews/*/*/frame.parquet"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -151,11 +152,15 @@ class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
 
     def refusal(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> str:
         """The error for other predictions of the same model."""
-        _, model = names = self.names_of(entry, test_set)
+        _, model = self.names_of(entry, test_set)
         return (
             f"other predictions of {model!r} on {test_set.name} are stored: import under another name (--model or "
-            f"--name, --prefix for many), or remove {self.path(*names)} first"
+            f"--name, --prefix for many), or first {self.removal_command(test_set.name, model)}"
         )
+
+    def removal_command(self, test_set: str, model: str) -> str:
+        """The command that removes predictions."""
+        return shlex.join(("regrade", "models", "remove", model, "-t", test_set))
 
     def put(self, change: Transaction, entry: tuple[Predictions, Manifest], test_set: TestSet) -> None:
         """Stage a folder; the manifest is written last and contains the checksums of the other files."""

@@ -7,13 +7,13 @@ import os
 import shutil
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-from regrade.core import AlreadyStored, FormatError
+from regrade.core import AlreadyStored, FormatError, StoreError
 from regrade.store.atomic import sync_files, sync_folder
 from regrade.store.contents import contents_after
 from regrade.store.file_errors import write_errors
@@ -38,7 +38,8 @@ _open = _OpenTransactions()
 class _Step:
     """A change: ``staged`` is moved to ``final``, and what was there before to ``old``.
 
-    Paths are relative to the workspace. If ``staged`` is empty, ``final`` is removed.
+    Paths are relative to the workspace. If ``staged`` is empty, ``final`` is removed. ``staged`` is the present path of
+    a stored file or folder if that is moved.
     """
 
     staged: str
@@ -97,6 +98,17 @@ class Transaction:
         """Remove a file or folder at the end."""
         self._add(None, final)
 
+    def move(self, source: Path, final: Path) -> None:
+        """Move a stored file or folder to another place at the end; raise if something is there, or nothing to move.
+
+        Both must be on one file system. Nothing else may be placed at the source: a recovery would move it, too.
+        """
+        if not source.exists():
+            raise StoreError(f"{source} does not exist, and is not moved")
+        if any(_is_related(self._below_root(source), place) for place in self._steps):
+            raise StoreError(f"{source} is changed and moved by one command")
+        self.place(source, final)
+
     def will_place(self, final: Path) -> bool:
         """Whether something is staged for a place."""
         step = self._steps.get(self._below_root(final))
@@ -112,7 +124,15 @@ class Transaction:
 
     def _add(self, staged: Path | None, final: Path) -> None:
         source, target = "" if staged is None else self._below_root(staged), self._below_root(final)
+        if source and any(_is_related(target, place) for place in self._moved):
+            raise StoreError(f"{final} is moved and placed by one command")
         self._steps[target] = _Step(source, target, self._below_root(self._new_path()))
+
+    @property
+    def _moved(self) -> list[str]:
+        """The places of stored files and folders that are moved."""
+        staged = [step.staged for step in self._steps.values() if step.staged]
+        return [place for place in staged if not (self.root / place).is_relative_to(self._folder)]
 
     def _new_path(self) -> Path:
         self._count += 1
@@ -135,7 +155,8 @@ class Transaction:
 
     def _update_contents(self) -> None:
         """Stage the list of stored files as it will be after the other changes."""
-        staged = {place: self.root / step.staged if step.staged else None for place, step in self._steps.items()}
+        staged: dict[str, Path | None] = dict.fromkeys(self._moved)
+        staged |= {place: self.root / step.staged if step.staged else None for place, step in self._steps.items()}
         with write_errors(self.root):
             content = contents_after(self.root, staged)
         if content is not None:
@@ -208,11 +229,19 @@ def _carry_out(root: Path, folder: Path) -> None:
     steps = _read_journal(folder / _JOURNAL)
     for step in steps:
         _make(root, step)
-    for changed in {(root / step.final).parent for step in steps}:
+    for changed in _changed_folders(root, folder, steps):
         sync_folder(changed)
     (folder / _JOURNAL).unlink()
     with suppress(OSError):  # all changes are made and flushed already
         sync_folder(folder)
+    for left in {(root / place).parent for step in steps for place in (step.staged, step.final)}:
+        _remove_empty_parents(root, left)
+
+
+def _changed_folders(root: Path, folder: Path, steps: Iterable[_Step]) -> set[Path]:
+    """The folders whose entries the steps change, without those of the staging folder."""
+    changed = {(root / place).parent for step in steps for place in (step.staged, step.final) if place}
+    return {parent for parent in changed if parent.is_dir() and not parent.is_relative_to(folder)}
 
 
 def _carry_out_or_undo(root: Path, folder: Path) -> None:
@@ -260,6 +289,20 @@ def _clean(root: Path, folder: Path) -> None:
     if not (folder / _JOURNAL).is_file():
         shutil.rmtree(folder, ignore_errors=True)
     _remove_if_empty(root / _STAGING)
+
+
+def _remove_empty_parents(root: Path, folder: Path) -> None:
+    """Remove a folder and those above it up to one that is not empty."""
+    with suppress(OSError):  # not empty or missing
+        while folder.is_relative_to(root) and folder != root:
+            folder.rmdir()
+            folder = folder.parent
+
+
+def _is_related(place: str, other_place: str) -> bool:
+    """Whether two places are the same, or one is in the other."""
+    first, second = PurePosixPath(place), PurePosixPath(other_place)
+    return first.is_relative_to(second) or second.is_relative_to(first)
 
 
 def _remove_if_empty(folder: Path) -> None:

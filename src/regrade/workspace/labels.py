@@ -12,7 +12,7 @@ from regrade.core import (
 )
 from regrade.core.names import member
 from regrade.formats import LabelFormat
-from regrade.store import AddedDecisions, Store
+from regrade.store import AddedDecisions, Removal, RemovalPlan, Store
 from regrade.studies import Novel
 from regrade.studies.study import ProgressCallback
 from regrade.tables import Columns
@@ -23,6 +23,7 @@ from regrade.workspace.imports import (
     import_labels,
 )
 from regrade.workspace.label_publishing import ExportedLabels, export_labels
+from regrade.workspace.removal import carry_out, plan_label_removal
 from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 
 if TYPE_CHECKING:
@@ -66,6 +67,18 @@ class Labels:
     def create(self, test_set: str, *, name: str) -> ImportedLabels:
         """Create a label set from the original labels: each is correct, and no other class is judged yet."""
         return create_labels(self.store, test_set=test_set, name=name)
+
+    def plan_removal(self, name: str, *, test_set: str) -> RemovalPlan:
+        """Return what `remove` would remove; nothing changes."""
+        return plan_label_removal(self.store, name, test_set)
+
+    def remove(self, name: str, *, test_set: str, expected: RemovalPlan | None = None) -> Removal:
+        """Remove the newest version of a label set (``own@2``) or all versions (``own``); see ``removed.restore``.
+
+        Reviews of novel predictions under these labels go with them. A version that a queue of the ledger asks about
+        raises. Raises if ``expected``, a plan from `plan_removal`, no longer holds.
+        """
+        return carry_out(self.store, lambda: self.plan_removal(name, test_set=test_set), expected)
 
     def novel(
         self, test_set: str, *, labels: str, models: Sequence[str] = (), progress: ProgressCallback = iter

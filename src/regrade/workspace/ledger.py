@@ -76,6 +76,17 @@ def read_only_ledger(store: Store) -> Iterator[Ledger]:
         yield ledger
 
 
+@contextmanager
+def existing_ledger(store: Store) -> Iterator[Ledger | None]:
+    """Open the ledger read-only; None if the workspace never had one."""
+    place = ledger_location(store)
+    if noted_ledger(store) is None and not (isinstance(place, Path) and place.exists()):
+        yield None
+        return
+    with read_only_ledger(store) as ledger:
+        yield ledger
+
+
 def _check_exists(store: Store) -> None:
     place = ledger_location(store)
     if noted_ledger(store) is not None and isinstance(place, Path) and not place.exists():
@@ -127,12 +138,12 @@ def ledger_problems(store: Store) -> tuple[str, ...] | None:
 
     None if the workspace never had a ledger. Nothing is written.
     """
-    noted, place = noted_ledger(store), ledger_location(store)
+    noted = noted_ledger(store)
     missing_note = () if noted is not None else tuple(_missing_note(store))
-    if noted is None and not (isinstance(place, Path) and place.exists()):
-        return missing_note or None
     link = None if noted is None else noted.link
-    with read_only_ledger(store) as ledger:
+    with existing_ledger(store) as ledger:
+        if ledger is None:
+            return missing_note or None
         return missing_note + ledger.problems(noted=[] if link is None else [link])
 
 

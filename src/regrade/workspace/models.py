@@ -32,7 +32,7 @@ from regrade.predict import (
     PublishedCheck,
     check_published,
 )
-from regrade.store import CheckpointWriter, PredictionSource, Store, Stored
+from regrade.store import CheckpointWriter, PredictionSource, Removal, RemovalPlan, Store, Stored
 from regrade.studies.grade.study import GRADE, GradeOptions
 from regrade.studies.loading import resolve_class_space
 from regrade.studies.study import ProgressCallback
@@ -55,6 +55,7 @@ from regrade.workspace.prediction_imports import (
     store_predictions,
     store_read_predictions,
 )
+from regrade.workspace.removal import carry_out, plan_model_removal
 
 
 class Models:
@@ -70,6 +71,27 @@ class Models:
     def ensembles(self, test_set: str) -> tuple[str, ...]:
         """The ensembles with checkpoints on a test set."""
         return self.store.ensembles.names(self.store.test_set(test_set).name)
+
+    def plan_removal(self, *names: str, test_set: str | None = None, ensembles: bool = False) -> RemovalPlan:
+        """Return what `remove` would remove with the same arguments; nothing changes."""
+        return plan_model_removal(self.store, names, test_set=test_set, ensembles=ensembles)
+
+    def remove(
+        self,
+        *names: str,
+        test_set: str | None = None,
+        ensembles: bool = False,
+        expected: RemovalPlan | None = None,
+    ) -> Removal:
+        """Remove the predictions of models or people on a test set (default: all test sets); see ``removed.restore``.
+
+        A name is a model, a pattern such as ``resnet50-*``, or a method with models ``NAME/seed-*``. With
+        ``ensembles`` the names are those of ensembles, and their checkpoints are removed. What people said about the
+        models is kept. Raises if ``expected``, a plan from `plan_removal`, no longer holds.
+        """
+        return carry_out(
+            self.store, lambda: self.plan_removal(*names, test_set=test_set, ensembles=ensembles), expected
+        )
 
     def describe(
         self, path: str | Path, *, form: ModelFormat | str = ModelFormat.TABLE, prefix: str | None = None

@@ -14,7 +14,7 @@ from regrade.core import (
 )
 from regrade.core.names import member
 from regrade.formats import SliceFormat, given_classes
-from regrade.store import Store, Stored, keep_slices
+from regrade.store import Removal, RemovalPlan, Store, Stored, keep_slices
 from regrade.studies import Confusion
 from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
 from regrade.studies.loading import resolve_class_space
@@ -31,6 +31,7 @@ from regrade.workspace.imports import (
     ImportedSlices,
     import_slices,
 )
+from regrade.workspace.removal import carry_out, plan_test_set_removal
 from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, corrupt_test_set, listed_in_catalog
 from regrade.workspace.verification import missing_images
 
@@ -82,6 +83,18 @@ class TestSets:
             if class_map is None
             else MapFile(Path(class_map), resolve_class_space(self.store, map_source)),
         )
+
+    def plan_removal(self, name: str) -> RemovalPlan:
+        """Return what `remove` would remove; nothing changes."""
+        return plan_test_set_removal(self.store, name)
+
+    def remove(self, name: str, *, expected: RemovalPlan | None = None) -> Removal:
+        """Remove a test set with everything that is stored under its name, except images; see ``removed.restore``.
+
+        A test set that a queue of the ledger or a build uses raises. Raises if ``expected``, a plan from
+        `plan_removal`, no longer holds.
+        """
+        return carry_out(self.store, lambda: self.plan_removal(name), expected)
 
     def corrupt(
         self,

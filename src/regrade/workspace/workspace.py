@@ -40,6 +40,7 @@ from regrade.studies.study import ProgressCallback
 from regrade.train import Trainings
 from regrade.workspace.labels import Labels
 from regrade.workspace.models import Models
+from regrade.workspace.removed import Removed
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
 from regrade.workspace.review import Review
 from regrade.workspace.testsets import TestSets
@@ -53,7 +54,8 @@ class Workspace:
     """A folder with test sets, predictions, labels and votes.
 
     Its methods are in groups: ``testsets``, ``models``, ``labels``, ``review``, ``study`` (one method per study),
-    ``plan``, ``build`` and ``train``. Open a workspace with `regrade.open`, create one with `regrade.init`.
+    ``plan``, ``build``, ``train`` and ``removed``. Open a workspace with `regrade.open`, create one with
+    `regrade.init`.
     """
 
     def __init__(self, store: Store) -> None:
@@ -66,6 +68,7 @@ class Workspace:
         self.plan = Plans(store)
         self.build = Builds(store, lambda: self.review.ledger)
         self.train = Trainings(store)
+        self.removed = Removed(store)
 
     def __repr__(self) -> str:
         return f"regrade.open({str(self.store.root)!r})"

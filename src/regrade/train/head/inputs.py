@@ -40,10 +40,10 @@ def read_embeddings(store: Store, test_set: TestSet, model: str, *, needs_scores
     if not store.predictions.has(test_set.name, model):
         raise InputError(f"{model} has no predictions on {test_set.name}: {command}")
     predictions = store.predictions.read(test_set, model)
-    folder = store.predictions.path(test_set.name, model)
+    remove = store.predictions.removal_command(test_set.name, model)
     if predictions.features is None:
-        raise InputError(f"{model} is stored on {test_set.name} without embeddings: remove {folder}, then {command}")
-    scores = _logits(predictions, f"remove {folder}, then {command}") if needs_scores else None
+        raise InputError(f"{model} is stored on {test_set.name} without embeddings: {remove}, then {command}")
+    scores = _logits(predictions, f"{remove}, then {command}") if needs_scores else None
     readable = predictions.top1 != NO_ANSWER
     embeddings = np.asarray(predictions.features)
     if not embeddings.ndim == 2 or not embeddings.shape[1]:

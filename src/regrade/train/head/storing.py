@@ -23,8 +23,8 @@ def is_stored(store: Store, test_set: str, spec: ModelSpec) -> bool:
         return False
     if store.predictions.manifest(test_set, spec.name).model.weights_hash != spec.weights_hash:
         raise AlreadyStored(
-            f"predictions of another {spec.name} on {test_set} are stored: choose another name, or remove "
-            f"{store.predictions.path(test_set, spec.name)} first"
+            f"predictions of another {spec.name} on {test_set} are stored: choose another name, or first "
+            f"{store.predictions.removal_command(test_set, spec.name)}"
         )
     return True
 
