@@ -1,4 +1,4 @@
-"""regrade models, testsets and labels remove, and regrade removed: what they print, ask and undo."""
+"""Removing, restoring and renaming on the command line: what is printed, asked and undone."""
 
 import io
 import json
@@ -78,3 +78,14 @@ def test_removed_list_restore_and_purge_as_json(root):
     assert [removal["number"] for removal in purged] == [2]
     assert_one_line(run("removed", "restore", "2", "-w", root), "unknown removal '2'")
     assert run_well("removed", "purge", "-w", root).err == "nothing to purge\n"
+
+
+def test_rename_prints_where_and_what_keeps_the_old_name(root):
+    ran = run_well("models", "rename", "two words", "three words", "--json", "-w", root)
+    assert ran.err == "renamed two words to three words on shelf\n"
+    assert json.loads(ran.out) == {"old": "two words", "new": "three words", "test_sets": ["shelf"], "notes": []}
+    assert run_well("testsets", "rename", "shelf", "board", "-w", root).err == "renamed test set shelf to board\n"
+    listed = json.loads(run_well("testsets", "list", "--json", "-w", root).out)["test_sets"]
+    assert [(row["test_set"], row["models"], row["labels"]) for row in listed] == [("board", 3, "own@1")]
+    assert_one_line(run("models", "rename", "a", "b", "-t", "board", "-w", root), "unknown model on board 'a'")
+    run_well("verify", "-w", root)

@@ -104,7 +104,7 @@ class TestResume:
         test_set = store.test_set("noise")
         predict(store, Toy(features=colors), test_set, replace(SMALL, keep_features=False))
         model = Toy(features=colors)
-        with pytest.raises(AlreadyStored, match=r"are stored with no features: remove .*/noise/toy first"):
+        with pytest.raises(AlreadyStored, match=r"stored with no features: first regrade models remove toy -t noise"):
             predict(store, model, test_set, SMALL)
         assert model.batches == []
 

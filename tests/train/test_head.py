@@ -211,7 +211,7 @@ def test_missing_embeddings_name_the_command_to_run(world):
     with_features(world, "homes-test", lambda features: features)
     world.store.predictions.remove("homes-test", MODEL)
     add_embeddings(world, world.store.test_set("homes-test"), None)
-    with pytest.raises(InputError, match=r"stored on homes-test without embeddings: remove .*then run regrade predict"):
+    with pytest.raises(InputError, match=r"on homes-test without embeddings: regrade models remove .*then run regrade"):
         fit(world)
     assert not (world.store.root / "training").exists()
 

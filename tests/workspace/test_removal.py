@@ -223,8 +223,8 @@ def test_test_set_of_a_build_is_not_removed(workspace):
 
 def test_upgrade_leaves_removed_records_alone(tmp_path):
     root = Path(shutil.copytree(Path(__file__).parents[1] / "store" / "layout_2", tmp_path / "W"))
-    (root / REMOVED / "1" / "pictures").mkdir(parents=True)
-    (root / REMOVED / "1" / "pictures" / "t.parquet").write_bytes(b"of layout 2")
+    (root / REMOVED / "1" / "old").mkdir(parents=True)
+    (root / REMOVED / "1" / "old" / "t.parquet").write_bytes(b"of layout 2")
     upgrade_workspace(root)
-    assert (root / REMOVED / "1" / "pictures" / "t.parquet").read_bytes() == b"of layout 2"
+    assert (root / REMOVED / "1" / "old" / "t.parquet").read_bytes() == b"of layout 2"
     Store.open(root)

@@ -69,8 +69,8 @@ for _name, _command in {
         "workspace:upgrade",
         "Convert a workspace that was written by an older version of regrade; either all files are rewritten or none.",
     ),
-    "testsets": lazy_command("testsets:app", "List, add, check, remove and download test sets."),
-    "models": lazy_command("models:app", "List, describe, check and remove the models of a workspace."),
+    "testsets": lazy_command("testsets:app", "List, add, check, rename, remove and download test sets."),
+    "models": lazy_command("models:app", "List, describe, check, rename and remove the models of a workspace."),
     "labels": lazy_command("labels:app", "Label sets, and novel predictions: those that nobody has judged yet."),
     "removed": lazy_command("removed:app", "List, restore and purge removed models, test sets and label sets."),
     "import": lazy_command(

@@ -11,7 +11,7 @@ import typer
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import, watching
-from regrade.cli.removed import YesOption, confirm_removal, report_removal
+from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
 from regrade.formats import ModelFormat
 
 app = typer.Typer(no_args_is_help=True)
@@ -145,3 +145,21 @@ def remove(
     confirm_removal(plan, yes=yes)
     removal = models.remove(*names, test_set=test_set, ensembles=ensemble, expected=plan)
     report_removal(removal, plan, as_json=as_json)
+
+
+@app.command()
+def rename(
+    old: Annotated[str, typer.Argument(help="Name of the model, or of an imported person.")],
+    new: Annotated[str, typer.Argument(help="New name.")],
+    test_set: Annotated[
+        str | None, typer.Option("--test-set", "-t", help="Only on this test set (default: on all test sets).")
+    ] = None,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Rename a model; what is stated about it and reviews of its mistakes follow. Renaming it back undoes it.
+
+    A model that a queue of the ledger is about is not renamed.
+    """
+    done = opened(workspace).models.rename(old, new, test_set=test_set)
+    report_renaming(done, f"renamed {old} to {new} on {', '.join(done.test_sets)}", as_json=as_json)

@@ -16,6 +16,7 @@ from regrade.core.errors import InputError
 
 if TYPE_CHECKING:
     from regrade.store import Removal, RemovalPlan, StoredRecord
+    from regrade.workspace.renaming import Renamed
 
 app = typer.Typer(no_args_is_help=True)
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -99,6 +100,13 @@ def report_removal(removal: Removal, plan: RemovalPlan, *, as_json: bool) -> Non
         report_import([line], (), {**_as_dict(removal), "dependents": list(plan.notes)}, as_json=True)
     else:
         say(one_line(line))
+
+
+def report_renaming(done: Renamed, line: str, *, as_json: bool) -> None:
+    """Print what was renamed."""
+    report_import(
+        [line], done.notes, {"old": done.old, "new": done.new, "test_sets": [*done.test_sets]}, as_json=as_json
+    )
 
 
 def _size(counted: RemovalPlan | Removal | StoredRecord) -> str:

@@ -15,7 +15,7 @@ from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, Numb
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.options import JsonOption, WorkspaceOption, opened
 from regrade.cli.output import download_bar, report_import, say, watching_images
-from regrade.cli.removed import YesOption, confirm_removal, report_removal
+from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
 from regrade.tables import Reading
 from regrade.testsets import Layout, download, entry, images_are_missing, names
 
@@ -184,6 +184,21 @@ def remove(
     plan = test_sets.plan_removal(name)
     confirm_removal(plan, yes=yes)
     report_removal(test_sets.remove(name, expected=plan), plan, as_json=as_json)
+
+
+@app.command()
+def rename(
+    old: Annotated[str, typer.Argument(help="Name of the test set.")],
+    new: Annotated[str, typer.Argument(help="New name.")],
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Rename a test set with its predictions, labels and slices. Renaming it back undoes it.
+
+    A test set that a queue of the ledger or a build uses is not renamed.
+    """
+    done = opened(workspace).testsets.rename(old, new)
+    report_renaming(done, f"renamed test set {old} to {new}", as_json=as_json)
 
 
 @app.command()

@@ -78,7 +78,11 @@ class PairSearchCollection(Collection[PairSearch, int]):
 
     def read(self, test_set: str) -> tuple[PairSearch, ...]:
         """All searches for near duplicates of a test set, in the order in which they were stored."""
-        return tuple(self._read(test_set, number) for number in self._numbers(test_set))
+        return tuple(search for _, search in self.numbered(test_set))
+
+    def numbered(self, test_set: str) -> tuple[tuple[int, PairSearch], ...]:
+        """All searches for near duplicates of a test set with their numbers."""
+        return tuple((number, self._read(test_set, number)) for number in self._numbers(test_set))
 
     def pairs(self, test_set: str) -> dict[str, ImagePair]:
         """All pairs that searches of a test set found, by key; of a pair that was found again, the last one."""

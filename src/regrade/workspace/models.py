@@ -56,6 +56,7 @@ from regrade.workspace.prediction_imports import (
     store_read_predictions,
 )
 from regrade.workspace.removal import carry_out, plan_model_removal
+from regrade.workspace.renaming import Renamed, rename_model
 
 
 class Models:
@@ -92,6 +93,14 @@ class Models:
         return carry_out(
             self.store, lambda: self.plan_removal(*names, test_set=test_set, ensembles=ensembles), expected
         )
+
+    def rename(self, old: str, new: str, *, test_set: str | None = None) -> Renamed:
+        """Rename a model or an imported person on one test set (default: on all of them).
+
+        Reviews of its mistakes and what is stated about it follow. A queue of the ledger about the model raises, and so
+        does a name that is taken or too similar to another. Renaming it back restores every file.
+        """
+        return rename_model(self.store, old, new, test_set=test_set)
 
     def describe(
         self, path: str | Path, *, form: ModelFormat | str = ModelFormat.TABLE, prefix: str | None = None

@@ -53,8 +53,8 @@ def plan_model_removal(
     places = [place for name in sets for model in chosen[name] for place in _model_places(kind, name, model)]
     present = [store.root / place for place in places if (store.root / place).exists()]
     for name in sets:
-        _refuse_published(store, name, chosen[name])
-    _refuse_locked(path for path in present if path.is_relative_to(store.root / _UNFINISHED))
+        refuse_published(store, name, chosen[name])
+    refuse_unfinished_in_use(store, present)
     return RemovalPlan(
         _models_in_words(chosen, ensembles=ensembles),
         _command("models remove", *names, *(("-t", test_set) if test_set else ()), *(["--ensemble"] * ensembles)),
@@ -101,7 +101,8 @@ def _unknown(
     return UnknownName(f"model on {where}", name, candidates, hint=hint, first=FIRST_MODEL)
 
 
-def _refuse_published(store: Store, test_set: str, names: Iterable[str]) -> None:
+def refuse_published(store: Store, test_set: str, names: Iterable[str]) -> None:
+    """Raise if one of these people has answers that were published from the ledger."""
     for name in names:
         if name.startswith(PERSON_PREFIX) and store.predictions.has(test_set, name):
             with suppress(FormatError):  # a damaged manifest, which can be removed
@@ -112,9 +113,10 @@ def _refuse_published(store: Store, test_set: str, names: Iterable[str]) -> None
                     )
 
 
-def _refuse_locked(folders: Iterable[Path]) -> None:
-    for folder in folders:
-        if not is_free(folder):
+def refuse_unfinished_in_use(store: Store, paths: Iterable[Path]) -> None:
+    """Raise if one of these paths is a folder of unfinished work that another process is doing."""
+    for folder in paths:
+        if folder.is_relative_to(store.root / _UNFINISHED) and not is_free(folder):
             raise StoreError(f"{folder} is locked by another process: wait until it ends")
 
 
@@ -150,7 +152,7 @@ def plan_test_set_removal(store: Store, name: str) -> RemovalPlan:
     _check_is_test_set(store, name)
     refuse_test_set_in_use(store, name, "removed")
     paths = test_set_paths(store, name)
-    _refuse_locked(path for path in paths if path.is_relative_to(store.root / _UNFINISHED))
+    refuse_unfinished_in_use(store, paths)
     records = tuple(StoredRecord.at(store.root, path) for path in paths)
     return RemovalPlan(
         f"test set {name}", _command("testsets remove", name), records, {}, tuple(_test_set_notes(store, name))
@@ -217,8 +219,7 @@ def test_set_paths(store: Store, name: str) -> tuple[Path, ...]:
 
 def _test_set_notes(store: Store, name: str) -> Iterator[str]:
     """What was made with a test set and stays."""
-    trained = [path.parent.name for path in _plans(store) if name in _sets_of_training(path)]
-    if trained:
+    if trained := trainings_with(store, name):
         yield f"{_nouns('training', trained)} with this test set: kept"
     if owners := _compared_from(store, name):
         yield f"searches for its near duplicates in {listed(owners)} stay"
@@ -226,8 +227,10 @@ def _test_set_notes(store: Store, name: str) -> Iterator[str]:
         yield "the images themselves stay where they are"
 
 
-def _plans(store: Store) -> list[Path]:
-    return sorted((store.root / TRAINING).glob("*/plan.json"))
+def trainings_with(store: Store, name: str) -> list[str]:
+    """The trainings that were made on a test set, or scored on it."""
+    plans = sorted((store.root / TRAINING).glob("*/plan.json"))
+    return [path.parent.name for path in plans if name in _sets_of_training(path)]
 
 
 def _sets_of_training(plan: Path) -> dict[str, str]:

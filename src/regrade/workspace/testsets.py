@@ -32,6 +32,7 @@ from regrade.workspace.imports import (
     import_slices,
 )
 from regrade.workspace.removal import carry_out, plan_test_set_removal
+from regrade.workspace.renaming import Renamed, rename_test_set
 from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, corrupt_test_set, listed_in_catalog
 from regrade.workspace.verification import missing_images
 
@@ -95,6 +96,13 @@ class TestSets:
         `plan_removal`, no longer holds.
         """
         return carry_out(self.store, lambda: self.plan_removal(name), expected)
+
+    def rename(self, old: str, new: str) -> Renamed:
+        """Rename a test set with everything that is stored under its name; renaming it back restores every file.
+
+        A test set that a queue of the ledger or a build uses raises, and so does a name that is taken or too similar.
+        """
+        return rename_test_set(self.store, old, new)
 
     def corrupt(
         self,
