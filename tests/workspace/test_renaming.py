@@ -54,6 +54,10 @@ RENAMINGS = {
         lambda ws: ws.testsets.rename("shelf", SPECIAL),
         lambda ws: ws.testsets.rename(SPECIAL, "shelf"),
     ),
+    "labels": (
+        lambda ws: ws.labels.rename("own", SPECIAL, test_set="shelf"),
+        lambda ws: ws.labels.rename(SPECIAL, "own", test_set="shelf"),
+    ),
     "a mapped test set": (
         lambda ws: ws.testsets.rename("house", "house 2"),
         lambda ws: ws.testsets.rename("house 2", "house"),
@@ -120,6 +124,14 @@ def test_renamed_model_has_the_same_results_and_all_that_is_stated(workspace):
     assert workspace.store.mistakes.names("shelf") == ("fir-st",)
 
 
+def test_renamed_labels_keep_their_decisions(workspace):
+    before = json.dumps(workspace.grade("shelf", labels="own").as_dict())
+    workspace.labels.rename("own", "zzown", test_set="shelf")
+    after = json.dumps(workspace.grade("shelf", labels="zzown").as_dict())
+    assert "zzown" in after and after.replace("zzown", "own") == before
+    assert int(workspace.labels.drawn_sample("shelf", labels="zzown").frame.judged.sum()) == 6
+
+
 def test_slices_remember_that_a_renamed_model_chose_them(workspace):
     store = workspace.store
     hard = store.slices.read(store.test_set("shelf"), "hard")
@@ -144,6 +156,8 @@ def test_slices_remember_that_a_renamed_model_chose_them(workspace):
         (lambda ws: ws.testsets.rename("shelf", "house"), AlreadyStored, "choose another name"),
         (lambda ws: ws.testsets.rename("shelf", "HOUSE"), InputError, "differ only in case"),
         (lambda ws: ws.testsets.rename("shell", "x"), InputError, r"did you mean shelf\?"),
+        (lambda ws: ws.labels.rename("own@1", "x", test_set="shelf"), InputError, "names without a version"),
+        (lambda ws: ws.labels.rename("owm", "x", test_set="shelf"), InputError, "unknown label set of shelf 'owm'"),
     ],
 )
 def test_renaming_refuses_names(workspace, rename, kind, message):
@@ -161,6 +175,8 @@ def test_what_the_ledger_or_a_build_refers_to_is_not_renamed(workspace, template
         workspace.models.rename("fourth", "x")
     with pytest.raises(StoreError, match="shelf is not renamed: the ledger has queues exam, mistakes and novel"):
         workspace.testsets.rename("shelf", "x")
+    with pytest.raises(StoreError, match="labels own are not renamed: the ledger has queue novel about them"):
+        workspace.labels.rename("own", "x", test_set="shelf")
     with pytest.raises(StoreError, match="published from queue exam"):
         workspace.models.rename("person:Olga", "person:x")
     tasks = BuildTasks("v2", "house", "0", "hard", "0", TaskOptions(), ())

@@ -1,4 +1,4 @@
-"""regrade labels: create, list, compare, export and remove label sets; list and sample novel predictions."""
+"""regrade labels: create, list, compare, export, rename and remove label sets; list and sample novel predictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.lazy_group import LazyGroup, lazy_study
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
-from regrade.cli.removed import YesOption, confirm_removal, report_removal
+from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
 from regrade.core import StratifyBy
 from regrade.core.amounts import amount
 from regrade.formats import LabelFormat
@@ -111,6 +111,22 @@ def remove(
     plan = labels.plan_removal(name, test_set=test_set)
     confirm_removal(plan, yes=yes)
     report_removal(labels.remove(name, test_set=test_set, expected=plan), plan, as_json=as_json)
+
+
+@app.command()
+def rename(
+    old: Annotated[str, typer.Argument(help="Name of the label set, without a version.")],
+    new: Annotated[str, typer.Argument(help="New name.")],
+    test_set: TestSetOption,
+    as_json: JsonOption = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Rename all versions of a label set, with their reviews. Renaming it back undoes it.
+
+    Labels that a queue of the ledger asks about are not renamed.
+    """
+    done = opened(workspace).labels.rename(old, new, test_set=test_set)
+    report_renaming(done, f"renamed labels {old} to {new} on {test_set}", as_json=as_json)
 
 
 @app.command()

@@ -24,6 +24,7 @@ from regrade.workspace.imports import (
 )
 from regrade.workspace.label_publishing import ExportedLabels, export_labels
 from regrade.workspace.removal import carry_out, plan_label_removal
+from regrade.workspace.renaming import Renamed, rename_labels
 from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class Labels:
         raises. Raises if ``expected``, a plan from `plan_removal`, no longer holds.
         """
         return carry_out(self.store, lambda: self.plan_removal(name, test_set=test_set), expected)
+
+    def rename(self, old: str, new: str, *, test_set: str) -> Renamed:
+        """Rename all versions of a label set, with their reviews of novel predictions.
+
+        Labels that a queue of the ledger asks about raise, and so does a name that is taken or too similar to another.
+        """
+        return rename_labels(self.store, old, new, test_set=test_set)
 
     def novel(
         self, test_set: str, *, labels: str, models: Sequence[str] = (), progress: ProgressCallback = iter

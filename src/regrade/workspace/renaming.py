@@ -1,4 +1,4 @@
-"""Renaming models and test sets: every stored file gets the new name, in one change."""
+"""Renaming models, test sets and label sets: every stored file gets the new name, in one change."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from regrade.core import (
     PairSearch,
     PairSide,
     StoreError,
+    TestSet,
     UnknownName,
 )
+from regrade.core.label_set import without_version
 from regrade.core.names import check_distinct_names
 from regrade.store import FIRST_MODEL, Store, file_name, original_name
 from regrade.store.renaming import rename_record, rewrite_metadata
@@ -35,7 +37,7 @@ from regrade.workspace.removal import (
 
 @dataclass(frozen=True)
 class Renamed:
-    """A renamed model or test set: both names, the test sets that it is on, and notes on what keeps the old name."""
+    """A renamed model, test set or label set: both names, its test sets, and notes on what keeps the old name."""
 
     old: str
     new: str
@@ -209,17 +211,25 @@ def _new_path(root: Path, path: Path, old: str, new: str) -> Path:
 def _edited(old: str, new: str, digests: Mapping[str, str], meta: dict[str, Any]) -> dict[str, Any]:
     """The metadata of a file with the new name of its test set, and with the new digest of its frame."""
     names = {"test_set": new} if meta.get("test_set") == old else {}
-    return {**meta, **names, **{key: digests[meta[key]] for key in ("frame", "digest") if meta.get(key) in digests}}
+    return {**meta, **names, **_with_digests(digests, meta)}
+
+
+def _with_digests(digests: Mapping[str, str], meta: Mapping[str, Any]) -> dict[str, str]:
+    """The entries of a file's metadata that contain the digest of a frame, with its new digest."""
+    return {key: digests[meta[key]] for key in ("frame", "digest") if meta.get(key) in digests}
 
 
 def _frame_digests(store: Store, old: str, new: str) -> dict[Path, dict[str, str]]:
     """The new digest of each review's frame by its present one, by folder: it contains the name of the test set."""
-    target, digests = store.test_set(old), {}
-    for folder in (path for path in test_set_paths(store, old) if path.parent.parent.name == "reviews"):
-        frame = store.reviews.read(target, store.labels.read(target, original_name(folder.name)))
-        if frame is not None:
-            digests[folder] = {frame.digest: replace(frame, test_set=new).digest}
-    return digests
+    folders = (path for path in test_set_paths(store, old) if path.relative_to(store.root).parts[0] == "reviews")
+    target = store.test_set(old)
+    return {folder: _new_digests(store, target, original_name(folder.name), test_set=new) for folder in folders}
+
+
+def _new_digests(store: Store, target: TestSet, full: str, /, **names: str) -> dict[str, str]:
+    """The digest of the frame of a review under other ``names``, by the present one."""
+    frame = store.reviews.read(target, store.labels.read(target, full))
+    return {} if frame is None else {frame.digest: replace(frame, **names).digest}  # type: ignore[arg-type]
 
 
 def _refuse_pair_decisions(store: Store, name: str) -> None:
@@ -253,3 +263,57 @@ def _renamed_search(search: PairSearch, old: str, new: str) -> PairSearch:
 
     pairs = tuple(replace(pair, first=side(pair.first), second=side(pair.second)) for pair in search.pairs)
     return replace(search, test_set=renamed(search.test_set), against=renamed(search.against), pairs=pairs)
+
+
+# Label sets
+
+
+def rename_labels(store: Store, old: str, new: str, *, test_set: str) -> Renamed:
+    """Rename all versions of a label set, with the reviews of the novel predictions under them.
+
+    Raises if the new name is taken or too similar to another, or if a queue of the ledger is about the label set.
+    """
+    _refuse_same(old, new)
+    with store.transaction() as change:
+        target = store.test_set(test_set)
+        names = {full: full.rpartition("@")[0] for full in store.labels.names(test_set)}
+        if "@" in old + new:
+            raise InputError("all versions of a label set are renamed together: give names without a version")
+        if old not in names.values():
+            raise UnknownName(
+                f"label set of {test_set}", old, sorted(set(names.values())), first="regrade import labels"
+            )
+        if new in names.values():
+            raise AlreadyStored(f"labels {new!r} of {test_set} are stored: choose another name")
+        check_distinct_names("label set", [new], set(names.values()) - {old})
+        _refuse_queues_about_labels(store, old, test_set)
+        for full in (full for full, name in names.items() if name == old):
+            _rename_version(change, store, target, full, new)
+    return Renamed(old, new, (test_set,))
+
+
+def _refuse_queues_about_labels(store: Store, name: str, test_set: str) -> None:
+    with existing_ledger(store) as ledger:
+        for queue in ledger.queues.all() if ledger is not None else ():
+            if queue.test_set == test_set and queue.labels and without_version(queue.labels) == name:
+                raise StoreError(
+                    f"labels {name} are not renamed: the ledger has queue {queue.name} about them, and votes are kept"
+                )
+
+
+def _rename_version(change: Transaction, store: Store, test_set: TestSet, full: str, new: str) -> None:
+    """Rename a version of a label set, and its review."""
+    new_full = f"{new}@{full.rpartition('@')[2]}"
+    labels, reviews = store.labels.path, store.reviews.path
+    if reviews(test_set.name, full).is_dir():
+        digests = _new_digests(store, test_set, full, labels=new_full)
+        edit = partial(_with_labels, full, new_full, digests)
+        rename_record(change, reviews(test_set.name, full), reviews(test_set.name, new_full), edit)
+    rename_record(
+        change, labels(test_set.name, full), labels(test_set.name, new_full), lambda meta: {**meta, "name": new}
+    )
+
+
+def _with_labels(old: str, new: str, digests: Mapping[str, str], meta: dict[str, Any]) -> dict[str, Any]:
+    names = {"labels": new} if meta.get("labels") == old else {}
+    return {**meta, **names, **_with_digests(digests, meta)}
