@@ -74,20 +74,40 @@ def test_move_takes_files_and_folders_to_their_new_places(root):
     assert not (root / "from").exists()  # nothing is left in it
 
 
-def test_move_refuses_what_is_missing_taken_or_changed_by_another_step(root):
+def test_move_refuses_what_is_missing_or_taken(root):
     with transaction(root) as change:
         with pytest.raises(StoreError, match="does not exist"):
             change.move(root / "missing", root / "to")
         with pytest.raises(AlreadyStored):
             change.move(root / "from", root / "removed")
-        change.remove(root / "a" / "file")
-        with pytest.raises(StoreError, match="changed and moved"):
-            change.move(root / "a", root / "to")
+
+
+@pytest.mark.parametrize("place", ["from/folder/content", "from/folder", "from"])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("removed", [True, False])
+def test_move_refuses_another_change_of_its_source(root, place, first, removed):
+    def change_source() -> None:
+        if removed:
+            change.remove(root / place)
+        else:
+            change.replace_at(root / place, lambda file: file.write(b"new"))
+
+    def attempt() -> None:
+        if first:
+            change_source()
         change.move(root / "from" / "folder", root / "to")
-        for place in ("from/folder/content", "from/folder", "from"):
-            with pytest.raises(StoreError, match="moved and placed"):
-                change.replace_at(root / place, lambda file: file.write(b"new"))
-    assert (root / "to" / "content").read_text() == "moved"
+        if not first:
+            change_source()
+
+    before = snapshot(root)
+    if removed and not first and place == "from":  # what is around it may be removed afterwards
+        with transaction(root) as change:
+            attempt()
+        assert (root / "to" / "content").read_text() == "moved" and not (root / "from").exists()
+        return
+    with pytest.raises(StoreError, match="both changed and moved"), transaction(root) as change:
+        attempt()
+    assert snapshot(root) == before
 
 
 def test_inner_transaction_is_part_of_the_outer_one(root):

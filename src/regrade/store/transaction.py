@@ -101,12 +101,11 @@ class Transaction:
     def move(self, source: Path, final: Path) -> None:
         """Move a stored file or folder to another place at the end; raise if something is there, or nothing to move.
 
-        Both must be on one file system. Nothing else may be placed at the source: a recovery would move it, too.
+        Both must be on one file system. The source is not placed, replaced or removed in the same transaction, unless a
+        folder around it is removed afterwards.
         """
         if not source.exists():
             raise StoreError(f"{source} does not exist, and is not moved")
-        if any(_is_related(self._below_root(source), place) for place in self._steps):
-            raise StoreError(f"{source} is changed and moved by one command")
         self.place(source, final)
 
     def will_place(self, final: Path) -> bool:
@@ -124,15 +123,13 @@ class Transaction:
 
     def _add(self, staged: Path | None, final: Path) -> None:
         source, target = "" if staged is None else self._below_root(staged), self._below_root(final)
-        if source and any(_is_related(target, place) for place in self._moved):
-            raise StoreError(f"{final} is moved and placed by one command")
         self._steps[target] = _Step(source, target, self._below_root(self._new_path()))
 
     @property
     def _moved(self) -> list[str]:
         """The places of stored files and folders that are moved."""
-        staged = [step.staged for step in self._steps.values() if step.staged]
-        return [place for place in staged if not (self.root / place).is_relative_to(self._folder)]
+        own = f"{self._below_root(self._folder)}/"
+        return [step.staged for step in self._steps.values() if step.staged and not step.staged.startswith(own)]
 
     def _new_path(self) -> Path:
         self._count += 1
@@ -144,6 +141,7 @@ class Transaction:
     def _commit(self) -> None:
         if not self._steps:
             return
+        _check_moves(self._steps.values(), set(self._moved))
         self._update_contents()
         text = json.dumps([asdict(step) for step in self._steps.values()])
         with write_errors(self.root):
@@ -299,10 +297,15 @@ def _remove_empty_parents(root: Path, folder: Path) -> None:
             folder = folder.parent
 
 
-def _is_related(place: str, other_place: str) -> bool:
-    """Whether two places are the same, or one is in the other."""
-    first, second = PurePosixPath(place), PurePosixPath(other_place)
-    return first.is_relative_to(second) or second.is_relative_to(first)
+def _check_moves(steps: Iterable[_Step], moved: set[str]) -> None:
+    """Raise if a step changes what another one moves: a recovery could not tell which of them was made."""
+    around = {str(parent) for place in moved for parent in PurePosixPath(place).parents}
+    done: set[str] = set()
+    for step in steps:
+        is_around = step.final in around and (step.staged or not moved.issubset(done))
+        if is_around or step.final in moved or not moved.isdisjoint(map(str, PurePosixPath(step.final).parents)):
+            raise StoreError(f"{step.final} is both changed and moved by one command")
+        done.add(step.staged)
 
 
 def _remove_if_empty(folder: Path) -> None:
