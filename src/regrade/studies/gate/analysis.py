@@ -182,7 +182,7 @@ def _drafts(each: GateSet) -> Iterator[RuleDraft]:
     yield from _coverage(each)
     for slice_name, margin in _by_slice(each.test_set, rules.margins):
         kind = GateRule.NOT_WORSE if margin else GateRule.BETTER
-        yield RuleDraft(each, kind, _difference(each, each.mask(slice_name)), -margin, slice_name)
+        yield RuleDraft(each, kind, _difference(each, each.mask(slice_name)), 0.0 - margin, slice_name)
     if rules.max_negative_flips is not None:
         yield RuleDraft(each, GateRule.NEGATIVE_FLIPS, _negative_flips(each), rules.max_negative_flips, at_most=True)
     for slice_name, floor in _by_slice(each.test_set, rules.slice_floors):

@@ -7,7 +7,7 @@ that of the best case.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,6 +60,14 @@ class Measure(ABC):
         return UNCLEAR
 
 
+def _bounded(cases: tuple[BoolArray, BoolArray, BoolArray], estimate: Callable[[BoolArray], Estimate]) -> Estimate:
+    """The estimate of the first case, with the lower bound of the second and the upper bound of the third."""
+    middle, least, most = cases
+    if np.array_equal(middle, least) and np.array_equal(middle, most):
+        return estimate(middle)
+    return replace(estimate(middle), low=estimate(least).low, high=estimate(most).high)
+
+
 @dataclass(frozen=True, eq=False)
 class ShareMeasure(Measure):
     """A share of images, or its mean over k seeds: (k, n) of which ``right`` count, and ``counted`` in all.
@@ -81,8 +89,7 @@ class ShareMeasure(Measure):
         """The share; its bounds are those of the worst and of the best case."""
         if not self.images:
             raise UndefinedError("no image counts")
-        middle, low, high = (self._share(rows, confidence) for rows in (self.right, self.least, self.most))
-        return replace(middle, low=low.low, high=high.high)
+        return _bounded((self.right, self.least, self.most), lambda rows: self._share(rows, confidence))
 
     def _share(self, rows: BoolArray, confidence: float) -> Estimate:
         if len(rows) > 1:
@@ -122,8 +129,7 @@ class DifferenceMeasure(Measure):
         """The difference; its bounds are those of the worst and of the best case."""
         if not self.images:
             raise UndefinedError("no image counts for both models")
-        middle, low, high = (_difference(pair, confidence) for pair in (self.right, self.least, self.most))
-        return replace(middle, low=low.low, high=high.high)
+        return _bounded((self.right, self.least, self.most), lambda pair: _difference(pair, confidence))
 
     def advice(self, threshold: float, alpha: float, *, at_most: bool) -> Advice:  # noqa: ARG002
         """Whether the images are too few even for equal predictions, and how many are needed."""

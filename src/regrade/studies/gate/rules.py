@@ -90,7 +90,7 @@ class GateRules(StudyOptions):
     """
 
     margin: float | None = option(
-        "Top-1 accuracy may be this many points below the baseline's; PASS shows that it is not.", None, percent=True
+        "Largest tolerated loss of top-1 accuracy to the baseline, in percentage points, e.g. 0.5.", None, percent=True
     )
     require_better: bool = option("Require a higher top-1 accuracy than the baseline's: a margin of 0.", False)
     slice_margins: Mapping[str, float] = option(
