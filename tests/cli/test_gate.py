@@ -204,7 +204,7 @@ def test_gate_writes_a_summary_and_junit(workspace, tmp_path, monkeypatch):
     ran = gate(workspace, *arguments)
     assert (ran.code, f"summary: {summary}" in ran.err, f"JUnit: {junit}" in ran.err) == (1, True, True)
     text = summary.read_text()
-    assert text.startswith("## Gate: FAIL\n\n`worse` against `old` on `val`\n") and "| FAIL | not worse |" in text
+    assert text.startswith("## Gate: FAIL\n\n`worse` against `old` on `val`, in %\n") and "| FAIL | not worse |" in text
     assert [case.find("failure").get("type") for case in ET.parse(junit).iter("testcase")] == ["FAIL", "FAIL"]
     gate(workspace, *arguments)
     assert summary.read_text() == text  # replaced

@@ -65,10 +65,6 @@ class GateSet:
         """The models of the candidate."""
         return [self.judged[model] for model in self.candidate.models.values()]
 
-    def mask(self, slice_name: str) -> BoolArray:
-        """Shape (n,): the images of a slice."""
-        return np.ones(len(self.test_set), dtype=bool) if slice_name == EVERYTHING else self.test_set.slice(slice_name)
-
 
 @dataclass(frozen=True, eq=False)
 class RuleDraft:
@@ -180,13 +176,13 @@ def _drafts(each: GateSet) -> Iterator[RuleDraft]:
     if rules.comparing and each.pair is None:
         raise InputError("margins and negative flips are compared with a baseline: name it with --baseline")
     yield from _coverage(each)
-    for slice_name, margin in _by_slice(each.test_set, rules.margins):
+    for slice_name, mask, margin in _by_slice(each.test_set, rules.margins):
         kind = GateRule.NOT_WORSE if margin else GateRule.BETTER
-        yield RuleDraft(each, kind, _difference(each, each.mask(slice_name)), 0.0 - margin, slice_name)
+        yield RuleDraft(each, kind, _difference(each, mask), 0.0 - margin, slice_name)
     if rules.max_negative_flips is not None:
         yield RuleDraft(each, GateRule.NEGATIVE_FLIPS, _negative_flips(each), rules.max_negative_flips, at_most=True)
-    for slice_name, floor in _by_slice(each.test_set, rules.slice_floors):
-        yield RuleDraft(each, GateRule.ACCURACY, _accuracy(each, each.mask(slice_name)), floor, slice_name)
+    for slice_name, mask, floor in _by_slice(each.test_set, rules.slice_floors):
+        yield RuleDraft(each, GateRule.ACCURACY, _accuracy(each, mask), floor, slice_name)
     for thresholds, at_most in ((rules.at_least, False), (rules.at_most, True)):
         for name, threshold in thresholds.items():
             measure = _metric(each, name)
@@ -195,11 +191,11 @@ def _drafts(each: GateSet) -> Iterator[RuleDraft]:
             )
 
 
-def _by_slice(test_set: TestSet, thresholds: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Thresholds by slice; a column stands for its values, and an empty or unknown slice raises."""
+def _by_slice(test_set: TestSet, thresholds: Mapping[str, float]) -> Iterator[tuple[str, BoolArray, float]]:
+    """Each slice with its images and its threshold; a column stands for its values, and an empty slice raises."""
     for name, threshold in thresholds.items():
-        parts = [EVERYTHING] if name == EVERYTHING else [*slice_masks(test_set, [name])][1:]
-        yield from ((part, threshold) for part in parts)
+        everything, *parts = slice_masks(test_set, () if name == EVERYTHING else (name,)).items()
+        yield from ((part, mask, threshold) for part, mask in parts or [everything])
 
 
 def _coverage(each: GateSet) -> Iterator[RuleDraft]:
@@ -242,7 +238,7 @@ class _Pairs:
         return flips
 
 
-def _pairs(each: GateSet, mask: BoolArray) -> _Pairs:
+def _pairs(each: GateSet, mask: BoolArray | bool = True) -> _Pairs:
     assert each.pair is not None
     rows = [(each.judged[baseline], each.judged[candidate]) for baseline, candidate in each.pair.rows]
     shared = np.logical_and.reduce([model.counted for row in rows for model in row]) & mask
@@ -269,14 +265,14 @@ def _difference(each: GateSet, mask: BoolArray) -> DifferenceMeasure:
 
 
 def _negative_flips(each: GateSet) -> ShareMeasure:
-    pairs = _pairs(each, each.mask(EVERYTHING))
+    pairs = _pairs(each)
     flips = pairs.flips(pairs.right)
     # the worst case of the difference has most flips
     return ShareMeasure(flips, pairs.flips(pairs.most), pairs.flips(pairs.least), np.ones_like(flips))
 
 
 def _metric(each: GateSet, name: str) -> Measure:
-    metric, mask = rule_metric(name), each.mask(EVERYTHING)
+    metric = rule_metric(name)
     if each.labels is not None:
         raise InputError(f"{name} needs one label per image: leave out the label set")
     if metric is None:
@@ -285,7 +281,7 @@ def _metric(each: GateSet, name: str) -> Measure:
         raise InputError(f"{name} is computed for a single candidate: {each.candidate.name} has several models")
     (model,), (judged,) = each.candidate.models.values(), each.candidates
     predictions, scoring = each.predictions[model]
-    graded = graded_images(predictions, scoring.labels, judged.right, judged.counted & mask)
+    graded = graded_images(predictions, scoring.labels, judged.right, judged.counted)
     return MetricMeasure(metric, graded, scoring.class_map is not None)
 
 
@@ -300,7 +296,7 @@ def _top5(each: GateSet) -> Measure:
 
 def _flips(each: GateSet, confidence: float) -> Iterator[FlipCount]:
     """The flips on a test set; none where too few images count for all models."""
-    candidate, baseline = _pairs(each, each.mask(EVERYTHING)).right
+    candidate, baseline = _pairs(each).right
     negative, positive = baseline & ~candidate, candidate & ~baseline
     if negative.shape[1] < min(len(negative), 2):
         return
@@ -324,7 +320,10 @@ def _notes(sets: Sequence[GateSet], rows: Sequence[GateRow], confidence: float, 
     yield from dict.fromkeys(note for each in sets if each.pair for note in each.pair.notes if len(each.pair.rows) > 1)
     yield from dict.fromkeys(model.rule for each in sets for model in each.judged.values() if model.rule)
     for each in sets:
-        labels = each.labels
+        labels, hard = each.labels, set(each.test_set.hard_slices)
+        chosen = dict.fromkeys(row.slice for row in rows if row.test_set == each.test_set.name and row.slice in hard)
+        if chosen:
+            yield f"chosen because models find them hard, which biases models that took part: {', '.join(chosen)}"
         if labels is not None:
             yield f"accuracies on {each.test_set.name} are multi-label, against {labels.scoring.labels.full_name}"
         if any(model.novel.any() for model in each.judged.values()):

@@ -31,6 +31,8 @@ class Advice:
 
 
 UNCLEAR = Advice("the data do not decide")
+_OVER_SEEDS = Advice("these seeds and images do not decide")
+_NOT_JUDGED = Advice("predictions that no one has judged widen the bounds: list them with regrade labels novel")
 
 
 def advice_of(images: int, needed: int | None, *, can_pass: bool, best_case: str) -> Advice:
@@ -98,8 +100,10 @@ class ShareMeasure(Measure):
 
     def advice(self, threshold: float, alpha: float, *, at_most: bool) -> Advice:
         """Whether the images are too few even without an error, and how many are needed."""
-        if len(self.right) > 1 or (self.least != self.most).any():
-            return UNCLEAR
+        if len(self.right) > 1:
+            return _OVER_SEEDS
+        if (self.least != self.most).any():
+            return _NOT_JUDGED
         share = float((self.right & self.counted).sum() / self.images)
         best = proportion(self.images, self.images, confidence=1 - 2 * alpha).low
         if at_most:
@@ -133,8 +137,10 @@ class DifferenceMeasure(Measure):
 
     def advice(self, threshold: float, alpha: float, *, at_most: bool) -> Advice:  # noqa: ARG002
         """Whether the images are too few even for equal predictions, and how many are needed."""
-        if self.right.shape[1] > 1 or (self.least != self.most).any():
-            return UNCLEAR
+        if self.right.shape[1] > 1:
+            return _OVER_SEEDS
+        if (self.least != self.most).any():
+            return _NOT_JUDGED
         gained, lost = _discordant(self.right)
         difference, disagreement = (gained - lost) / self.images, (gained + lost) / self.images
         needed = images_for_margin(difference, disagreement, -threshold, alpha=alpha)

@@ -170,7 +170,7 @@ class GateResult(Tabular, records="rows"):
         lines = [[column.heading for column in table.columns], marks, *_escaped_bars(table.texts())]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         notes = "\n".join(f"- {note}" for note in table.notes)
-        return f"## Gate: {self.verdict.value}\n\n{self._subject(code_span)}\n\n{body}\n\n{notes}\n"
+        return f"## Gate: {self.verdict.value}\n\n{self._subject(code_span)}, in %\n\n{body}\n\n{notes}\n"
 
     def junit(self) -> str:
         """The gate as JUnit XML: a test case per rule; FAIL and INCONCLUSIVE are failures of these types."""
