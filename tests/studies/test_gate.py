@@ -140,6 +140,8 @@ def test_gate_of_seeds_is_over_seeds_and_images():
     ).methods
     assert result.rows[0].measured.low == pytest.approx(pair.difference.low)
     assert (result.verdict, result.rows[0].kind) == (PASS, GateRule.BETTER)
+    narrow = regrade.gate(y_true, seeds, floors=float(np.mean(list(seeds.values()))))
+    assert (narrow.verdict, narrow.rows[0].reason) == (INCONCLUSIVE, "these seeds and images do not decide")
     assert result.flips[0].negative == sum(
         int(((b == 1) & (c == 0)).sum()) for c, b in zip(seeds.values(), before.values(), strict=True)
     )
@@ -215,7 +217,7 @@ def test_gate_counts_what_no_one_has_judged_against_pass_and_against_fail():
     assert (difference.measured.low, difference.measured.high) == pytest.approx((bounds[0].low, bounds[1].high))
     assert (accuracy.measured.value, accuracy.measured.high) == (0.9, 1.0)
     assert (flips.measured.value, verdicts(result)) == (0, ["PASS", "PASS", "INCONCLUSIVE"])
-    assert "no one has judged" in result.notes[-1]
+    assert "no one has judged" in result.notes[-1] and "regrade labels novel" in accuracy.reason
     # other predictions that no one has judged may be flips: 60 images on which only the baseline may be right
     rows["new"] = [0] * 900 + [1] * 100
     worse = gate([gate_set(rules, rows, labels=ReviewedLabels(MultilabelScoring(labels)))])
