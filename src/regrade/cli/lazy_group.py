@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from regrade.cli import exiting_at_once
 
@@ -45,9 +45,9 @@ def lazy_command(place: str, summary: str) -> Callable[[], None]:
     return _placeholder(load, summary)
 
 
-def lazy_study(study: str, summary: str) -> Callable[[], None]:
+def lazy_study(study: str, summary: str, *, command_class: type[TyperCommand] | None = None) -> Callable[[], None]:
     """The command of a study; ``summary`` is the first line of its help."""
-    return _placeholder(lambda name: built(name, _imported("study").command_named(study)), summary)
+    return _placeholder(lambda name: built(name, _imported("study").command_named(study), command_class), summary)
 
 
 def _placeholder(load: Callable[[str], Any], summary: str) -> Callable[[], None]:
@@ -66,8 +66,8 @@ def _imported(module: str) -> ModuleType:
         return import_module(f"regrade.cli.{module}")
 
 
-def built(name: str, function: Callable[..., Any]) -> Any:
+def built(name: str, function: Callable[..., Any], command_class: type[TyperCommand] | None = None) -> Any:
     """The command that runs a function."""
     single = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    single.command(name)(function)
+    single.command(name, cls=command_class)(function)
     return typer.main.get_command(single)

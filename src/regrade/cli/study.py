@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from regrade.core import Table
     from regrade.studies import Flag, Output, Study
 
-TOP_LEVEL = ("grade", "compare", "label_change")
+TOP_LEVEL = ("grade", "compare", "gate", "label_change")
 """Studies whose command is not below `regrade study`."""
 
 NOT_SOUND = 3
@@ -135,7 +135,7 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
             say(f"figure: {study.figure(result).save(path)}")
         for output, value in writes:
             say(output.write(data, result, value))
-        code = 0 if study.sound(result) else NOT_SOUND
+        code = study.exit_code(result) if study.exit_code else 0 if study.sound(result) else NOT_SOUND
         return CommandResult(table, result.as_dict(StreamedList), study.head, study.most, exit_code=code)
 
     command.__name__, command.__doc__ = study.name, study.summary

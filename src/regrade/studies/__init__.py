@@ -30,6 +30,8 @@ from regrade.studies.corruptions.analysis import (
     corruption_frame,
     corruption_grade,
 )
+from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule, GateVerdict
+from regrade.studies.gate.rules import GateRules
 from regrade.studies.generalization.analysis import SetPair
 from regrade.studies.generalization.explanations import Adaptivity, AdaptivityVerdict, Difficulty, LossParts
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
@@ -146,7 +148,13 @@ __all__ = [
     "Extreme",
     "FastImages",
     "Flag",
+    "FlipCount",
     "FurtherInputs",
+    "GateResult",
+    "GateRow",
+    "GateRule",
+    "GateRules",
+    "GateVerdict",
     "Generalization",
     "Geography",
     "GeographyPart",

@@ -16,6 +16,7 @@ from regrade.store import Store
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.confusion.study import CONFUSION
 from regrade.studies.corruptions.study import CORRUPTIONS
+from regrade.studies.gate.study import GATE
 from regrade.studies.generalization.study import GENERALIZATION
 from regrade.studies.geography.study import GEOGRAPHY
 from regrade.studies.grade.study import GRADE
@@ -96,6 +97,7 @@ class Studies:
     similarity = study_method(SIMILARITY)
     leakage = study_method(LEAKAGE)
     label_change = study_method(LABEL_CHANGE)
+    gate = study_method(GATE)
 
 
 class Plans:
