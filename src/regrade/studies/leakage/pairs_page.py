@@ -81,6 +81,7 @@ def _article(place: int, pair: LeakedPair, first: ThumbnailLoader, second: Thumb
     sides += _side(second(pair.positions[1]), pair.reference, pair.reference_label)
     facts = [f"{html.escape(name)} {_number(value)}" for name, value in pair.distances.items()]
     facts += ["mirrored"] if pair.mirrored else []
+    facts += [] if pair.confirmed else ["not confirmed by the pixels"]
     facts += ['<span class="differs">labels differ</span>'] if pair.differs else []
     choices = "".join(
         f'<label><input type="radio" name="pair-{place}" value="{verdict}"> {verdict}</label>' for verdict in VERDICTS
