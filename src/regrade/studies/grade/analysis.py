@@ -187,12 +187,14 @@ def grade(
     rows, rules, subset_sizes = [], set(), {}
     tied: dict[str, int] = {}
     for model_predictions, scoring in predictions:
+        top5 = top5_of(model_predictions, scoring)
         if model_predictions.model in methods.method_of:
-            methods.add(model_predictions.model, _seed_run(model_predictions, scoring))
+            methods.add(model_predictions.model, _seed_run(model_predictions, scoring, top5))
         else:
-            rows += _model_rows(model_predictions, scoring, labels, masks, metrics=metrics, confidence=confidence)
+            rows += _model_rows(model_predictions, scoring, top5, labels, masks, metrics=metrics, confidence=confidence)
         rules.add(scoring.rule)
-        tied[model_predictions.model] = tied_in_top5(model_predictions, scoring)
+        if top5 is not None:
+            tied[model_predictions.model] = top5.tied_images(scoring.counted & model_predictions.counted)
         if model_predictions.covered is not None:
             subset_sizes[model_predictions.model] = int(model_predictions.covered.sum())
     rows += _replicate_rows(methods, masks, confidence)
@@ -210,7 +212,7 @@ def grade(
         (
             *sorted(rules - {""}),
             *_notes(rows, labels),
-            *tie_notes(tied),
+            *_tie_notes(tied),
             *_metric_notes(metrics, rows),
             *_slice_notes(len(masks) - 1, hard),
             *_subset_notes(subset_sizes),
@@ -235,6 +237,7 @@ def slice_masks(test_set: TestSet, slices: Sequence[str]) -> dict[str, BoolArray
 def _model_rows(
     predictions: Predictions,
     scoring: Scoring,
+    top5: TopK | None,
     labels: ReviewedLabels | None,
     masks: Mapping[str, BoolArray],
     *,
@@ -242,7 +245,6 @@ def _model_rows(
     confidence: float,
 ) -> list[GradeRow]:
     top1 = scoring.top_k(predictions, 1)
-    top5 = top5_of(predictions, scoring)
     confidences = stored_confidences(predictions) if scoring.class_map is None else None
     # scores of other classes than those of the labels cannot be compared with the labels
     usable_metrics = [metric for metric in metrics if scoring.class_map is None or not metric.uses_scores]
@@ -276,10 +278,9 @@ def _model_rows(
     return rows
 
 
-def _seed_run(predictions: Predictions, scoring: Scoring) -> SeedRun:
+def _seed_run(predictions: Predictions, scoring: Scoring, top5: TopK | None) -> SeedRun:
     top1, counted = scoring.top_k(predictions, 1), scoring.counted & predictions.counted
     unanswered = predictions.counted & (predictions.top1 == NO_ANSWER)
-    top5 = top5_of(predictions, scoring)
     return SeedRun(top1.right, None if top5 is None else top5.credit, counted, unanswered, top1.undetermined)
 
 
@@ -355,18 +356,12 @@ def top5_of(predictions: Predictions, scoring: Scoring) -> TopK | None:
         return None
 
 
-def tied_in_top5(predictions: Predictions, scoring: Scoring) -> int:
-    """The number of scored images with ties across the fifth place."""
-    top5 = top5_of(predictions, scoring)
-    return 0 if top5 is None else top5.tied_images(scoring.counted & predictions.counted)
-
-
-def tie_notes(tied: Mapping[str, int]) -> Iterator[str]:
+def _tie_notes(tied: Mapping[str, int]) -> Iterator[str]:
     """Which models have ties across the fifth place, and on how many images."""
     if words := [f"{amount(images, 'image')} of {model}" for model, images in tied.items() if images]:
         yield (
-            f"top-5: ties across place 5 on {_few(words)}; the mean probability that the label is among the five if "
-            "ties are broken at random, with an interval for means of values from 0 to 1"
+            f"top-5: expected value under random tie-breaking, since place 5 is tied on {_few(words)}; interval for the "
+            "mean of values from 0 to 1"
         )
 
 
