@@ -360,8 +360,8 @@ def _tie_notes(tied: Mapping[str, int]) -> Iterator[str]:
     """Which models have ties across the fifth place, and on how many images."""
     if words := [f"{amount(images, 'image')} of {model}" for model, images in tied.items() if images]:
         yield (
-            f"top-5: expected value under random tie-breaking, since place 5 is tied on {_few(words)}; interval for the "
-            "mean of values from 0 to 1"
+            f"top-5: expected value under random tie-breaking, since place 5 is tied on {_few(words)}; "
+            "interval for the mean of values from 0 to 1"
         )
 
 

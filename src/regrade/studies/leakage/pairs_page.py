@@ -62,6 +62,8 @@ def pairs_page(result: Leakage, first: ThumbnailLoader, second: ThumbnailLoader,
     shown = result.pairs[:most]
     title = f"Near duplicates: {result.title}"
     about = f"{amount(len(result.pairs), 'pair')}, the nearest first"
+    if doubtful := sum(not pair.confirmed for pair in result.pairs):
+        about = f"{amount(len(result.pairs), 'pair')}, {doubtful:,} of them not confirmed by the pixels, these last"
     if len(shown) < len(result.pairs):
         about += f"; the first {len(shown):,} are shown, all of them are in the CSV"
     body = "".join(_article(place, pair, first, second) for place, pair in enumerate(shown))
