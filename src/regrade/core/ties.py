@@ -45,7 +45,7 @@ class Ties:
 
 def joined_ties(parts: Sequence[tuple[int, Ties | None]]) -> Ties | None:
     """The ties of consecutive parts, each with the position of its first image; None without any."""
-    present = [(start, ties) for start, ties in parts if ties is not None]
+    present = [(start, ties) for start, ties in parts if ties is not None and len(ties)]
     if not present:
         return None
     rows = np.concatenate([start + ties.rows for start, ties in present])
