@@ -202,6 +202,14 @@ def test_gate_metrics_have_thresholds_of_their_own_and_need_scores():
     assert classes_only.verdict is INCONCLUSIVE and "no scores" in classes_only.rows[0].reason
 
 
+def test_gate_draws_ties_across_the_fifth_place_at_random():
+    y_true = np.arange(400) % 20
+    tied = np.where(np.eye(20)[y_true - y_true % 2], 1.0, 0.0)  # right for even classes; odd ones tie with 18 others
+    measured = regrade.gate(y_true, tied, at_least={"top-5": 0.6}).rows[0].measured
+    assert measured.value == pytest.approx((1 + 4 / 19) / 2)
+    assert measured.low < 0.6 < measured.high and "betting" in measured.method
+
+
 def test_gate_counts_what_no_one_has_judged_against_pass_and_against_fail():
     images = np.arange(1000)
     judged = (np.tile(images, 2), np.repeat([0, 1], 1000), np.repeat([LabelState.CORRECT, LabelState.WRONG], 1000))

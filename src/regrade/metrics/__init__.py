@@ -44,7 +44,15 @@ from regrade.metrics.similarity import (
     error_consistency,
     independent_dominance,
 )
-from regrade.metrics.top_k import best_within, mapped_correct, top_k_classes, top_k_correct, top_k_within
+from regrade.metrics.top_k import (
+    best_within,
+    expected_correct,
+    mapped_correct,
+    ties_across,
+    top_k_classes,
+    top_k_correct,
+    top_k_within,
+)
 from regrade.metrics.training_scores import EARLY_CHECKPOINTS, LabelScores, TrainingScores, training_scores
 
 __all__ = [
@@ -76,6 +84,7 @@ __all__ = [
     "el2n",
     "equal_size_bins",
     "error_consistency",
+    "expected_correct",
     "final_predictions",
     "human_entropies",
     "independent_dominance",
@@ -91,6 +100,7 @@ __all__ = [
     "relative_mean_corruption_error",
     "relative_robustness",
     "reliability_bins",
+    "ties_across",
     "top_k_classes",
     "top_k_correct",
     "top_k_within",

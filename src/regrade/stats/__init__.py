@@ -12,7 +12,7 @@ from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
-from regrade.stats.clusters import Clusters, cluster, components, keep_one_per_group
+from regrade.stats.clusters import Clusters, cluster, components, representatives
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
 from regrade.stats.correlation import (
     Correlations,
@@ -190,7 +190,6 @@ __all__ = [
     "jeffreys",
     "judgments_needed",
     "kappa_interval",
-    "keep_one_per_group",
     "kendall",
     "kendall_matrix",
     "krippendorff_alpha",
@@ -220,6 +219,7 @@ __all__ = [
     "rank_intervals_from_counts",
     "rank_ranges",
     "ranks",
+    "representatives",
     "reviewed_accuracy",
     "reweighted_proportion",
     "ridge_logistic",

@@ -16,7 +16,7 @@ import numpy as np
 
 from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray
+from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import bonferroni_confidence
 from regrade.stats.intervals import method_name
 from regrade.studies.gate.measures import (
@@ -31,7 +31,7 @@ from regrade.studies.gate.measures import (
 )
 from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule, GateVerdict
 from regrade.studies.gate.rules import TOP5, GateRules, is_percent, rule_metric
-from regrade.studies.grade.analysis import slice_masks, top5_right
+from regrade.studies.grade.analysis import slice_masks, top5_of
 from regrade.studies.grade.metrics import graded_images
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.same_images import JudgedPredictions, judge_predictions
@@ -286,11 +286,11 @@ def _metric(each: GateSet, name: str) -> Measure:
 
 
 def _top5(each: GateSet) -> Measure:
-    rows = {model: top5_right(*each.predictions[model]) for model in each.candidate.models.values()}
-    right = [row for row in rows.values() if row is not None]
-    if len(right) < len(rows):
+    rows = {model: top5_of(*each.predictions[model]) for model in each.candidate.models.values()}
+    credits = [row.credit for row in rows.values() if row is not None]
+    if len(credits) < len(rows):
         raise InputError(f"{TOP5} needs five classes per image, which {next(m for m in rows if rows[m] is None)} lacks")
-    top5 = stacked(right)
+    top5: FloatArray = np.stack(credits)
     return ShareMeasure(top5, top5, top5, stacked([model.counted for model in each.candidates]))
 
 

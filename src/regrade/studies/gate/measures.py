@@ -9,13 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray
-from regrade.stats import corrected_difference, images_for_margin, images_for_share, proportion
+from regrade.core.arrays import BoolArray, FloatArray
+from regrade.stats import bounded_mean, corrected_difference, images_for_margin, images_for_share, proportion
 from regrade.stats.intervals import method_name
 from regrade.studies.grade.metrics import GradedImages, GradeMetric
 from regrade.studies.grade.replicates import mean_share
@@ -62,7 +63,7 @@ class Measure(ABC):
         return UNCLEAR
 
 
-def _bounded(cases: tuple[BoolArray, BoolArray, BoolArray], estimate: Callable[[BoolArray], Estimate]) -> Estimate:
+def _bounded(cases: tuple[Any, Any, Any], estimate: Callable[[Any], Estimate]) -> Estimate:
     """The estimate of the first case, with the lower bound of the second and the upper bound of the third."""
     middle, least, most = cases
     if np.array_equal(middle, least) and np.array_equal(middle, most):
@@ -74,12 +75,13 @@ def _bounded(cases: tuple[BoolArray, BoolArray, BoolArray], estimate: Callable[[
 class ShareMeasure(Measure):
     """A share of images, or its mean over k seeds: (k, n) of which ``right`` count, and ``counted`` in all.
 
-    ``least`` and ``most`` (k, n) are the worst and the best case of what no one has judged.
+    ``least`` and ``most`` (k, n) are the worst and the best case of what no one has judged. Images that are right with
+    a probability, since their ties are drawn at random, are numbers from 0 to 1.
     """
 
-    right: BoolArray
-    least: BoolArray
-    most: BoolArray
+    right: BoolArray | FloatArray
+    least: BoolArray | FloatArray
+    most: BoolArray | FloatArray
     counted: BoolArray
 
     @property
@@ -93,10 +95,12 @@ class ShareMeasure(Measure):
             raise UndefinedError("no image counts")
         return _bounded((self.right, self.least, self.most), lambda rows: self._share(rows, confidence))
 
-    def _share(self, rows: BoolArray, confidence: float) -> Estimate:
+    def _share(self, rows: BoolArray | FloatArray, confidence: float) -> Estimate:
         if len(rows) > 1:
             return mean_share(rows, self.counted, confidence=confidence)
-        return proportion(int((rows & self.counted).sum()), self.images, confidence=confidence)
+        if rows.dtype != np.bool_:
+            return bounded_mean(rows[self.counted], largest=1.0, confidence=confidence)
+        return proportion(int(rows[self.counted].sum()), self.images, confidence=confidence)
 
     def advice(self, threshold: float, alpha: float, *, at_most: bool) -> Advice:
         """Whether the images are too few even without an error, and how many are needed."""
@@ -104,7 +108,7 @@ class ShareMeasure(Measure):
             return _OVER_SEEDS
         if (self.least != self.most).any():
             return _NOT_JUDGED
-        share = float((self.right & self.counted).sum() / self.images)
+        share = float(self.right[self.counted].sum() / self.images)
         best = proportion(self.images, self.images, confidence=1 - 2 * alpha).low
         if at_most:
             needed = images_for_share(1 - share, 1 - threshold, alpha=alpha)
@@ -214,4 +218,4 @@ def flip_share(flips: BoolArray, *, confidence: float) -> Estimate:
 
 def stacked(rows: Sequence[BoolArray]) -> BoolArray:
     """Rows (n,) as (k, n)."""
-    return np.stack(list(rows))
+    return np.stack(rows)
