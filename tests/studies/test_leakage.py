@@ -260,7 +260,7 @@ def test_pairs_that_are_not_confirmed_are_listed_and_count_nowhere():
 def test_groups_are_not_chained_but_equal_images_are_one():
     test_set = examples([0] * 5)
     chain = [(0, 1), (1, 2), (2, 3)]
-    (group, other) = leakage(test_set, [near(Distance.PIXELS, chain, 5)]).groups
-    assert (group.kept, group.surplus, other.kept, other.surplus) == ("test0", ("test1",), "test2", ("test3",))
+    (group, second) = leakage(test_set, [near(Distance.PIXELS, chain, 5)]).groups
+    assert (group.kept, group.surplus, second.kept, second.surplus) == ("test0", ("test1",), "test2", ("test3",))
     exact = near(Distance.EXACT, chain, 5, cut=0.0, values=[0] * 3)  # equality is transitive
     assert leakage(test_set, [exact]).groups[0].surplus == ("test1", "test2", "test3")
