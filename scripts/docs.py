@@ -50,7 +50,7 @@ standard error), 2 wrong usage, 3 an image could not be read or a test set has p
 
 `-h` is short for `--help`. `regrade --install-completion` sets up completion in bash, zsh, fish and PowerShell: the Tab
 key completes commands, options, studies and the names of test sets, models and label sets in the workspace of `-w` or
-`REGRADE_WORKSPACE`. `regrade --version` prints the version; `regrade doctor` shows what is installed and what is broken.
+`REGRADE_WORKSPACE`. `regrade --version` prints the version; `regrade doctor` shows what is installed or broken.
 """
 NAMES = re.compile(r"(<!-- names -->\n).*?(<!-- /names -->)", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
