@@ -11,6 +11,9 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+from regrade.store import Store
+from regrade.workspace import Workspace
+
 GROUPS = ("testsets", "models", "labels", "review", "study", "plan", "build", "train")
 _WIDE = 100  # a longer signature has one line per parameter
 _DEFAULT_REPR = re.compile(r"<(?:function|built-in function|bound method) ([\w.]+)[^>]*>|<(\w+\.\w+): [^>]*>")
@@ -27,9 +30,13 @@ def api_pages() -> dict[str, str]:
     }
 
 
-_TOP = "What `import regrade` offers. Arrays are lists, numpy, torch, pandas or Arrow objects ([examples](../python.md))."
+_TOP = (
+    "What `import regrade` offers. Arrays are lists, numpy, torch, pandas or Arrow objects ([examples](../python.md))."
+)
 _STATS = "Pure functions on arrays ([with worked examples](../stats.md)). Everything is imported from `regrade.stats`."
-_METRICS = "Pure functions on arrays ([with worked examples](../metrics.md)). Everything is imported from `regrade.metrics`."
+_METRICS = (
+    "Pure functions on arrays ([with worked examples](../metrics.md)). Everything is imported from `regrade.metrics`."
+)
 
 
 def _index() -> str:
@@ -42,7 +49,10 @@ def _index() -> str:
         "| [`regrade.stats`](stats.md) | intervals, tests, corrections, power, agreement |",
         "| [`regrade.metrics`](metrics.md) | top-k, multi-label, calibration, robustness, confusion scores |",
     ]
-    return "\n".join(rows) + "\n\nGenerated from the code: signatures, defaults and docstrings are those of this version.\n"
+    return (
+        "\n".join(rows)
+        + "\n\nGenerated from the code: signatures, defaults and docstrings are those of this version.\n"
+    )
 
 
 def _module_page(module_name: str, title: str, introduction: str) -> str:
@@ -63,23 +73,17 @@ def _contents(values: dict[str, Any]) -> str:
 
 
 def _workspace_page() -> str:
-    from regrade.workspace import Workspace
-
     own = [name for name in vars(Workspace) if not name.startswith("_") and callable(getattr(Workspace, name))]
     parts = ["# `Workspace`\n\n`ws = regrade.open(FOLDER)` or `regrade.init(FOLDER)` ([examples](../workspace.md)).\n"]
     parts += [f"\n### `ws.{name}`\n\n{_entry(name, getattr(Workspace, name))}" for name in own]
     for group, kind in _group_classes().items():
         parts.append(f"\n## `ws.{group}`\n\n{_docstring(kind)}\n")
-        methods = [name for name in _public_methods(kind)]
-        parts += [f"\n### `ws.{group}.{name}`\n\n{_entry(name, getattr(kind, name))}" for name in methods]
+        parts += [f"\n### `ws.{group}.{name}`\n\n{_entry(name, getattr(kind, name))}" for name in _public_methods(kind)]
     return "\n".join(parts)
 
 
 def _group_classes() -> dict[str, type]:
     """The class of every group of a workspace, from a workspace without files."""
-    from regrade.store import Store
-    from regrade.workspace import Workspace
-
     workspace = Workspace(Store.__new__(Store))
     return {group: type(getattr(workspace, group)) for group in GROUPS}
 
@@ -122,7 +126,9 @@ def _signature(name: str, value: Callable[..., Any]) -> str:
         return ""
     parameters = [text for text in map(_parameter, _own_parameters(signature)) if text]
     parameters = _with_separator(signature, parameters)
-    returned = "" if signature.return_annotation is inspect.Signature.empty else f" -> {_type(signature.return_annotation)}"
+    returned = (
+        "" if signature.return_annotation is inspect.Signature.empty else f" -> {_type(signature.return_annotation)}"
+    )
     line = f"{name}({', '.join(parameters)}){returned}"
     if len(line) > _WIDE:
         line = f"{name}(\n" + "".join(f"    {parameter},\n" for parameter in parameters) + f"){returned}"
@@ -143,7 +149,9 @@ def _with_separator(signature: inspect.Signature, texts: list[str]) -> list[str]
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    star = (
+        "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    )
     annotation = "" if parameter.annotation is parameter.empty else f": {_type(parameter.annotation)}"
     default = "" if parameter.default is parameter.empty else f" = {_default(parameter.default)}"
     return f"{star}{parameter.name}{annotation}{default}"
@@ -165,7 +173,9 @@ def _parameters(value: Any) -> str:
     study = getattr(value, "study", None)
     if study is None:
         return ""
-    rows = [f"| `{name}` | {flag.help.replace('|', chr(92) + '|')} |" for name, flag in study.option_class.flags().items()]
+    rows = [
+        f"| `{name}` | {flag.help.replace('|', chr(92) + '|')} |" for name, flag in study.option_class.flags().items()
+    ]
     return "\n".join(["\n| parameter | meaning |", "|---|---|", *rows, ""]) if rows else ""
 
 

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -22,7 +22,11 @@ from api_pages import api_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-ELSEWHERE = {"CHANGELOG.md": "changes.md", "benchmarks/README.md": "benchmarks.md", "CONTRIBUTING.md": "contributing.md"}
+ELSEWHERE = {
+    "CHANGELOG.md": "changes.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
 """Pages outside docs/, and their places in the site."""
 
 FOREIGN_WORKER = "https://unpkg.com/iframe-worker/shim"
@@ -30,6 +34,7 @@ STUDIES = "studies.md"
 CARDS = "study-cards.md"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)")
 HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
+HIDDEN_OUTPUT = re.compile(r"^(\$ .*\n)\.\.\.\n", re.MULTILINE)
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.DOTALL | re.MULTILINE)
 
 
@@ -48,14 +53,9 @@ class Page:
 
 def main() -> int:
     """Build the site; the exit code is 1 if something is wrong with it."""
-    staged, site = ROOT / "build" / "pages", ROOT / "build" / "site"
+    site = ROOT / "build" / "site"
     try:
-        pages = all_pages()
-        write_pages(pages, staged)
-        write_config(pages, ROOT / "build" / "zensical.toml")
-        build(ROOT / "build" / "zensical.toml")
-        replace_worker(site)
-        complaints = [*faults(site)]
+        complaints = build_site(ROOT / "build")
     except SiteError as error:
         complaints = [str(error)]
     for complaint in complaints:
@@ -64,9 +64,22 @@ def main() -> int:
     return min(len(complaints), 1)
 
 
+def build_site(folder: Path) -> list[str]:
+    """Build ``site`` in a folder from all pages; returns complaints about what was built."""
+    folder.mkdir(exist_ok=True)
+    pages = all_pages()
+    write_pages(pages, folder / "pages")
+    write_config(pages, folder / "zensical.toml")
+    generate(folder / "zensical.toml")
+    replace_worker(folder / "site")
+    return list(faults(folder / "site"))
+
+
 def all_pages() -> list[Page]:
     """Every page of the site, with links between places in the site."""
-    pages = [Page(f"docs/{path.relative_to(DOCS)}", str(path.relative_to(DOCS)), path.read_text()) for path in markdown()]
+    pages = [
+        Page(f"docs/{path.relative_to(DOCS)}", str(path.relative_to(DOCS)), path.read_text()) for path in markdown()
+    ]
     pages += [Page(source, place, (ROOT / source).read_text()) for source, place in ELSEWHERE.items()]
     pages += study_pages((DOCS / STUDIES).read_text(), (DOCS / CARDS).read_text(), (DOCS / "cli.md").read_text())
     pages += [Page(f"docs/api/{name}.md", f"api/{name}.md", text) for name, text in api_pages().items()]
@@ -90,7 +103,9 @@ def study_pages(studies: str, cards: str, commands: str) -> list[Page]:
     studied = [title for title in sections if title.startswith("`")]
     if set(studied) != set(facts):
         differing = ", ".join(sorted(set(studied) ^ set(facts)))
-        raise SiteError(f"docs/{CARDS} and docs/{STUDIES} must have the same sections of studies; in one only: {differing}")
+        raise SiteError(
+            f"docs/{CARDS} and docs/{STUDIES} must have the same sections of studies; in one only: {differing}"
+        )
     pages = [study_page(title, sections[title], facts[title], commands) for title in studied]
     others = [title for title in sections if not title.startswith("`")]
     pages += [further_page(title, sections[title]) for title in others]
@@ -130,7 +145,9 @@ def study_index(introduction: str, cards: dict[str, str], others: list[str]) -> 
     rows = [f"| [{title}]({STUDIES}#{slug(title)}) | {question_of(card)} |" for title, card in cards.items()]
     further = [f"- [{title}]({STUDIES}#{slug(title)})" for title in others]
     table = "\n".join(["| study | question |", "|---|---|", *rows])
-    return introduction.replace("# `regrade.studies`: from records to results", "# Studies\n\n" + table, 1) + "\n".join(further)
+    return introduction.replace("# `regrade.studies`: from records to results", "# Studies\n\n" + table, 1) + "\n".join(
+        further
+    )
 
 
 def question_of(card: str) -> str:
@@ -196,7 +213,7 @@ def linked(page: Page, pages: list[Page]) -> str:
             raise SiteError(f"{page.source} links to {target}, which does not exist")
         return f"{text} (`{source}`)" if source not in text else text
 
-    return outside_code(page.text, lambda text: LINK.sub(replaced, text))
+    return HIDDEN_OUTPUT.sub(r"\1", outside_code(page.text, lambda text: LINK.sub(replaced, text)))
 
 
 def moved(page: Page) -> bool:
@@ -224,9 +241,10 @@ def slug(heading: str) -> str:
     return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
 
 
-def outside_code(text: str, change) -> str:  # type: ignore[no-untyped-def]
+def outside_code(text: str, change: Callable[[str], str]) -> str:
     """Change a text, except its blocks of code."""
-    parts, end = [], 0
+    parts: list[str] = []
+    end = 0
     for block in FENCE.finditer(text):
         parts += [change(text[end : block.start()]), block[0]]
         end = block.end()
@@ -245,8 +263,7 @@ def write_pages(pages: list[Page], folder: Path) -> None:
         path.write_text(page.text)
     for name in ("figures", "data"):
         shutil.copytree(DOCS / name, folder / name)
-    for name in ("site.css", "worker.js"):
-        shutil.copy(DOCS / "site" / name, folder / name)
+    shutil.copy(DOCS / "site" / "site.css", folder / "site.css")
 
 
 def write_config(pages: list[Page], path: Path) -> None:
@@ -263,7 +280,7 @@ def write_config(pages: list[Page], path: Path) -> None:
     path.write_text(settings.replace('nav = "@navigation"', listed.rstrip()))
 
 
-def build(config: Path) -> None:
+def generate(config: Path) -> None:
     """Run the site generator strictly; it resolves paths from the folder of its settings."""
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "-f", config.name]
     environment = os.environ | {"NO_COLOR": "1"}
@@ -274,6 +291,9 @@ def build(config: Path) -> None:
 
 def replace_worker(site: Path) -> None:
     """Use our own script for workers in pages opened from a file: the generator loads one from another host."""
+    (source,) = site.glob("assets/javascripts/workers/*.js")
+    worker = f"const WORKER_SOURCE = {json.dumps(source.read_text())};\n" + (DOCS / "site" / "worker.js").read_text()
+    (site / "worker.js").write_text(worker)
     for path in site.rglob("*.html"):
         script = os.path.relpath(site / "worker.js", path.parent)
         path.write_text(path.read_text().replace(FOREIGN_WORKER, script))
@@ -318,7 +338,9 @@ def faults(site: Path) -> Iterator[str]:
             target = (path.parent / unquote(urlsplit(link).path)).resolve() if urlsplit(link).path else path
             if not target.exists():
                 yield f"{name} links to {link}, which does not exist"
-            elif (anchor := unquote(urlsplit(link).fragment)) and target in pages and anchor not in pages[target].anchors:
+            elif (
+                (anchor := unquote(urlsplit(link).fragment)) and target in pages and anchor not in pages[target].anchors
+            ):
                 yield f"{name} links to {link}, and the page has no such heading"
     for path in site.rglob("*.css"):
         for url in re.findall(r"(?:url\(|@import\s+)['\"]?(https?://[^'\")]+|//[^'\")]+)", path.read_text()):

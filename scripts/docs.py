@@ -9,6 +9,7 @@ import importlib
 import inspect
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -53,6 +54,7 @@ key completes commands, options, studies and the names of test sets, models and 
 `REGRADE_WORKSPACE`. `regrade --version` prints the version; `regrade doctor` shows what is installed or broken.
 """
 NAMES = re.compile(r"(<!-- names -->\n).*?(<!-- /names -->)", re.DOTALL)
+CODE = re.compile(r"^```(?:console)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -127,7 +129,25 @@ def described(path: str, command: Any) -> list[str]:
         return [part for name, subcommand in below.items() for part in described(f"{path} {name}", subcommand)]
     help_text = "\n\n".join(" ".join(p.split()) for p in (command.help or "").split("\n\n"))
     rows = [f"| {spelled(parameter)} | {parameter_help(parameter)} |" for parameter in command.params]
-    return [f"\n## `{path}`\n\n{help_text}\n\n| option | meaning |\n|---|---|\n", "\n".join(rows), "\n"]
+    example = f"```\n{line}\n```\n\n" if (line := example_of(path)) else ""
+    return [f"\n## `{path}`\n\n{help_text}\n\n{example}| option | meaning |\n|---|---|\n", "\n".join(rows), "\n"]
+
+
+def example_of(path: str) -> str:
+    """The first use of a command in the pages of the docs, tutorials first; empty if there is none."""
+    return next((line for line in example_lines() if f"{line} ".startswith(f"{path} ") and line != path), "")
+
+
+@cache
+def example_lines() -> tuple[str, ...]:
+    """Every command in a block of code of the docs, without what follows it."""
+    pages = [*sorted((DOCS / "tutorials").glob("*.md")), ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+    texts = [page.read_text() for page in pages if page.name != "cli.md"]
+    blocks = [block for text in texts for block in CODE.findall(text)]
+    lines = [line.removeprefix("$ ").partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return tuple(
+        line for line in lines if line.startswith("regrade ") and not line.endswith("\\") and "..." not in line
+    )
 
 
 def spelled(parameter: Any) -> str:

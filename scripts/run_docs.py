@@ -2,8 +2,8 @@
 
     python scripts/run_docs.py --workspace regrade-demo [--write]
 
-With --write, the outputs in the pages and the figures of the gallery are replaced. A block of output that ends with a
-line of three dots shows the beginning only, or nothing; the command must still succeed.
+With --write, the outputs in the pages, the figures of the gallery and the notebooks are replaced. A block of output
+that ends with a line of three dots shows the beginning only, or nothing; the command must still succeed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+import nbformat
+from nbclient import NotebookClient
+
 from regrade.cli import main as regrade_main
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GALLERY = DOCS / "gallery.md"
 PAGES = (*sorted((DOCS / "tutorials").glob("*.md")), GALLERY)
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+_SHOWN_KINDS = {"text/plain", "text/html", "image/svg+xml"}
 DEMO = "regrade-demo"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -87,6 +92,18 @@ def rewritten(text: str, differing: list[tuple[Shown, str]]) -> str:
     return text
 
 
+def executed(path: Path) -> nbformat.NotebookNode:
+    """A notebook with the outputs of a fresh run: text, tables and SVG."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    with tempfile.TemporaryDirectory() as folder:
+        NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", []):
+            output["data"] = {kind: data for kind, data in output.get("data", {}).items() if kind in _SHOWN_KINDS}
+    return notebook
+
+
 def main() -> int:
     """Check or refresh every page; the exit code is 1 if an output differs."""
     parser = argparse.ArgumentParser()
@@ -105,6 +122,8 @@ def main() -> int:
         failures += len(differing)
         for shown, printed in differing:
             print(f"{page.name}: {shown.command}\n{printed}")
+    for path in NOTEBOOKS if arguments.write else ():
+        nbformat.write(executed(path), path)  # type: ignore[no-untyped-call]
     print(f"{failures} outputs {'replaced' if arguments.write else 'differ'}")
     return 0 if arguments.write else min(failures, 1)
 
