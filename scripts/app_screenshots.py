@@ -42,8 +42,8 @@ def sign_in_link(server: subprocess.Popen[str]) -> str:
     """The link that the server prints."""
     assert server.stdout is not None
     for line in server.stdout:
-        if found := re.search(r"http://\S+", line):
-            return found[0]
+        if matched := re.search(r"http://\S+", line):
+            return matched[0]
     raise SystemExit("regrade serve has printed no link")
 
 

@@ -134,9 +134,9 @@ def options_of(name: str, commands: str) -> str:
     """The options of a study's command, from the reference of the command line."""
     paths = (f"regrade study {name.replace('_', '-')}", f"regrade {name.replace('_', '-')}")
     for path in paths:
-        found = re.search(rf"^## `{re.escape(path)}`\n(.*?)(?=^## |\Z)", commands, re.DOTALL | re.MULTILINE)
-        if found:
-            return f"## Options of `{path}`\n\n{found[1].strip()}\n"
+        matched = re.search(rf"^## `{re.escape(path)}`\n(.*?)(?=^## |\Z)", commands, re.DOTALL | re.MULTILINE)
+        if matched:
+            return f"## Options of `{path}`\n\n{matched[1].strip()}\n"
     return ""
 
 
@@ -152,10 +152,10 @@ def study_index(introduction: str, cards: dict[str, str], others: list[str]) -> 
 
 def question_of(card: str) -> str:
     """The question of a study, from its card."""
-    found = re.search(r"^\*\*Question\.\*\* (.*?)(?=\n\n|\Z)", card, re.DOTALL | re.MULTILINE)
-    if found is None:
+    matched = re.search(r"^\*\*Question\.\*\* (.*?)(?=\n\n|\Z)", card, re.DOTALL | re.MULTILINE)
+    if matched is None:
         raise SiteError(f"a section of docs/{CARDS} has no question: it must start with **Question.**")
-    return " ".join(found[1].split())
+    return " ".join(matched[1].split())
 
 
 # Notebooks
@@ -195,7 +195,7 @@ def shown(output: dict[str, object]) -> str:
 
 def linked(page: Page, pages: list[Page]) -> str:
     """The text of a page with every link pointing to a place in the site."""
-    places = {one.source: one.place for one in pages}
+    places = {other.source: other.place for other in pages}
 
     def replaced(match: re.Match[str]) -> str:
         mark, text, target, anchor = match[1], match[2], match[3], match[4] or ""

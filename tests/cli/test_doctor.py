@@ -45,10 +45,10 @@ def test_doctor_describes_every_extra_of_the_project():
 
 
 def test_doctor_tells_which_parts_are_installed(installed, tmp_path):
-    told = statuses(run_well("doctor", "-w", tmp_path, "--json").out)
-    assert told["version", "numpy"] == told["optional part", "torch"] == "ok"
-    assert told["optional part", "timm"] == "not installed"
-    assert told["workspace", str(tmp_path)] == "none"
+    by_name = statuses(run_well("doctor", "-w", tmp_path, "--json").out)
+    assert by_name["version", "numpy"] == by_name["optional part", "torch"] == "ok"
+    assert by_name["optional part", "timm"] == "not installed"
+    assert by_name["workspace", str(tmp_path)] == "none"
     installed["timm"] = "1.0.25"
     assert statuses(run_well("doctor", "-w", tmp_path, "--json").out)["optional part", "timm"] == "ok"
 

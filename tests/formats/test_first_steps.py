@@ -1,4 +1,4 @@
-"""The recipes of docs/first-steps.md: each is run with what the tool writes or returns."""
+"""The examples of docs/first-steps.md: each is run with what the tool writes or returns."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ CORRECT = 100 * np.mean(LOGITS.argmax(axis=1) == LABELS)
 IDS = np.array([f"{number:05d}.png" for number in range(200)])
 
 
-def recipe(title):
+def blocks_below(title):
     """The blocks of code below a heading, by language."""
     section = re.search(rf"^## {title}\n(.*?)(?=^## )", PAGE, re.DOTALL | re.MULTILINE)[1]
     return dict(re.findall(r"^```(console|python)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE))
@@ -35,7 +35,7 @@ def run_commands(block):
 
 
 def executed(title, **names):
-    exec(recipe(title)["python"], names)
+    exec(blocks_below(title)["python"], names)
     return names
 
 
@@ -49,7 +49,7 @@ def _in_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_timm_recipe():
+def test_timm_example():
     write_labels("imagenet-1k")
     top = np.argsort(-LOGITS, axis=1)[:, :5]
     lemmas = class_space("imagenet-1k").lemmas
@@ -59,16 +59,16 @@ def test_timm_recipe():
     probabilities = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
     frame["prob"] = list(np.take_along_axis(probabilities, top, axis=1))
     frame.to_csv("resnet50.csv", index=False)
-    assert f"{CORRECT:.1f} [" in run_commands(recipe("timm")["console"])
+    assert f"{CORRECT:.1f} [" in run_commands(blocks_below("timm")["console"])
 
 
-def test_torch_recipe():
+def test_torch_example():
     loader = torch.utils.data.DataLoader(list(zip(torch.tensor(LOGITS), torch.tensor(LABELS), strict=True)), 64)
     names = executed("PyTorch loop", loader=loader, network=torch.nn.Identity())
     assert 100 * names["result"]["mine"].top1.value == pytest.approx(CORRECT)
 
 
-def test_hugging_face_recipe():
+def test_hugging_face_example():
     config = SimpleNamespace(id2label={number: f"class {number}" for number in range(10)})
     output = PredictionOutput(predictions=LOGITS, label_ids=LABELS, metrics={})
     trainer = SimpleNamespace(predict=lambda _: output, model=SimpleNamespace(config=config))
@@ -76,7 +76,7 @@ def test_hugging_face_recipe():
     assert 100 * names["result"]["vit"].top1.value == pytest.approx(CORRECT)
 
 
-def test_pandas_recipe():
+def test_pandas_example():
     region = np.where(LABELS < 5, "Asia", "Europe")
     predicted = LOGITS.argmax(axis=1)
     frame = pd.DataFrame({"label": LABELS, "resnet50": predicted, "resnet101": LABELS, "region": region}, index=IDS)
@@ -86,7 +86,7 @@ def test_pandas_recipe():
     assert names["comparison"]["resnet50", "resnet101"].result.value == "different"
 
 
-def test_npz_recipe():
+def test_npz_example():
     write_labels("cifar-10")
     np.savez("resnet50.npz", scores=LOGITS, ids=IDS, labels=LABELS)
-    assert f"{CORRECT:.1f} [" in run_commands(recipe("NPZ")["console"])
+    assert f"{CORRECT:.1f} [" in run_commands(blocks_below("NPZ")["console"])

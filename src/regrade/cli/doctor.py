@@ -37,7 +37,7 @@ _EXTRA = re.compile(r"""extra == ['"]([\w-]+)['"]""")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One line of the diagnosis; ``status`` is "ok", "not installed", "none" or "broken"."""
 
     part: str
@@ -65,26 +65,26 @@ def doctor(workspace: WorkspaceOption = Path()) -> CommandResult:
     return CommandResult(Table(title, columns, rows), data, exit_code=1 if broken else 0, errors=errors)
 
 
-def _versions() -> Iterator[Finding]:
+def _versions() -> Iterator[Diagnosis]:
     """Python, regrade and its dependencies."""
-    yield Finding("version", "python", "ok", f"{platform.python_version()} ({sys.executable})")
-    yield Finding("version", "regrade", "ok", metadata.version("regrade"))
+    yield Diagnosis("version", "python", "ok", f"{platform.python_version()} ({sys.executable})")
+    yield Diagnosis("version", "regrade", "ok", metadata.version("regrade"))
     for requirement in _requirements()[""]:
         name, _, minimum = _parsed(requirement)
         trouble = _trouble(name, minimum)
-        yield Finding("version", name, "broken" if trouble else "ok", trouble or metadata.version(name))
+        yield Diagnosis("version", name, "broken" if trouble else "ok", trouble or metadata.version(name))
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Diagnosis]:
     """Every optional part: what it enables, and what is missing."""
     requirements = _requirements()
     for extra, purpose in EXTRAS.items():
         troubles = [trouble for name, least in _needed(extra, requirements) if (trouble := _trouble(name, least))]
         if not troubles:
-            yield Finding("optional part", extra, "ok", purpose)
+            yield Diagnosis("optional part", extra, "ok", purpose)
             continue
         detail = f"{purpose}: pip install 'regrade[{extra}]' ({', '.join(troubles)})"
-        yield Finding("optional part", extra, "not installed", detail)
+        yield Diagnosis("optional part", extra, "not installed", detail)
 
 
 def _requirements() -> dict[str, list[str]]:
@@ -139,16 +139,16 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _devices() -> Iterator[Finding]:
+def _devices() -> Iterator[Diagnosis]:
     """CPU cores and GPUs, as the driver reports them."""
     from regrade.core.cores import usable_cores
 
-    yield Finding("device", "cpu", "ok", amount(usable_cores(), "core"))
+    yield Diagnosis("device", "cpu", "ok", amount(usable_cores(), "core"))
     gpus = _gpus()
     if not gpus:
-        yield Finding("device", "cuda", "none", "no NVIDIA GPU or driver")
+        yield Diagnosis("device", "cuda", "none", "no NVIDIA GPU or driver")
     for number, gpu in enumerate(gpus):
-        yield Finding("device", f"cuda:{number}", "ok", gpu + _unused_gpu())
+        yield Diagnosis("device", f"cuda:{number}", "ok", gpu + _unused_gpu())
 
 
 def _gpus() -> list[str]:
@@ -177,14 +177,14 @@ def _unused_gpu() -> str:
         return ", not used: torch is not installed"
 
 
-def _workspace(folder: Path) -> Iterator[Finding]:
+def _workspace(folder: Path) -> Iterator[Diagnosis]:
     """What `regrade verify` reports about the workspace; nothing is checked where there is none."""
     if not (folder / "regrade.toml").is_file():
-        yield Finding("workspace", str(folder), "none", "no regrade.toml: give a workspace with -w")
+        yield Diagnosis("workspace", str(folder), "none", "no regrade.toml: give a workspace with -w")
         return
     verification = opened(folder).verify(progress=watching)
     has_ledger = any(part.part == "ledger" for part in verification.checked)
     detail = f"{amount(verification.files, 'file')} checked, {'with a' if has_ledger else 'no'} ledger"
-    yield Finding("workspace", str(folder), "ok" if not verification.problems else "broken", detail)
+    yield Diagnosis("workspace", str(folder), "ok" if not verification.problems else "broken", detail)
     for problem in verification.problems:
-        yield Finding("workspace", problem.subject, "broken", problem.trouble)
+        yield Diagnosis("workspace", problem.subject, "broken", problem.trouble)
