@@ -107,9 +107,9 @@ def study_pages(studies: str, cards: str, commands: str) -> list[Page]:
             f"docs/{CARDS} and docs/{STUDIES} must have the same sections of studies; in one only: {differing}"
         )
     pages = [study_page(title, sections[title], facts[title], commands) for title in studied]
-    others = [title for title in sections if not title.startswith("`")]
-    pages += [further_page(title, sections[title]) for title in others]
-    return [Page(f"docs/{STUDIES}", "studies/index.md", study_index(introduction, facts, others)), *pages]
+    further_titles = [title for title in sections if not title.startswith("`")]
+    pages += [further_page(title, sections[title]) for title in further_titles]
+    return [Page(f"docs/{STUDIES}", "studies/index.md", study_index(introduction, facts, further_titles)), *pages]
 
 
 def title_of(section: str) -> str:
@@ -140,10 +140,10 @@ def options_of(name: str, commands: str) -> str:
     return ""
 
 
-def study_index(introduction: str, cards: dict[str, str], others: list[str]) -> str:
+def study_index(introduction: str, cards: dict[str, str], further_titles: list[str]) -> str:
     """The page that leads to every study."""
     rows = [f"| [{title}]({STUDIES}#{slug(title)}) | {question_of(card)} |" for title, card in cards.items()]
-    further = [f"- [{title}]({STUDIES}#{slug(title)})" for title in others]
+    further = [f"- [{title}]({STUDIES}#{slug(title)})" for title in further_titles]
     table = "\n".join(["| study | question |", "|---|---|", *rows])
     return introduction.replace("# `regrade.studies`: from records to results", "# Studies\n\n" + table, 1) + "\n".join(
         further
@@ -195,7 +195,7 @@ def shown(output: dict[str, object]) -> str:
 
 def linked(page: Page, pages: list[Page]) -> str:
     """The text of a page with every link pointing to a place in the site."""
-    places = {other.source: other.place for other in pages}
+    places = {target_page.source: target_page.place for target_page in pages}
 
     def replaced(match: re.Match[str]) -> str:
         mark, text, target, anchor = match[1], match[2], match[3], match[4] or ""
