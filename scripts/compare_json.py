@@ -147,6 +147,7 @@ DEMO = (
     "replicate albiero2023",
     "replicate richards2023",
     "verify",
+    "doctor",
 )
 
 PUBLISHED = (

@@ -26,7 +26,7 @@ app = typer.Typer(
     help="A second, honest grading of image classifiers: every number with its uncertainty.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     rich_markup_mode="rich",
 )
 for _name, _command in {
@@ -72,6 +72,9 @@ for _name, _command in {
     "verify": lazy_command(
         "workspace:verify",
         "Check every stored file against its checksum, the hash chain of the ledger, and that images exist.",
+    ),
+    "doctor": lazy_command(
+        "doctor:doctor", "Show versions, optional parts, devices, and whether the workspace is sound."
     ),
     "upgrade": lazy_command(
         "workspace:upgrade",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regrade.cli.command_result import CommandResult, ListErrors, shown
+from regrade.cli.completion import complete_labels
 from regrade.cli.lazy_group import LazyGroup, lazy_study
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
@@ -24,7 +25,12 @@ app.command("diff")(
     lazy_study("label_change", "Show the changes between two versions of a label set, and their effect on every model.")
 )
 
-LabelSet = Annotated[str, typer.Option("--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.")]
+LabelSet = Annotated[
+    str,
+    typer.Option(
+        "--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.", autocompletion=complete_labels
+    ),
+]
 _SHOWN = 20  # rows of a long list on a terminal
 
 

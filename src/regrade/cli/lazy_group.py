@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -15,7 +16,7 @@ from regrade.cli import exiting_at_once
 
 
 class LazyGroup(TyperGroup):
-    """A group with commands made by `lazy_command`; its help shows their summaries and imports none of them."""
+    """A group with commands made by `lazy_command`; help and completion show summaries and import no command."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name, with its options."""
@@ -25,8 +26,17 @@ class LazyGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of the group."""
-        listed = TyperGroup(name=self.name, commands=dict(self.commands), params=self.params, help=self.help)
-        listed.format_help(ctx, formatter)
+        self._listed().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The subcommands and options that start with a text."""
+        listed_context = copy(ctx)
+        listed_context.command = self._listed()
+        return listed_context.command.shell_complete(listed_context, incomplete)
+
+    def _listed(self) -> TyperGroup:
+        """The group with the placeholders of its commands."""
+        return TyperGroup(name=self.name, commands=dict(self.commands), params=self.params, help=self.help)
 
 
 def lazy_command(place: str, summary: str) -> Callable[[], None]:

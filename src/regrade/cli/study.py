@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.completion import completer_of
 from regrade.cli.lazy_group import built
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import StreamedList, say, show_epoch, watching, watching_images
@@ -193,6 +194,7 @@ def _parameter(name: str, flag: Flag, hint: Any, default: Any) -> tuple[Any, Any
     settings: dict[str, Any] = {"help": flag.help, "metavar": flag.metavar}
     limits = {"min": flag.minimum, "max": flag.maximum}
     settings |= {name: limit for name, limit in limits.items() if limit is not None}
+    settings["autocompletion"] = completer_of(name if flag.is_argument else "", *names)
     written = typer.Argument(**settings) if flag.is_argument else typer.Option(*names, **settings)
     return Annotated[kind, written], default
 
