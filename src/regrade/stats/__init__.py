@@ -13,7 +13,9 @@ from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster, components, representatives
+from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
+from regrade.stats.conformal_coverage import least_expected_coverage, undercoverage_p_value
 from regrade.stats.correlation import (
     Correlations,
     binned_correlation,
@@ -26,6 +28,7 @@ from regrade.stats.correlation import (
     spearman_matrix,
 )
 from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
+from regrade.stats.f1 import FEWEST_PER_CLASS, f1_scores, macro_f1, weighted_f1
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_differ,
@@ -110,13 +113,22 @@ from regrade.stats.selection import (
     significantly_below,
     worst_share,
 )
+from regrade.stats.selective import (
+    CertifiedThreshold,
+    certified_threshold,
+    excess_area,
+    risk_coverage_area,
+    selective_risks,
+)
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
 from regrade.stats.subset_shares import subset_difference, subset_share
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
 __all__ = [
+    "FEWEST_PER_CLASS",
     "MIN_SPREAD",
     "Band",
+    "CertifiedThreshold",
     "ChiSquare",
     "ClassBootstrap",
     "Clusters",
@@ -135,6 +147,7 @@ __all__ = [
     "RandomOrder",
     "Ranks",
     "Ratio",
+    "ReliabilityPoint",
     "Scale",
     "absolute_mean",
     "accuracy_covariance",
@@ -153,6 +166,7 @@ __all__ = [
     "bootstrap_lines",
     "bounded_mean",
     "calibration_error",
+    "certified_threshold",
     "chi_square",
     "class_bootstrap",
     "clopper_pearson",
@@ -163,14 +177,17 @@ __all__ = [
     "compare_categories",
     "compare_numbers",
     "components",
+    "confidence_gap",
     "confidence_sequence",
     "corrected_difference",
     "covariance_interval",
     "cross_fitted_auc",
     "discordant_counts",
     "disparity_power",
+    "excess_area",
     "exclusive_difference",
     "extremes_differ",
+    "f1_scores",
     "fisher_exact",
     "fit_line",
     "fit_lines",
@@ -194,8 +211,10 @@ __all__ = [
     "kendall_matrix",
     "krippendorff_alpha",
     "largest_covariance",
+    "least_expected_coverage",
     "lower_share_p_values",
     "lowest_candidates",
+    "macro_f1",
     "mark_simultaneous",
     "mcnemar",
     "mcnemar_all_pairs",
@@ -219,11 +238,14 @@ __all__ = [
     "rank_intervals_from_counts",
     "rank_ranges",
     "ranks",
+    "reliability_curve",
     "representatives",
     "reviewed_accuracy",
     "reweighted_proportion",
     "ridge_logistic",
+    "risk_coverage_area",
     "robust_pearson",
+    "selective_risks",
     "share_difference",
     "share_noise",
     "share_range",
@@ -244,6 +266,8 @@ __all__ = [
     "subset_effect",
     "subset_share",
     "two_way_mean",
+    "undercoverage_p_value",
+    "weighted_f1",
     "widen_for_comparisons",
     "wilson",
     "worst_share",
