@@ -36,6 +36,9 @@ from regrade.metrics import (
 EVERYTHING = "all"
 """The name of the slice that contains every example."""
 
+FEWEST_DRAWN = 20
+"""Figures leave out slices and groups with fewer images, whose intervals are up to 46 points wide."""
+
 
 @dataclass(frozen=True)
 class TopK:
