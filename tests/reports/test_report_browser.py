@@ -111,6 +111,7 @@ def draw_all(page):
     """Scroll through the page until every figure has drawn itself."""
     if page.locator("figure").count() == page.locator(DRAWN).count():
         return
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
     for figure in page.locator("figure").all():
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -420,8 +421,11 @@ class TestPrint:
             if model != HOSTILE:
                 assert model in flat
 
-    def test_notes_are_closed_again_after_printing(self, printed):
-        page, _ = printed
+    def test_folded_parts_are_closed_again_after_printing(self, newly_opened):
+        page = newly_opened.page
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("details:not([open])").count() == 0
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator("details[open]").count() == 0
 
     def test_no_figure_is_split_over_pages(self, newly_opened):
@@ -433,3 +437,37 @@ class TestPrint:
         for break_inside, height in figures:
             assert break_inside == "avoid"
             assert height < 257 / 25.4 * 96
+
+
+class TestFolding:
+    def test_a_link_opens_the_folded_part_of_its_target(self, newly_opened):
+        page = newly_opened.page
+        folded = page.locator("details.fold:not([open]) > section.part").first
+        anchor = folded.get_attribute("id")
+        assert not folded.is_visible()
+        page.locator(f'.contents a[href="#{anchor}"]').click()
+        page.locator(f"#{anchor}").wait_for(state="visible")
+        page.wait_for_function(
+            "id => document.getElementById(id).getBoundingClientRect().top < innerHeight", arg=anchor
+        )
+
+    def test_folded_parts_are_opened_with_the_keyboard(self, newly_opened):
+        page = newly_opened.page
+        page.locator("details.fold > summary").first.focus()
+        page.keyboard.press("Enter")
+        assert page.locator("details.fold").first.get_attribute("open") is not None
+
+    def test_most_of_the_page_is_folded(self, newly_opened):
+        page, height = newly_opened.page, "document.documentElement.scrollHeight"
+        folded = page.evaluate(height)
+        page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+        assert folded < page.evaluate(height) / 2
+
+    def test_a_wide_table_shows_that_it_scrolls_until_its_end(self, phone):
+        page = phone.page
+        table = page.locator(OVERVIEW)
+        assert table.locator(".sideways").is_visible()
+        assert "more" in table.locator(".frame").get_attribute("class")
+        table.locator(".scroll").evaluate("region => { region.scrollLeft = region.scrollWidth; }")
+        page.wait_for_function(f"() => !document.querySelector('{OVERVIEW} .frame').classList.contains('more')")
+        table.locator(".scroll").evaluate("region => { region.scrollLeft = 0; }")

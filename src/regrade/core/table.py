@@ -285,5 +285,5 @@ def _number_text(value: float, column: Column) -> str:
     if column.percent:
         return f"{100 * value:.{digits}f}"
     if value != 0 and abs(value) < 10**-digits:
-        return f"{value:.1e}"
+        return f"{value:.2g}"
     return f"{value:.{digits}f}"
