@@ -107,11 +107,16 @@ def printed(browser, report_page, tmp_path_factory):
         assert opened_page.requests == []
 
 
+def unfold(page):
+    """Open all folded parts."""
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+
+
 def draw_all(page):
     """Scroll through the page until every figure has drawn itself."""
+    unfold(page)
     if page.locator("figure").count() == page.locator(DRAWN).count():
         return
-    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
     for figure in page.locator("figure").all():
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -231,6 +236,7 @@ class TestSelection:
 
     def test_figure_dims_marks_of_other_models(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-comparison-old")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -244,6 +250,7 @@ class TestSelection:
 
     def test_clicking_a_mark_toggles_its_model(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -258,6 +265,7 @@ class TestSelection:
 
     def test_clicking_an_axis_name_selects_the_model(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -298,6 +306,7 @@ class TestSelection:
 
     def test_tooltip_shows_the_numbers_of_a_model(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -366,6 +375,7 @@ class TestTables:
         assert first_column(page)[0] == last
 
     def test_on_a_phone_the_table_scrolls_and_the_page_does_not(self, phone):
+        unfold(phone.page)
         box = phone.page.locator("#table-comparison-old .scroll")
         assert box.evaluate("one => one.scrollWidth > one.clientWidth")
         box.focus()
@@ -460,7 +470,7 @@ class TestFolding:
     def test_most_of_the_page_is_folded(self, newly_opened):
         page, height = newly_opened.page, "document.documentElement.scrollHeight"
         folded = page.evaluate(height)
-        page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+        unfold(page)
         assert folded < page.evaluate(height) / 2
 
     def test_a_wide_table_shows_that_it_scrolls_until_its_end(self, phone):

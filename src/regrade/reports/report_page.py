@@ -125,10 +125,10 @@ def _chapter(
     question: str, sections: list[Section], drawn: Callable[[Figure], DrawnFigure], names: Collection[str]
 ) -> str:
     """A question: the answer for the first of its sections; the others are folded, below their main finding."""
-    first, *others = sections
+    first, *further = sections
     about = f"<h3>{_escaped(first.about)}</h3>\n" if first.about else ""
     shown = f'<section class="part" id="{first.anchor}">{about}{_content(first, drawn, names)}</section>\n'
-    folded = "".join(_folded_section(section, _content(section, drawn, names)) for section in others)
+    folded = "".join(_folded_section(section, _content(section, drawn, names)) for section in further)
     anchor = _chapter_anchor(sections)
     return f'<section class="chapter" id="{anchor}"><h2>{_escaped(question)}</h2>\n{shown}{folded}</section>\n'
 

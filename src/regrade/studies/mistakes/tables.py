@@ -15,6 +15,8 @@ from regrade.studies.mistakes.triage import ALIKE, TriageAgreement, TriageKind, 
 
 _LISTED = 5  # most frequencies of pairs listed in a note
 
+_RARE_KINDS = (TriageKind.COLLAPSED, TriageKind.CO_OCCURRENCE, TriageKind.NON_PROTOTYPICAL)
+
 
 def flow_table(title: str, flows: Sequence[Flow], notes: Sequence[str]) -> Table:
     """Return one row per model, without empty columns."""
@@ -56,7 +58,7 @@ def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) ->
     columns = (
         Column("model", "model"),
         Column("errors", "errors"),
-        *(Column(kind.name.lower(), kind.value) for kind in TriageKind),
+        *(Column(kind.name.lower(), kind.value, detail=kind in _RARE_KINDS) for kind in TriageKind),
         Column("rejected", "label rejected", detail=True),
     )
     nothing: tuple[Cell, ...] = (None,) * len(TriageKind)
