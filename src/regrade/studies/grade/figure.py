@@ -73,7 +73,6 @@ def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
     rest = f" has the highest accuracy of {len(models):,} {among}" if len(models) > 1 else ""
     if len(leaders) > 1:
         rest = f" have the same accuracy, the highest of {len(models):,} {among},"
-        rest = f" have the same accuracy: {len(models):,} {among}" if len(leaders) == len(models) else rest
     method = next(e.method for row in result.rows for e in (row.top1, row.multilabel, row.reviewed) if e)
     against = f" against {result.labels}@{result.labels_version}" if result.labels else ""
     shown = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""
