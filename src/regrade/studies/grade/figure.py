@@ -68,20 +68,26 @@ def _point(row: GradeRow, estimate: Estimate | None, kind: str) -> list[dict[str
 
 
 def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
-    among = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
-    leaders = _leaders(result, models)
-    rest = f" has the highest accuracy of {len(models):,} {among}" if len(models) > 1 else ""
-    if len(leaders) > 1:
-        rest = f" have the same accuracy, the highest of {len(models):,} {among},"
     method = next(e.method for row in result.rows for e in (row.top1, row.multilabel, row.reviewed) if e)
     against = f" against {result.labels}@{result.labels_version}" if result.labels else ""
     shown = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""
     if small := len(_small_slices(result)):
         shown += f"; {amount(small, 'slice')} with fewer than {FEWEST_DRAWN} images not drawn"
-    return (
-        f"{listed(leaders)}{rest} on {result.test_set}",
-        f"{of}{against}, best first, with intervals ({method}){shown}",
-    )
+    title = f"{_leading(result, models)} on {result.test_set}"
+    return title, f"{of}{against}, best first, with intervals ({method}){shown}"
+
+
+def _leading(result: Grade, models: list[str]) -> str:
+    """The model with the highest accuracy, or all that are tied."""
+    among = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
+    leaders, count = _leaders(result, models), f"{len(models):,} {among}"
+    if len(models) == 1:
+        return models[0]
+    if len(leaders) == 1:
+        return f"{leaders[0]} has the highest accuracy of {count}"
+    if len(leaders) == len(models):
+        return f"All {count} have the same accuracy"
+    return f"{listed(leaders)} have the same accuracy, the highest of {count},"
 
 
 def _leaders(result: Grade, models: list[str]) -> list[str]:
