@@ -82,12 +82,12 @@ class TestGrade:
 
     def test_tied_models_are_called_tied(self):
         test_set, (first, _, last) = loaded(3)
-        copied = replace(last[0], model="copied"), last[1]
-        assert text(figure(grade(test_set, [last, copied])).spec["title"])[0] == (
+        second = replace(last[0], model="second"), last[1]
+        assert text(figure(grade(test_set, [last, second])).spec["title"])[0] == (
             "All 2 models have the same accuracy on toys"
         )
-        assert text(figure(grade(test_set, [first, last, copied])).spec["title"])[0] == (
-            "model's 2 and copied have the same accuracy, the highest of 3 models, on toys"
+        assert text(figure(grade(test_set, [first, last, second])).spec["title"])[0] == (
+            "model's 2 and second have the same accuracy, the highest of 3 models, on toys"
         )
 
     def test_of_many_models_only_the_best_are_drawn(self):
