@@ -327,7 +327,7 @@ class TestScores:
         scores = np.tile([3.0, 2.0, 1.0], (12, 1))
         scores[7] = sorted([score, 1.0, 0.5], reverse=True)
         write_parquet(tmp_path / "m.parquet", image=IDS, classes=NAMED, scores=scores.tolist())
-        with pytest.raises(InputError, match="row 7: a score of 'scores' is larger than single precision can hold"):
+        with pytest.raises(InputError, match="row 8: a score of 'scores' is larger than single precision can hold"):
             workspace.models.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
         assert workspace.models.names("set") == ()
 

@@ -104,7 +104,7 @@ def test_not_a_number_is_refused_by_its_row(monkeypatch, k):
     monkeypatch.setattr(top_k, "_BLOCK", 2 * 20)
     scores = np.zeros((9, 20), np.float16)
     scores[7, 19] = np.nan
-    with pytest.raises(InputError, match="row 7 of the scores contains NaN"):
+    with pytest.raises(InputError, match="row 8 of the scores contains NaN"):
         top_k_classes(scores, k=k)
 
 

@@ -96,7 +96,8 @@ def list_(
                 labels = store.labels.read(store.test_set(test_set), full_name)
                 counts = int(labels.covered.sum()), len(labels.classes), int(labels.problematic.sum())
                 rows.append((test_set, full_name, *counts, labels.origin, labels.digest[:12]))
-    table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
+    columns = tuple(Column(key, key.replace("_", " "), detail=key in ("judgments", "digest")) for key in keys)
+    table = Table("label sets", columns, tuple(rows))
     return errors.result_with(table, {"label_sets": table.records()})
 
 

@@ -48,7 +48,9 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
                     f"the images of {name} are no longer at {missing_path}: restore them, or register their new path "
                     f"with regrade testsets add {name} PATH"
                 )
-    table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows), tuple(notes))
+    details = ("classes", "groups", "images", "digest")
+    columns = tuple(Column(key, key.replace("_", " "), detail=key in details) for key in keys)
+    table = Table("test sets", columns, tuple(rows), tuple(notes))
     return errors.result_with(table, {"test_sets": table.records()})
 
 

@@ -84,7 +84,7 @@ def predictions_from_scores(
         )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise InputError(f"scores of {name!r}, row {row}: not a finite number")
+        raise InputError(f"scores of {name!r}, row {row + 1}: not a finite number")
     if np.abs(scores).max() > np.finfo(np.float16).max:
         raise InputError(f"scores of {name!r} are larger than half precision can hold: scale them down")
     classes = top_k_classes(scores, k=min(STORED_K, len(space)))

@@ -32,7 +32,7 @@ def top_k_classes(scores: FloatArray, *, k: int) -> IntArray:
         block = scores[start : start + step]
         if np.isnan(block).any():
             row = start + int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
-            raise InputError(f"row {row} of the scores contains NaN: it has no best class")
+            raise InputError(f"row {row + 1} of the scores contains NaN: it has no best class")
         best[start : start + step] = _block_top_k(block, k)
     return best
 

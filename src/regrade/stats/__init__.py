@@ -105,6 +105,7 @@ from regrade.stats.power import (
 )
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
 from regrade.stats.selection import (
+    agreeing_with_test,
     align_with_test,
     below_others_p_values,
     best_share,
@@ -152,6 +153,7 @@ __all__ = [
     "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",
+    "agreeing_with_test",
     "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",

@@ -39,6 +39,9 @@ from regrade.metrics import (
 EVERYTHING = "all"
 """The name of the slice that contains every example."""
 
+FEWEST_DRAWN = 20
+"""Figures leave out slices and groups with fewer images, whose intervals are up to 46 points wide."""
+
 _ROWS = 4096  # images whose tied classes are in memory at a time
 
 

@@ -30,6 +30,9 @@ from regrade.studies.review import problem_notes
 from regrade.studies.scoring import EVERYTHING, Scoring, TopK
 from regrade.studies.seeded_methods import SeededMethod
 
+_DETAILS = ("anytime", "judgments_needed", "calibration_error", "unanswered", "undetermined")
+"""Columns of the table that a narrow terminal leaves out."""
+
 
 @dataclass(frozen=True)
 class GradeRow:
@@ -74,6 +77,12 @@ class GradeRow:
     seeds: int | None = field(default=None, metadata=json_key("seeds", only_if_set=True))
     deviation: float | None = field(default=None, metadata=json_key("standard_deviation", only_if_set=True))
 
+    @property
+    def images(self) -> int:
+        """The number of images of the slice that count for the model."""
+        shown = self.top1 or self.multilabel
+        return shown.n if shown else 0
+
     def mark_simultaneous(self, slices: int, confidence: float) -> GradeRow:
         """The row with the number of simultaneous slices added to the methods of its intervals."""
         estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
@@ -105,22 +114,24 @@ class Grade(Tabular, records="rows"):
         """One row per model and slice; empty columns are left out."""
         columns = [Column("model", "model")]
         if any(row.slice != EVERYTHING for row in self.rows):
-            columns.append(Column("slice", "slice"))
+            columns += [Column("slice", "slice"), Column("images", "images")]
         if self._has("top1") or not self.labels:
             columns.append(Column("top1", "top-1"))
         columns += [
-            Column(key, heading) for key, heading in (("clean", "top-1, clean"), ("top5", "top-5")) if self._has(key)
+            Column(key, heading, detail=key == "top5" and bool(self.labels or self.metrics))
+            for key, heading in (("clean", "top-1, clean"), ("top5", "top-5"))
+            if self._has(key)
         ]
         if self._other_images():
-            columns.append(Column("top1_same_images", "top-1, same images"))
+            columns.append(Column("top1_same_images", "top-1, same images", detail=True))
         if self.labels:
             upper = self._has("multilabel_upper") and any(row.novel for row in self.rows)
             columns.append(Column("multilabel", "multi-label" + (", novel wrong" if upper else "")))
             if upper:
                 columns.append(Column("multilabel_upper", "novel right"))
-                columns.append(Column("novel", "novel"))
+                columns.append(Column("novel", "novel", detail=True))
         columns += [
-            Column(key, heading)
+            Column(key, heading, detail=key in _DETAILS)
             for key, heading in (
                 ("reviewed", "multi-label, reviewed"),
                 ("labels_change", "multi-label − top-1"),

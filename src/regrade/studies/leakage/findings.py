@@ -5,7 +5,7 @@ from __future__ import annotations
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim
 from regrade.display.wording import points, share
-from regrade.stats import widen_for_comparisons
+from regrade.stats import agreeing_with_test, widen_for_comparisons
 from regrade.studies.leakage.result import ANY, DistanceResult, Leakage, LeakedModel
 
 _MANY = 0.01  # from this share on, duplicates are an important finding
@@ -85,7 +85,9 @@ def _accuracy(result: Leakage) -> Finding | None:
         return None
     clean = "without them" if result.against else "with one copy of each"
     moved = [model for model in rows if model.holm is not None and model.holm <= 1 - result.confidence]
-    together = widen_for_comparisons(change, len(rows), confidence=result.confidence)
+    together = agreeing_with_test(
+        widen_for_comparisons(change, len(rows), confidence=result.confidence), differs=most in moved
+    )
     corrected = f", corrected for {len(rows):,} models" if len(rows) > 1 else ""
     text = (
         f"Accuracy on all images minus accuracy {clean} is {points(together)}{corrected}, for {most.model}; "

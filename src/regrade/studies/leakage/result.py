@@ -170,7 +170,7 @@ class Leakage(Tabular):
             Column("found", f"{words[0]}"),
             Column("others", f"{words[1]}"),
             Column("difference", f"{words[0]} − {words[1]}"),
-            Column("change", f"all − {words[1]}"),
+            Column("change", f"all − {words[1]}", detail=True),
             Column("holm", "p, Holm", percent=False, digits=4),
         )
         rows = tuple(
@@ -192,7 +192,7 @@ class Leakage(Tabular):
             columns += [
                 Column("label", "label"), Column("reference_label", "its label"), Column("differs", "labels differ")
             ]  # fmt: skip
-        columns.append(Column("mirrored", "mirrored"))
+        columns.append(Column("mirrored", "mirrored", detail=True))
         columns += [] if all(pair.confirmed for pair in self.pairs) else [Column("confirmed", "confirmed")]
         rows = tuple(
             (
