@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check docs bench clean
 
 help:              ## list the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -15,11 +15,16 @@ test: $(VENV)/.dev     ## run every test
 	$(BIN)/python -m compileall -q src
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
-check: $(VENV)/.dev    ## check style, types and docs
+check: $(VENV)/.dev    ## check style, types, docs and the documentation site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/docs.py
+	$(BIN)/python scripts/build_site.py
+
+docs: $(VENV)/.dev     ## build the documentation site, build/site/index.html
+	$(BIN)/python scripts/docs.py --write
+	$(BIN)/python scripts/build_site.py
 
 bench: $(VENV)/.dev    ## measure speed and memory as ratios to named baselines
 	$(BIN)/python -m benchmarks

@@ -86,6 +86,8 @@ DEMO = (
     "compare -t mnist",
     "compare -t mnist --show pairs --equivalence 0.5",
     "compare -t uci-digits 'random forest' 'naive Bayes' --slice ink=light",
+    "gate 'neural network' -t mnist -t uci-digits --baseline 'random forest' --margin 1 --slice-margin ink=3 --floor 70"
+    " --max-negative-flips 5 --at-least top-5=90 --at-most ece=10",
     "study generalization --original mnist --new uci-digits --bootstrap",
     "study generalization --original mnist --new uci-digits --scale logit"
     " --standard 'naive Bayes' --standard 'random forest' --standard 'decision tree'",
@@ -114,6 +116,10 @@ DEMO = (
     "study confusion -t mnist --show images",
     "study confusion -t mnist --unlabeled uci-digits --show expected",
     "study similarity -t mnist",
+    "study classes -t mnist",
+    "study classes -t mnist --model 'naive Bayes' --order clusters --most 3",
+    "study confidence -t mnist --new uci-digits",
+    "study confidence -t uci-digits --model 'neural network' --miss 5 --target 90 --seed 1",
     "study similarity -t uci-digits -l own --slice ink=light",
     "plan accuracy -t mnist --half-width 1",
     "plan accuracy --half-width 1 --accuracy 80",
@@ -145,6 +151,7 @@ DEMO = (
     "replicate albiero2023",
     "replicate richards2023",
     "verify",
+    "doctor",
 )
 
 PUBLISHED = (
@@ -168,6 +175,7 @@ PUBLISHED = (
     " && study mistakes -t imagenet-val -l real --model vgg19",
     "study similarity -t imagenetv2-matched-frequency",
     "study similarity -t cifar10",
+    "study classes -t imagenet-val --model vgg19",
     "plan rank -t cifar10",
     "plan difference vgg19 resnet50 -t imagenet-val",
     "plan accuracy -t imagenet-val -l real --half-width 0.5",

@@ -88,3 +88,11 @@ def test_the_bare_install_knows_imagenet_and_names_missing_extras(installed, tmp
     done = run(installed / "regrade", "demo", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "error: the demo needs an optional part: pip install 'regrade[demo]'\n"
+    (tmp_path / "answers.csv").write_text(ANSWERS)
+    import_file = ("import", "predictions", "answers.csv", "--test-set", "pets", "--classes", "cifar-10", "-w", "W")
+    for arguments in (("init", "W"), import_file):
+        assert run(installed / "regrade", *arguments, cwd=tmp_path).returncode == 0
+    for arguments in (("grade", "-t", "pets", "--figure", "x.svg", "-w", "W"), ("report", "-w", "W")):
+        done = run(installed / "regrade", *arguments, cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr == "error: saving figures needs an optional part: pip install 'regrade[figures]'\n"

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check
 from regrade.core.arrays import FloatArray
-from regrade.stats.calibration_error import _members, calibration_error
+from regrade.stats.calibration_error import calibration_error, equal_mass_members
 
 _OVERCONFIDENT = {"calibrated": 0.0, "overconfident": 0.3, "far overconfident": 0.6}
 """How far accuracy is from the confidence, as a fraction of the way to 0.5."""
@@ -24,7 +24,7 @@ def drawn(rng: np.random.Generator, runs: int, images: int, too_sure: float) -> 
 
 
 def _binned_error(confidences: FloatArray, accuracy: FloatArray) -> float:
-    members = _members(confidences)
+    members = equal_mass_members(confidences)
     sizes = np.bincount(members)
     gaps = np.bincount(members, weights=accuracy - confidences) / sizes
     return float(np.sqrt(sizes @ gaps**2 / sizes.sum()))

@@ -3,9 +3,9 @@
     >>> import regrade
     >>> from regrade.stats import mcnemar
 
-`grade`, `compare` and `report` work on arrays, and `Grader` on batches; `open` and `init` give a `Workspace`; `capture`
-stores the scores of a network during its training; `regrade.stats` and `regrade.metrics` are libraries of pure
-functions.
+`grade`, `compare`, `gate` and `report` work on arrays, and `Grader` on batches; `open` and `init` give a `Workspace`;
+`capture` stores the scores of a network during its training; `regrade.stats` and `regrade.metrics` are libraries of
+pure functions.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from regrade.core import Estimate, RegradeError, Table
-    from regrade.studies import Comparison, Grade
+    from regrade.studies import Comparison, GateResult, Grade
     from regrade.train import capture
-    from regrade.workspace import Grader, Workspace, compare, grade, init, open, report
+    from regrade.workspace import Grader, Workspace, compare, gate, grade, init, open, report
 
     __version__: str
 
 _HOME = {
     "Comparison": "regrade.studies",
     "Estimate": "regrade.core",
+    "GateResult": "regrade.studies",
     "Grade": "regrade.studies",
     "Grader": "regrade.workspace",
     "RegradeError": "regrade.core",
@@ -30,6 +31,7 @@ _HOME = {
     "Workspace": "regrade.workspace",
     "capture": "regrade.train",
     "compare": "regrade.workspace",
+    "gate": "regrade.workspace",
     "grade": "regrade.workspace",
     "init": "regrade.workspace",
     "open": "regrade.workspace",
@@ -39,6 +41,7 @@ _HOME = {
 __all__ = [
     "Comparison",
     "Estimate",
+    "GateResult",
     "Grade",
     "Grader",
     "RegradeError",
@@ -47,6 +50,7 @@ __all__ = [
     "__version__",
     "capture",
     "compare",
+    "gate",
     "grade",
     "init",
     "open",

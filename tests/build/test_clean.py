@@ -109,8 +109,8 @@ def test_distances_of_flat_images_match_values_worked_by_hand(tmp_path):
     workspace = make_build(tmp_path)
     workspace.build.sample("new", "top", per_class=DRAWN)
     first, second = drawn_images(workspace)[:2]
-    plant(workspace, first, np.full((40, 50, 3), 100, dtype=np.uint8))
-    plant(workspace, second, np.full((40, 50, 3), 110, dtype=np.uint8))
+    plant(workspace, first, np.full((80, 100, 3), 100, dtype=np.uint8))
+    plant(workspace, second, np.full((80, 100, 3), 110, dtype=np.uint8))
     [row] = workspace.build.clean("new").pairs
     # 10 gray levels at 256 * 256 * 3 places; SSIM of flat images is (2ab + C1) / (a^2 + b^2 + C1) with C1 = 2.55^2
     assert row.distances["pixels"] == 10**2 * 256 * 256 * 3 == 19_660_800

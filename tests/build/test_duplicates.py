@@ -22,24 +22,20 @@ candidate_lists = st.dictionaries(images, st.tuples(st.sampled_from([0.5, 0.7, 1
 edge_lists = st.lists(st.tuples(images, images), max_size=10)
 
 
-def groups_of(names, edges):
-    """The connected components by repeated merging."""
-    groups = [{name} for name in names]
-    for a, b in edges:
-        if a in names and b in names:
-            joined = [group for group in groups if a in group or b in group]
-            groups = [group for group in groups if group not in joined] + [set().union(*joined)]
-    return groups
-
-
 @given(candidate_lists, edge_lists)
-def test_each_component_keeps_exactly_its_best_candidate(candidates, edges):
+def test_each_surplus_candidate_is_a_duplicate_of_a_better_kept_one(candidates, edges):
     surplus = surplus_candidates(candidates, edges)
-    by_image = {candidate.image: candidate for candidate in candidates}
-    for group in groups_of(set(by_image), edges):
-        kept = group - surplus
-        best = sorted(group, key=lambda image: (-by_image[image].frequency, -by_image[image].assignments, image))
-        assert kept == {best[0]}
+    rank = {c.image: (-c.frequency, -c.assignments, c.image) for c in candidates}
+    for image, own in rank.items():
+        better = {name for edge in edges if image in edge for name in edge if name in rank and rank[name] < own}
+        assert (image in surplus) == bool(better - surplus)
+
+
+def test_surplus_candidates_of_a_chain_and_of_equal_images():
+    chain = [Candidate(image, "n1", frequency, 10) for image, frequency in (("a", 1.0), ("b", 0.7), ("c", 0.5))]
+    edges = [("a", "b"), ("b", "c")]
+    assert surplus_candidates(chain, edges) == {"b"}  # c is not a duplicate of a, the kept one
+    assert surplus_candidates(chain, edges, edges) == {"b", "c"}
 
 
 @given(candidate_lists, edge_lists, st.randoms(use_true_random=False))

@@ -78,20 +78,20 @@ class TestPredictions:
         ("content", "words"),
         [
             pytest.param(
-                wide("cta", *LABELS[1:]), ("'second'", "row 0", "'cta'", "did you mean cat?"), id="unknown id"
+                wide("cta", *LABELS[1:]), ("'second'", "row 1", "'cta'", "did you mean cat?"), id="unknown id"
             ),
             pytest.param(wide() + "p0,cat\n", ("'p0'", "more than once"), id="duplicate"),
             pytest.param(wide().replace("p5,deer\n", ""), ("1 of the 6", "missing", "'p5'"), id="missing example"),
             pytest.param(wide() + "p9,cat\n", ("not in test set pets", "'p9'"), id="extra example"),
-            pytest.param(wide(*"345399"[:5], "10"), ("row 5", "class index 10", "0 to 9"), id="index outside"),
+            pytest.param(wide(*"345399"[:5], "10"), ("row 6", "class index 10", "0 to 9"), id="index outside"),
             pytest.param(wide(*["-1"] * 6), ("class index -1 is outside",), id="negative index"),
             pytest.param(wide("3", *LABELS[1:]), ("'second'", "not a class index"), id="index among ids"),
-            pytest.param(wide(*LABELS[:5], "3"), ("row 5", "'3'"), id="id among indices"),
+            pytest.param(wide(*LABELS[:5], "3"), ("row 6", "'3'"), id="id among indices"),
             pytest.param(wide(*["1.5"] * 6), ("fractions",), id="fractions"),
-            pytest.param(wide("", *LABELS[1:]), ("'second'", "row 0", "empty"), id="empty cell"),
+            pytest.param(wide("", *LABELS[1:]), ("'second'", "row 1", "empty"), id="empty cell"),
             pytest.param(wide().replace("p0", ""), ("'image'", "1 empty"), id="empty id"),
             pytest.param(wide("3 4", *["4 5"] * 4, "4 5 6"), ("same number of classes",), id="ragged lists"),
-            pytest.param(wide(*["3 4 3"] * 6), ("'second'", "row 0", "cat", "twice"), id="class listed twice"),
+            pytest.param(wide(*["3 4 3"] * 6), ("'second'", "row 1", "cat", "twice"), id="class listed twice"),
             pytest.param(
                 wide() + "p6,cat,dog\n", ("line 8 has 3 cells, but the first line names 2",), id="ragged rows"
             ),
@@ -100,8 +100,8 @@ class TestPredictions:
             pytest.param("image,m,m\np0,cat,dog\n", ("'m' occurs twice",), id="column twice"),
             pytest.param("image,image,m\np0,p0,cat\n", ("'image' occurs twice",), id="id column twice"),
             pytest.param(wide().replace("image,", "image,label,").replace(",cat", ",cat,cat"), (), id="shifted rows"),
-            pytest.param(wide(*["9" * 20] * 6), ("row 0: class 1", "outside cifar-10 (0 to 9)"), id="endless class"),
-            pytest.param(wide("3", "0.5", *"1234"), ("row 1: 0.5 is not a class id or class index",), id="a fraction"),
+            pytest.param(wide(*["9" * 20] * 6), ("row 1: class 1", "outside cifar-10 (0 to 9)"), id="endless class"),
+            pytest.param(wide("3", "0.5", *"1234"), ("row 2: 0.5 is not a class id or class index",), id="a fraction"),
             pytest.param("", ("is empty",), id="empty file"),
             pytest.param("image,second\n", ("no rows",), id="heading only"),
             pytest.param("image,second", ("no rows below the first line",), id="heading without end"),
@@ -145,23 +145,23 @@ class TestPredictions:
             pytest.param(answered(["cat", "dog"])[:-3], ("line 6", "not valid JSON"), id="truncated"),
             pytest.param(b"[1, 2]", ("line 1", "expected an object"), id="no object"),
             pytest.param(b"{}\n{}", ("no rows",), id="empty objects"),
-            pytest.param(answered("cat") + b'\n{"image": "p6"}', ("row 6", "empty"), id="missing key"),
-            pytest.param(b'{"image": "p6"}\n' + answered("cat"), ("row 0", "empty"), id="missing in the first row"),
+            pytest.param(answered("cat") + b'\n{"image": "p6"}', ("row 7", "empty"), id="missing key"),
+            pytest.param(b'{"image": "p6"}\n' + answered("cat"), ("row 1", "empty"), id="missing in the first row"),
             pytest.param(
                 answered("cat") + b'\n{"image": "p6", "second": 3}',
-                ("'second': row 6 contains numbers, and rows before it text",),
+                ("'second': row 7 contains numbers, and rows before it text",),
                 id="mixed",
             ),
             pytest.param(answered({"a": 1}), ("struct", "not class ids"), id="objects"),
             pytest.param(answered(True), ("bool", "not class ids"), id="truth values"),
             pytest.param(answered([]), ("empty",), id="empty lists"),
-            pytest.param(answered([3, None]), ("row 0", "empty"), id="holes in lists"),
+            pytest.param(answered([3, None]), ("row 1", "empty"), id="holes in lists"),
             pytest.param(answered([[3], [4]]), ("not class ids",), id="lists of lists"),
             pytest.param(
-                answered(2**70), ("'second': row 0 contains an integer that is too large",), id="endless number"
+                answered(2**70), ("'second': row 1 contains an integer that is too large",), id="endless number"
             ),
             pytest.param(
-                answered("cat") + b'\n{"image": "p6", "second": ["cat"]}', ("row 6 contains lists",), id="a list"
+                answered("cat") + b'\n{"image": "p6", "second": ["cat"]}', ("row 7 contains lists",), id="a list"
             ),
             pytest.param(answered(["cat", 3]), ("lists or objects of the rows",), id="mixed lists"),
             pytest.param(answered("\ud800"), ("line 1", "invalid character"), id="half a character"),
@@ -192,7 +192,7 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("scores", "words"),
         [
-            pytest.param([0.1, 0.2], ("row 0", "scores increase"), id="rising"),
+            pytest.param([0.1, 0.2], ("row 1", "scores increase"), id="rising"),
             pytest.param([0.2], ("2 classes but 1 scores",), id="too few"),
             pytest.param([float("nan"), 0.1], ("line 1", "NaN"), id="nan"),
             pytest.param([1e308, 0.1], ("larger than single precision",), id="huge"),
@@ -249,8 +249,8 @@ class TestPredictions:
             pytest.param(array(np.where(SCORES > 1, -np.inf, SCORES)), ("finite",), id="inf"),
             pytest.param(array(SCORES > 0), ("bool",), id="truth values"),
             pytest.param(array(np.array(LABELS)), ("<U4",), id="text"),
-            pytest.param(array(np.full(6, 10)), ("row 0", "class index 10"), id="index outside"),
-            pytest.param(array(np.zeros((6, 2), int)), ("row 0", "airplane", "twice"), id="class listed twice"),
+            pytest.param(array(np.full(6, 10)), ("row 1", "class index 10"), id="index outside"),
+            pytest.param(array(np.zeros((6, 2), int)), ("row 1", "airplane", "twice"), id="class listed twice"),
         ],
     )
     def test_npy(self, refused_file, content, words):
@@ -479,9 +479,11 @@ class TestEmptyValues:
         calls = [words for words in values_of_commands() if words[-1] not in ("--prefix", "--keep")]
         assert len(calls) > 200
         for words in calls:
-            assert_one_line(run(*words, ""), f"the value after {words[-1]} is empty: give a value, or omit the option")
+            code = 3 if words[0] == "gate" else 1  # 1 is a verdict of gate
+            message = f"the value after {words[-1]} is empty"
+            assert_one_line(run(*words, ""), f"{message}: give a value, or omit the option", code=code)
             if words[-1].startswith("--"):
-                assert_one_line(run(*words[:-1], f"{words[-1]}="), f"the value after {words[-1]} is empty")
+                assert_one_line(run(*words[:-1], f"{words[-1]}="), message, code=code)
         assert not any(tmp_path.iterdir())
 
     def test_empty_prefix_keeps_names(self, pets):

@@ -338,7 +338,7 @@ class TestImport:
     def test_bad_input_is_one_line(self, empty, tmp_path):
         np.save(tmp_path / "s.npy", np.random.default_rng(0).normal(size=(1, 6, 10)))
         ran = self.bring(empty, tmp_path / "s.npy", "--kind", "probabilities")
-        assert_one_line(ran, "E, seed 0, epoch 0, row 0: a probability is negative; are these logits?")
+        assert_one_line(ran, "E, seed 0, epoch 0, row 1: a probability is negative; are these logits?")
         ran = self.bring(empty, tmp_path / "none", "--kind", "logits")
         assert_one_line(ran, "neither a folder nor an array")
         folder = tmp_path / "F"

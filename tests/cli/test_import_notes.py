@@ -102,7 +102,7 @@ class TestPredictions:
     def test_import_rejects_probabilities_above_1(self, refused, tmp_path):
         lists = (SCORES * 1.5).tolist()
         content = parquet(tmp_path / "b.parquet", image=IDS, probabilities=lists)
-        refused("predictions", "a.parquet", content, ("--model", "m"), "said to be probabilities", "row 0 sum to 1.5")
+        refused("predictions", "a.parquet", content, ("--model", "m"), "said to be probabilities", "row 1 sum to 1.5")
         refused(
             "predictions", "a.csv", table(("image", *CIFAR), IDS, *(SCORES * 100).T), ("--model", "m"), "percentages"
         )
@@ -114,7 +114,7 @@ class TestPredictions:
 
     @pytest.mark.parametrize(
         ("score", "words"),
-        [("3.5", "of 'score' are taken as logits: those of row 0 sum to 3.5"), ("-1", "are below 0")],
+        [("3.5", "of 'score' are taken as logits: those of row 1 sum to 3.5"), ("-1", "are below 0")],
     )
     def test_import_notes_top_scores_read_as_logits(self, imported, score, words):
         content = table(("image", "prediction", "score"), IDS, LABELS, [score] * 6)

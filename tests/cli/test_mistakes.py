@@ -54,9 +54,11 @@ class TestRealData:
         for row, flow in zip(everything["triage"], everything["flow"], strict=True):
             assert sum(row["counts"].values()) == row["errors"]
             milder = row["counts"]["collapsed class"], row["counts"]["another right label"]
-            assert row["errors"] - sum(milder) <= flow["mistakes"] <= row["errors"] - milder[1]
-        resnet = next(row for row in everything["triage"] if row["model"] == "resnet50")
-        assert resnet["errors"] == 11_607
+            mistakes = flow["mistakes"] - row["label_rejected"]
+            assert row["errors"] - sum(milder) <= mistakes <= row["errors"] - milder[1]
+            assert mistakes == row["errors"] - row["accepted"]
+        best = next(row for row in everything["triage"] if row["model"] == "pnasnet_large_tf")
+        assert (best["accepted"], best["errors"], best["label_rejected"]) == (3_416, 7_210, 1_965)
         assert sum("embeddings" in note for note in everything["notes"]) == 1
 
     def test_agreement_of_triage_and_people(self, everything):

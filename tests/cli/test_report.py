@@ -72,4 +72,4 @@ def test_page_of_published_predictions_is_small(pack):
     page = Path(done.out.splitlines()[-1])
     assert page.stat().st_size < 2_000_000
     assert "4 of 67 models may be the best on imagenet-val." in done.out
-    assert "38% of the best model's errors on imagenet-val are correct under" in done.out
+    assert "47% of the best model's errors on imagenet-val are correct under" in done.out

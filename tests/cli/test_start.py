@@ -6,6 +6,7 @@ import sys
 import pytest
 import typer
 from report_world import make_world
+from running import run_well
 
 from regrade.cli.app import app
 
@@ -86,3 +87,21 @@ def test_summaries_in_the_help_are_those_of_the_commands():
 def test_package_imports_lazily():
     code = "import sys, regrade; print(*sys.modules, file=sys.stderr)"
     assert not {"numpy", "pyarrow", "pydantic", "typer"} & loaded_by(code)
+
+
+@pytest.mark.parametrize("command", [(), ("grade",), ("study", "people"), ("labels", "diff"), ("team", "add")])
+def test_h_is_help(command):
+    assert run_well(*command, "-h") == run_well(*command, "--help")
+
+
+def test_completion_of_commands_imports_none_of_them(monkeypatch):
+    monkeypatch.setenv("_REGRADE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "regrade ")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    loaded = loaded_by(f"import sys\nsys.argv[0] = 'regrade'\n{RUN}")
+    assert not {"pyarrow", "scipy", "regrade.studies", "regrade.cli.predict"} & loaded
+
+
+def test_doctor_imports_no_optional_part(tmp_path):
+    loaded = loaded_by(RUN, "doctor", "-w", tmp_path)
+    assert not {"torch", "timm", "altair", "vl_convert", "ray", "sqlalchemy", "scipy"} & loaded

@@ -12,12 +12,6 @@ pytest.importorskip("vl_convert")
 import regrade
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    workspace = tmp_path_factory.mktemp("demo") / "demo"
-    return workspace, run("demo", "-w", workspace)
-
-
 def test_demo_prints_five_findings_and_the_report(shown):
     workspace, ran = shown
     assert ran.code == 0, ran.err

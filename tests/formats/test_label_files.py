@@ -111,7 +111,7 @@ class TestTables:
 
     def test_read_label_file_refuses_two_columns_of_labels_that_disagree(self, read):
         text = "image,class,label,state\np0,cat,cat,correct\np1,dog,cat,correct\n"
-        with pytest.raises(MismatchError, match=r"class and label contain different labels in row 1: .*--label-column"):
+        with pytest.raises(MismatchError, match=r"class and label contain different labels in row 2: .*--label-column"):
             read(text)
         assert judged(read(text, columns=Columns(label="label"))) == {
             ("p0", "cat"): "correct",

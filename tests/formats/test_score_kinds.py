@@ -21,7 +21,7 @@ def test_kind_of_all_is_determined_by_the_sums():
 
 @pytest.mark.parametrize(
     ("scores", "words"),
-    [(PROBABILITIES * 1.5, "row 0 sum to 1.5, not to 1"), (LOGITS, r"row \d are below 0")],
+    [(PROBABILITIES * 1.5, "row 1 sum to 1.5, not to 1"), (LOGITS, r"row \d are below 0")],
 )
 def test_kind_of_all_rejects_invalid_probabilities(scores, words):
     with pytest.raises(InputError, match=f"said to be probabilities, but those of {words}"):
@@ -37,7 +37,7 @@ def test_kind_of_all_refuses_a_row_that_differs_from_most():
     scores = PROBABILITIES.copy()
     scores[4] *= 1.5
     scores[4] = scores[4].clip(max=1)
-    with pytest.raises(InputError, match=r"those of row 4 sum to 1.*, those of most rows to 1"):
+    with pytest.raises(InputError, match=r"those of row 5 sum to 1.*, those of most rows to 1"):
         kind_of_all(scores, name="m")
 
 

@@ -109,7 +109,7 @@ def test_timm_index_that_disagrees_with_the_label_is_refused(workspace, tmp_path
     frame = timm_frame(index=True)
     frame.loc[3, "index"] = (frame.loc[3, "index"] + 1) % 1000
     frame.to_csv(tmp_path / "m.csv", index=False)
-    with pytest.raises(RegradeError, match="the columns index and label contain different classes in row 3"):
+    with pytest.raises(RegradeError, match="the columns index and label contain different classes in row 4"):
         workspace.models.import_predictions(tmp_path / "m.csv", test_set="val", model="m")
 
 

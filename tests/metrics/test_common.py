@@ -101,6 +101,17 @@ def checkpoint(g, model):
     return checkpoints_of([[g.scores[model]]], kind=ScoreKind.PROBABILITIES)
 
 
+def temperature(g, model):
+    """The temperature of the scores and of 60 right and a wrong prediction more, which make it finite."""
+    sure = np.where(np.arange(CLASSES) == 0, 0.9, 0.1 / (CLASSES - 1))
+    scores = np.concatenate([g.scores[model], np.tile(sure, (61, 1))])
+    return metrics.fit_temperature(scores, np.append(g.labels, np.repeat([0, 1], [60, 1])))
+
+
+def label_scores(g, model):
+    return metrics.lac_scores(g.scores[model])[np.arange(len(g.labels)), g.labels]
+
+
 REFERENCE = np.full(3, 0.5)  # of three corruptions
 
 # one value an image and model: shape (m, n, ...)
@@ -127,6 +138,10 @@ PER_IMAGE = {
         lambda g, m: metrics.label_variability(np.stack([g.scores[m], g.scores[m] ** 2]), g.labels)
     ),
     "human_entropies": each(lambda g, m: metrics.human_entropies(np.round(10 * g.scores[m]))),
+    "lac_scores": each(lambda g, m: metrics.lac_scores(g.scores[m])),
+    "aps_scores": each(lambda g, m: metrics.aps_scores(g.scores[m], g.scores[m].max(axis=1))),
+    "raps_scores": each(lambda g, m: metrics.raps_scores(g.scores[m], g.scores[m].max(axis=1))),
+    "scale_probabilities": each(lambda g, m: metrics.scale_probabilities(g.scores[m], 2.0)),
     "final_predictions": each(lambda g, m: metrics.final_predictions(checkpoint(g, m)).classes),
 }
 # one value a model: shape (m, ...), with its bounds
@@ -142,6 +157,8 @@ PER_MODEL = {
         0,
         24 * np.log(2),
     ),
+    "fit_temperature": (each(temperature), 0.02, 50),
+    "conformal_threshold": (each(lambda g, m: metrics.conformal_threshold(label_scores(g, m), miss=0.5)), 0, 1),
     "corruption_errors": (lambda g: metrics.corruption_errors(g.errors, REFERENCE), 0, np.inf),
     "mean_corruption_error": (lambda g: metrics.mean_corruption_error(g.errors, REFERENCE), 0, np.inf),
     "effective_robustness": (
@@ -174,6 +191,7 @@ PER_PAIR = {
 # counts over images of the first model
 COUNTS = {
     "confusions": lambda g: counted(metrics.confusions(g.labels, g.predictions[0])),
+    "conformal_rank": lambda g: np.array(metrics.conformal_rank(len(g.labels), 0.1)),
     "confused_pairs": lambda g: counted(metrics.confused_pairs(g.labels, g.predictions[0])),
 }
 WITH_BOUNDS = PER_MODEL | PER_PAIR
@@ -237,7 +255,10 @@ def test_values_keep_within_their_bounds(name, g):
     assert (defined <= high + 1e-12).all()
 
 
-NOT_BY_SHARES = {"equal_size_bins", "equal_size_bins maximum"}  # twice the images fill the bins otherwise
+NOT_BY_SHARES = {
+    *("equal_size_bins", "equal_size_bins maximum"),  # twice the images fill the bins otherwise
+    "fit_temperature",  # the images that are added here are not doubled
+}
 
 
 @pytest.mark.parametrize("name", sorted(WITH_BOUNDS.keys() - NOT_BY_SHARES))

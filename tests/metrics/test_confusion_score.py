@@ -166,40 +166,40 @@ class TestInvalidScores:
         scores = KINDS[kind](self.ROWS.copy())
         for bad in (np.nan, -np.nan):
             scores[0, 1, 3, 2] = bad
-            assert self.refused(scores, kind, dtype) == "scores of E, member 0, epoch 1, row 3: not a number"
+            assert self.refused(scores, kind, dtype) == "scores of E, member 0, epoch 1, row 4: not a number"
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float64])
     def test_probabilities_that_are_negative(self, dtype):
         scores = self.ROWS.copy()
         scores[0, 0, 4] = [1.25, -0.25, 0, 0]
-        message = "scores of E, member 0, epoch 0, row 4: a probability is negative; are these logits?"
+        message = "scores of E, member 0, epoch 0, row 5: a probability is negative; are these logits?"
         assert self.refused(scores, ScoreKind.PROBABILITIES, dtype) == message
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float64])
     def test_probabilities_that_do_not_add_up(self, dtype):
         scores = self.ROWS.copy()
         scores[0, 0, 2] = [0.5, 0.5, 0.5, 0.0]
-        assert "row 2: the probabilities add up to 1.5, not to 1" in self.refused(
+        assert "row 3: the probabilities add up to 1.5, not to 1" in self.refused(
             scores, ScoreKind.PROBABILITIES, dtype
         )
         with np.errstate(divide="ignore"):
             logs = np.log(scores)
-        assert "row 2: the probabilities add up to 1.5" in self.refused(logs, ScoreKind.LOG_PROBABILITIES, dtype)
+        assert "row 3: the probabilities add up to 1.5" in self.refused(logs, ScoreKind.LOG_PROBABILITIES, dtype)
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float64])
     def test_infinite_logits_raise(self, dtype):
         scores = self.ROWS.copy()
         scores[0, 0, 1] = -np.inf
-        assert "row 1: the largest logit is -inf" in self.refused(scores, ScoreKind.LOGITS, dtype)
+        assert "row 2: the largest logit is -inf" in self.refused(scores, ScoreKind.LOGITS, dtype)
         scores[0, 0, 1] = [0, np.inf, 0, 0]
-        assert "row 1: the largest logit is inf" in self.refused(scores, ScoreKind.LOGITS, dtype)
+        assert "row 2: the largest logit is inf" in self.refused(scores, ScoreKind.LOGITS, dtype)
 
     def test_rows_are_counted_from_the_first_of_all(self, monkeypatch):
         monkeypatch.setattr(mean_softmax, "_CACHE", 1)
         monkeypatch.setattr(MODULE, "_TASK", 8)
         scores = np.full((1, 1, 50, 4), 0.25)
         scores[0, 0, 43, 1] = 2.0
-        assert "row 43:" in self.refused(scores, ScoreKind.PROBABILITIES, np.float32)
+        assert "row 44:" in self.refused(scores, ScoreKind.PROBABILITIES, np.float32)
 
     @pytest.mark.parametrize("base", [1.0, 0.5, -2.0, np.nan, np.inf])
     def test_invalid_base_raises(self, base):

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -8,7 +9,16 @@ from hypothesis.extra import numpy as arrays
 from sklearn.metrics import top_k_accuracy_score
 
 from regrade.core import NO_ANSWER, ClassMap, ClassSpace, InputError, MapRule, MismatchError, subset_map
-from regrade.metrics import best_within, mapped_correct, top_k, top_k_classes, top_k_correct, top_k_within
+from regrade.metrics import (
+    best_within,
+    expected_correct,
+    mapped_correct,
+    ties_across,
+    top_k,
+    top_k_classes,
+    top_k_correct,
+    top_k_within,
+)
 
 FLOATS = (np.float16, np.float32, np.float64)
 SCORES_WITH_TIES = arrays.arrays(
@@ -94,7 +104,7 @@ def test_not_a_number_is_refused_by_its_row(monkeypatch, k):
     monkeypatch.setattr(top_k, "_BLOCK", 2 * 20)
     scores = np.zeros((9, 20), np.float16)
     scores[7, 19] = np.nan
-    with pytest.raises(InputError, match="row 7 of the scores contains NaN"):
+    with pytest.raises(InputError, match="row 8 of the scores contains NaN"):
         top_k_classes(scores, k=k)
 
 
@@ -263,3 +273,46 @@ def test_a_subset_scored_through_its_map_is_a_subset_scored_by_its_labels():
     classes = top_k_within(scores, class_map.mapped, k=1)
     in_source = np.array([4, 0, 3])[labels]
     assert np.array_equal(mapped_correct(classes, labels, class_map), top_k_correct(classes, in_source))
+
+
+def test_expected_correct_by_hand():
+    # class 2 is best; 0, 1 and 3 are tied for the one place that is left
+    classes, tied = np.array([[2, 0]]), np.array([[True, True, False, True]])
+    for accepted, value in (([0, 0, 1, 0], 1), ([0, 0, 0, 1], 1 / 3), ([1, 0, 0, 1], 2 / 3), ([0, 0, 0, 0], 0)):
+        assert expected_correct(classes, tied, np.array([accepted], dtype=bool))[0] == pytest.approx(value)
+    # two places of three tied classes: missed by two accepted ones only if both places go to others
+    assert expected_correct(np.array([[2, 0, 1]]), tied, np.array([[0, 1, 0, 1]], dtype=bool)).tolist() == [1]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    arrays.arrays(np.float32, (3, 5), elements=st.sampled_from([0.0, 0.25, 0.5])),
+    arrays.arrays(bool, (3, 5)),
+    st.integers(1, 4),
+)
+def test_expected_correct_is_the_mean_over_all_orders_of_the_classes(scores, accepted, k):
+    right = np.zeros(3)
+    orders = list(itertools.permutations(range(5)))
+    for order in orders:
+        best = np.array(order)[top_k_classes(scores[:, order], k=k)]
+        right += np.take_along_axis(accepted, best, axis=1).any(axis=1)
+    best = top_k_classes(scores, k=k)
+    ties, expected = ties_across(scores, best), np.take_along_axis(accepted, best, axis=1).any(axis=1).astype(float)
+    if ties is not None:
+        rows, tied = ties.rows, ties.classes(np.arange(len(ties)), 5)
+        expected[rows] = expected_correct(best[rows], tied, accepted[rows])
+    np.testing.assert_allclose(expected, right / len(orders), atol=1e-12)
+
+
+def test_ties_across_are_those_of_classes_that_are_not_among_the_best(monkeypatch):
+    scores = np.array([[3, 2, 2, 1], [2, 2, 1, 0], [0, 0, 0, 0], [1, 3, 2, 0]], dtype=float)
+    best = top_k_classes(scores, k=2)
+    for block in (4, 1 << 20):  # also with one image per block
+        monkeypatch.setattr(top_k, "_BLOCK", block)
+        ties = ties_across(scores, best)
+        assert ties.rows.tolist() == [0, 2]
+        assert ties.classes(np.array([0, 1]), 4).astype(int).tolist() == [[0, 1, 1, 0], [1, 1, 1, 1]]
+    assert ties_across(scores[[1, 3]], best[[1, 3]]) is None and ties_across(scores[:0], best[:0]) is None
+    moved = ties.reordered(np.array([2, 1, 3, 0]))
+    assert moved.rows.tolist() == [0, 3] and moved.bits.tolist() == ties.bits[::-1].tolist()
+    assert ties.reordered(np.array([3, 1])) is None

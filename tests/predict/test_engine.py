@@ -250,6 +250,28 @@ def test_fewer_classes_than_stored_k(store):
     assert part.classes.shape == (SIZE, 3)
 
 
+@pytest.mark.parametrize("batch", [3, 16])
+def test_ties_across_the_last_stored_place_are_kept(store, batch, tmp_path):
+    def coarse(images):
+        return np.sign(linear(images)).astype(np.float32)
+
+    test_set = store.test_set("noise")
+    (tmp_path / "images" / store.images.read(test_set).locations[17]).unlink()
+    part, _ = run(store, Toy(coarse), batch=batch)
+    readable = np.setdiff1d(np.arange(SIZE), [17])
+    scores = coarse(np.stack(_readable_inputs(store, readable)))
+    tied = scores == np.take_along_axis(scores, part.classes[readable][:, -1:], axis=1)
+    crossing = tied.sum(axis=1) > np.take_along_axis(tied, part.classes[readable], axis=1).sum(axis=1)
+    assert part.ties.rows.tolist() == readable[crossing].tolist() and crossing.sum() > 10
+    np.testing.assert_array_equal(part.ties.classes(np.arange(crossing.sum()), len(CIFAR)), tied[crossing])
+
+
+def _readable_inputs(store, positions):
+    data, preparation = prediction_input(store), PreparationOptions(Toy().preprocessing, Resizer.PILLOW)
+    prepared = prepare_all(data.images, data.source, preparation, positions.tolist(), workers=1, ahead=1)
+    return [example.input for example in prepared]
+
+
 def test_unreadable_image_has_no_prediction_and_affects_no_other(store, tmp_path):
     whole, _ = run(store, Toy(name="whole"), keep_scores=True)
     gone = [1, 16, 17, 39]

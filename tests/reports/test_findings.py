@@ -259,7 +259,8 @@ class TestComparison:
             "1 of 3 neighboring pairs in the ranking differs on pets",
         ]
         first = headlines["2 of 4 models may be the best on pets"].text
-        assert "on 2,000 images it is not significantly ahead of b" in first
+        assert "a and b have the same accuracy, 90.0% (88.3 to 91.3), the highest" in first
+        assert "On 2,000 images a is not significantly ahead of b" in first
         assert "1 differs significantly" in headlines["1 of 3 neighboring pairs in the ranking differs on pets"].text
 
     def test_lead_by_a_few_images_is_not_significant(self):
@@ -414,11 +415,11 @@ class TestMistakes:
         assert kept.weight < 0.8
 
     def test_errors_that_the_labels_accept(self):
-        """The road and the unclear cat are among the labels, and wolf cannot be told from dog."""
+        """The road and the unclear cat are among the labels; wolf, which cannot be told from dog, is not."""
         headlines = by_headline(studied(predictions("a", A), reviews=()))
         right = next(finding for finding in headlines.values() if "are correct under" in finding.headline)
-        assert right.headline == "43% of the best model's errors on dozen are correct under judged@1"
-        assert "Of 7 errors of a, the best model, 42.9% (9.9 to 81.6) are correct under judged@1" in right.text
+        assert right.headline == "29% of the best model's errors on dozen are correct under judged@1"
+        assert "Of 7 errors of a, the best model, under the original labels, 2 or 28.6% (3.7 to 71.0) are" in right.text
         assert "The triage is a suggestion" in right.text
 
     def test_errors_that_the_labels_do_not_accept(self):

@@ -9,6 +9,7 @@ import nbformat
 import PIL.Image
 import pytest
 from browser import chromium, opened
+from loaded_script import loaded_script
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
@@ -83,3 +84,17 @@ def drawn_colors(screenshot):
     image = PIL.Image.open(io.BytesIO(screenshot)).convert("RGB")
     assert image.width > 300 and image.height > 60
     return {"#{:02x}{:02x}{:02x}".format(*color) for _, color in image.getcolors(maxcolors=image.width * image.height)}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parents[2].glob("docs/notebooks/*.ipynb")), ids=lambda path: path.stem
+)
+def test_notebook_of_the_docs_shows_what_its_code_gives(path):
+    with loaded_script("run_docs") as run_docs:
+        notebook = run_docs.executed(path)
+    assert texts(notebook) == texts(nbformat.read(path, as_version=4))
+
+
+def texts(notebook):
+    """What each cell shows as text."""
+    return [output.data["text/plain"] for cell in notebook.cells for output in cell.get("outputs", [])]

@@ -107,8 +107,14 @@ def printed(browser, report_page, tmp_path_factory):
         assert opened_page.requests == []
 
 
+def unfold(page):
+    """Open all folded parts."""
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+
+
 def draw_all(page):
     """Scroll through the page until every figure has drawn itself."""
+    unfold(page)
     if page.locator("figure").count() == page.locator(DRAWN).count():
         return
     for figure in page.locator("figure").all():
@@ -149,8 +155,6 @@ class TestReading:
         draw_all(shown.page)
         shown.page.locator("#finder").fill("good")
         settled(shown.page, "good")
-        for summary in shown.page.locator("summary").all():
-            summary.click()
         contrasts = shown.page.evaluate(CONTRASTS)
         assert len(contrasts) > 300
         assert [contrast for contrast in contrasts if contrast["ratio"] < contrast["needed"]] == []
@@ -230,6 +234,7 @@ class TestSelection:
 
     def test_figure_dims_marks_of_other_models(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-comparison-old")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -243,6 +248,7 @@ class TestSelection:
 
     def test_clicking_a_mark_toggles_its_model(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -257,6 +263,7 @@ class TestSelection:
 
     def test_clicking_an_axis_name_selects_the_model(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -297,6 +304,7 @@ class TestSelection:
 
     def test_tooltip_shows_the_numbers_of_a_model(self, desktop):
         page = desktop.page
+        unfold(page)
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -365,6 +373,7 @@ class TestTables:
         assert first_column(page)[0] == last
 
     def test_on_a_phone_the_table_scrolls_and_the_page_does_not(self, phone):
+        unfold(phone.page)
         box = phone.page.locator("#table-comparison-old .scroll")
         assert box.evaluate("one => one.scrollWidth > one.clientWidth")
         box.focus()
@@ -420,8 +429,11 @@ class TestPrint:
             if model != HOSTILE:
                 assert model in flat
 
-    def test_notes_are_closed_again_after_printing(self, printed):
-        page, _ = printed
+    def test_folded_parts_are_closed_again_after_printing(self, newly_opened):
+        page = newly_opened.page
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("details:not([open])").count() == 0
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator("details[open]").count() == 0
 
     def test_no_figure_is_split_over_pages(self, newly_opened):
@@ -433,3 +445,37 @@ class TestPrint:
         for break_inside, height in figures:
             assert break_inside == "avoid"
             assert height < 257 / 25.4 * 96
+
+
+class TestFolding:
+    def test_a_link_opens_the_folded_part_of_its_target(self, newly_opened):
+        page = newly_opened.page
+        folded = page.locator("details.fold:not([open]) > section.part").first
+        anchor = folded.get_attribute("id")
+        assert not folded.is_visible()
+        page.locator(f'.contents a[href="#{anchor}"]').click()
+        page.locator(f"#{anchor}").wait_for(state="visible")
+        page.wait_for_function(
+            "id => document.getElementById(id).getBoundingClientRect().top < innerHeight", arg=anchor
+        )
+
+    def test_folded_parts_are_opened_with_the_keyboard(self, newly_opened):
+        page = newly_opened.page
+        page.locator("details.fold > summary").first.focus()
+        page.keyboard.press("Enter")
+        assert page.locator("details.fold").first.get_attribute("open") is not None
+
+    def test_most_of_the_page_is_folded(self, newly_opened):
+        page, height = newly_opened.page, "document.documentElement.scrollHeight"
+        folded = page.evaluate(height)
+        unfold(page)
+        assert folded < page.evaluate(height) / 2
+
+    def test_a_wide_table_shows_that_it_scrolls_until_its_end(self, phone):
+        page = phone.page
+        table = page.locator(OVERVIEW)
+        assert table.locator(".sideways").is_visible()
+        assert "more" in table.locator(".frame").get_attribute("class")
+        table.locator(".scroll").evaluate("region => { region.scrollLeft = region.scrollWidth; }")
+        page.wait_for_function(f"() => !document.querySelector('{OVERVIEW} .frame').classList.contains('more')")
+        table.locator(".scroll").evaluate("region => { region.scrollLeft = 0; }")

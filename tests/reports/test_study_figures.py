@@ -1,5 +1,7 @@
 """The figures of grades, comparisons and similarity, for few and for many models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,18 +59,36 @@ class TestGrade:
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
 
     def test_slices_have_colors(self):
-        test_set, scored = loaded(3)
+        test_set, scored = loaded(3, images=240)
         drawn = figure(grade(test_set, scored, slices=["part=part 1", "part=part 2"]))
         assert {p["kind"] for p in rows(drawn, "value")} == {"all", "part=part 1", "part=part 2"}
         assert "layer" in drawn.spec and "facet" not in drawn.spec
 
     def test_more_slices_than_colors_are_panels(self, tmp_path):
-        test_set, scored = loaded(2)
+        test_set, scored = loaded(2, images=240)
         drawn = figure(grade(test_set, scored, slices=["part"]))
         assert drawn.spec["facet"]["field"] == "kind"
         assert len(rows(drawn, "value")) == 2 * 13
         svg = drawn.save(tmp_path / "f.svg").read_text()
         assert svg.count('aria-roledescription="point"') == 2 * 13  # each point in its own panel only
+
+    def test_slices_with_fewer_than_20_images_are_not_drawn(self):
+        test_set, scored = loaded(2, images=239)  # 20 images in every slice but the last
+        result = grade(test_set, scored, slices=["part"])
+        drawn = figure(result)
+        assert {p["kind"] for p in rows(drawn, "value")} == {"all", *(f"part=part {i}" for i in range(11))}
+        assert "1 slice with fewer than 20 images not drawn" in text(drawn.spec["title"])[1]
+        assert [row.images for row in result.rows if row.slice == "part=part 11"] == [19, 19]
+
+    def test_tied_models_are_called_tied(self):
+        test_set, (first, _, last) = loaded(3)
+        second = replace(last[0], model="second"), last[1]
+        assert text(figure(grade(test_set, [last, second])).spec["title"])[0] == (
+            "All 2 models have the same accuracy on toys"
+        )
+        assert text(figure(grade(test_set, [first, last, second])).spec["title"])[0] == (
+            "model's 2 and second have the same accuracy, the highest of 3 models, on toys"
+        )
 
     def test_of_many_models_only_the_best_are_drawn(self):
         test_set, scored = loaded(130)

@@ -2,6 +2,8 @@
 
 import io
 
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from regrade.core import Column, Estimate, Table
@@ -57,14 +59,62 @@ def test_empty_table_in_a_file_has_headings():
     assert printed(Table("t", (Column("m", "model"),), ())).splitlines() == ["t", "", "model", "─────", ""]
 
 
-def test_narrow_terminal_wraps_without_losing_text():
-    name = "".join(chr(97 + i % 26) for i in range(100))
-    table = Table("t", (Column("m", "model"), Column("x", "x")), ((name, 1), ("b", 2)))
-    text = printed(table, width=40, force_terminal=True, color_system=None)
-    assert "…" not in text
-    assert max(len(line) for line in text.splitlines()) <= 40
-    parts = [line.split()[0] for line in text.splitlines()[3:] if line.split()]
-    assert name in "".join(parts)
+LONG = ("timm:vit_base_patch16_224.augreg2_in21k_ft_in1k", "timm:vit_base_patch32_224.augreg2_in21k_ft_in1k")
+
+
+def on_terminal(table: Table, width: int = 80, **options) -> str:
+    file = io.StringIO()
+    print_table(table, Console(file=file, width=width, force_terminal=True, color_system=None), **options)
+    return file.getvalue()
+
+
+def estimates(count: int, *, detail: tuple[int, ...] = ()) -> Table:
+    """Two models and ``count`` columns with intervals."""
+    columns = (Column(f"x{j}", f"measure {j}", detail=j in detail) for j in range(count))
+    return Table(
+        "t", (Column("m", "model"), *columns), tuple((name, *(ESTIMATE,) * count) for name in LONG), ("a note",)
+    )
+
+
+def test_terminal_shows_the_columns_that_fit_and_names_the_others():
+    text = on_terminal(estimates(6, detail=(0, 1)))
+    assert "4 more columns with --wide: measure 0; measure 1; measure 4; measure 5" in text
+    assert "measure 2" in text.splitlines()[2] and "measure 3" in text.splitlines()[2]
+
+
+def test_detail_columns_fill_the_room_that_is_left():
+    table = Table(
+        "t", (Column("a", "a", detail=True), Column("b", "b"), Column("c", "c" * 90, detail=True)), ((1, 2, 3),) * 2
+    )
+    assert on_terminal(table).splitlines()[2] == "a  b"
+
+
+def test_wide_terminal_shows_all_columns_and_whole_names():
+    text = on_terminal(estimates(6, detail=(0, 1)), wide=True)
+    assert "--wide" not in text and all(f"measure {j}" in text for j in range(6))
+    assert all(name in text for name in LONG)
+
+
+def test_long_names_are_shortened_in_the_middle_and_stay_different():
+    lines = on_terminal(estimates(2)).splitlines()
+    names = [line.split()[0] for line in lines if "50.0" in line]
+    assert len(set(names)) == 2
+    for name, whole in zip(names, LONG, strict=True):
+        start, end = name.split("…")
+        assert whole.startswith(start) and whole.endswith(end)
+
+
+@given(
+    st.lists(st.lists(st.text("ab_:-", min_size=1, max_size=40), min_size=1, max_size=4).map(" ".join), min_size=1),
+    st.integers(0, 9), st.integers(20, 120),
+)  # fmt: skip
+def test_terminal_lines_fit_and_no_number_is_broken(names, count, width):
+    """A line is longer than the terminal only if a single column is."""
+    columns = (Column("m", "model"), *(Column(f"x{j}", f"the accuracy on set {j}") for j in range(count)))
+    table = Table("t", columns, tuple((name, *(ESTIMATE,) * count) for name in names * 2))
+    lines = on_terminal(table, width).splitlines()
+    assert max(len(line) for line in lines if "with --wide" not in line) <= max(width, 40 * 4 if not count else 50)
+    assert all(line.count("[") == line.count("]") for line in lines)
 
 
 def test_one_row_with_many_columns_is_a_list():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import AgglomerativeClustering
 
 from regrade.core import InputError
-from regrade.stats import cluster, components, keep_one_per_group
+from regrade.stats import cluster, components, representatives
 
 POINTS = st.lists(st.integers(0, 1000), min_size=2, max_size=12, unique=True).map(np.array)
 
@@ -95,14 +95,34 @@ def test_components_match_a_graph_traversal(graph):
     assert components(first, second, size).tolist() == [names[number] for number in numbers]
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=15))
-def test_keep_one_per_group_takes_highest_preference_then_first(rows):
-    groups, preference = (np.array([row[side] for row in rows], dtype=np.int64) for side in (0, 1))
-    kept = keep_one_per_group(groups, preference)
-    for group in set(groups.tolist()):
-        members = [i for i in range(len(rows)) if groups[i] == group]
-        best = min(members, key=lambda i: (-preference[i], i))
-        assert [i for i in members if kept[i]] == [best]
+def test_representatives_by_hand():
+    # 3 is the best and stands for its neighbor 2; 1 is alike 2 only, so it is kept and stands for 0; 4 equals 3
+    groups = np.array([0, 1, 2, 3, 3])
+    first, second = np.array([0, 1, 2]), np.array([1, 2, 3])
+    assert representatives(groups, first, second, np.array([1, 2, 3, 9, 5])).tolist() == [1, 1, 3, 3, 3]
+
+
+@given(graphs, st.data())
+def test_representatives_are_not_alike_and_stand_for_their_neighbors(graph, data):
+    size, edges = graph
+    groups, preference = (
+        np.array(data.draw(st.lists(st.integers(0, 5), min_size=size, max_size=size)), dtype=np.int64) for _ in range(2)
+    )
+    first, second = (np.array([edge[side] for edge in edges], dtype=np.int64) for side in (0, 1))
+    kept = representatives(groups, first, second, preference)
+    alike = {(groups[i], groups[j]) for edge in edges for i, j in (edge, edge[::-1])} | {(g, g) for g in groups}
+    for i in range(size):
+        assert kept[kept[i]] == kept[i] and (groups[i], groups[kept[i]]) in alike
+        assert (-preference[kept[i]], kept[i]) <= (-preference[i], i)
+        assert all((groups[i], groups[j]) not in alike for j in range(size) if i != j == kept[j] and kept[i] == i)
+    # the documented rule, one group at a time
+    order = sorted(range(size), key=lambda i: (-preference[i], i))
+    expected: dict = {}
+    for i in order:
+        if groups[i] not in expected:
+            earlier = [j for j in order if expected.get(groups[j]) == j and (groups[i], groups[j]) in alike]
+            expected[groups[i]] = earlier[0] if earlier else i
+    assert kept.tolist() == [expected[group] for group in groups]
 
 
 def test_components_rejects_invalid_edges():

@@ -392,6 +392,12 @@ def test_bounded_mean_of_equal_values_has_a_width():
     assert estimate.high == pytest.approx(2 * (1 - 0.025 ** (1 / MANY)))
 
 
+def test_bounded_mean_of_equal_values_that_round_differently_has_bounds():
+    estimate = bounded_mean(np.full(1_797, 7.0), largest=10.0)  # the variance of 0.7 is not exactly 0
+    assert estimate.low == pytest.approx(6.78, abs=0.01)
+    assert estimate.high == pytest.approx(7.21, abs=0.01)
+
+
 def test_bounded_mean_of_one_value_says_nothing():
     estimate = bounded_mean([0.5], largest=1.0)
     assert (estimate.low, estimate.value, estimate.high) == (0, 0.5, 1)

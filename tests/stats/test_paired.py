@@ -11,6 +11,7 @@ from statsmodels.stats import contingency_tables
 from regrade.core import Estimate
 from regrade.core.errors import InputError, UndefinedError
 from regrade.stats import (
+    corrected_difference,
     discordant_counts,
     exclusive_difference,
     mcnemar,
@@ -360,3 +361,44 @@ def test_paired_equivalence_rejects_invalid_input():
         paired_equivalence(0, 0, 0, margin=0.1)
     with pytest.raises(InputError, match="sum to at most"):
         paired_equivalence(8, 8, 10, margin=0.1)
+
+
+def test_corrected_difference_by_hand():
+    # without discordant images: n m - 1 = z sqrt(n m (1 - m)), a quadratic equation in m
+    n, z = 200, stats.norm.isf(0.05)
+    a, b, c = n * n + z * z * n, -(2 * n + z * z * n), 1
+    margin = (-b + math.sqrt(b * b - 4 * a * c)) / (2 * a)
+    interval = corrected_difference(0, 0, n, confidence=0.9)
+    assert (-interval.low, interval.high) == pytest.approx((margin, margin))
+
+
+@quick
+@given(small, small, st.integers(0, 2000), st.sampled_from([0.8, 0.9, 0.99]))
+def test_corrected_difference_inverts_the_corrected_test_and_contains_the_uncorrected_interval(b, c, more, confidence):
+    n = b + c + more + 1
+    interval, plain = (method(b, c, n, confidence=confidence) for method in (corrected_difference, paired_difference))
+    assert -1 <= interval.low <= plain.low + 1e-12 and plain.high - 1e-12 <= interval.high <= 1
+    reverse = corrected_difference(c, b, n, confidence=confidence)
+    assert (float(reverse.low), float(reverse.high)) == pytest.approx((-interval.high, -interval.low), abs=1e-9)
+    table = [[0, b], [c, 0]]
+    p_value = contingency_tables.mcnemar(table, exact=False, correction=True).pvalue if b + c else 1.0
+    if abs(p_value - (1 - confidence)) > 1e-9 and b != c:
+        assert (interval.low > 0 or interval.high < 0) == (p_value < 1 - confidence)
+
+
+def rejection_rates(n: int, margin: float, only_first: float, level: float) -> tuple[float, float]:
+    """The exact probability that a bound excludes a difference of -margin, from below and from above."""
+    rates = (only_first, only_first + margin)
+    most = [int(stats.binom.isf(1e-9, n, rate)) + 2 for rate in rates]
+    b, c = (grid.ravel() for grid in np.meshgrid(*(np.arange(count) for count in most), indexing="ij"))
+    b, c = b[b + c <= n], c[b + c <= n]
+    weights = stats.multinomial.pmf(np.stack([b, c, n - b - c], axis=1), n, [*rates, 1 - sum(rates)])
+    interval = corrected_difference(b, c, n, confidence=1 - 2 * level)
+    return float(weights[interval.low > -margin].sum()), float(weights[interval.high < -margin].sum())
+
+
+@pytest.mark.parametrize("level", [0.05, 0.005])
+def test_corrected_difference_keeps_its_level_on_each_side(level):
+    cases = [(n, margin, rate) for n in (50, 300) for margin in (0.0, 0.005, 0.02) for rate in (0.0, 0.01, 0.1)]
+    from_below, from_above = np.max([rejection_rates(*case, level) for case in cases if case[1:] != (0, 0)], axis=0)
+    assert 0.3 * level < from_below <= 0.9 * level and 0.3 * level < from_above <= 1.1 * level

@@ -10,12 +10,15 @@ from statsmodels.stats.proportion import proportion_confint, samplesize_proporti
 from regrade.core.errors import InputError, TooManyImages, UndefinedError
 from regrade.stats import (
     clopper_pearson,
+    corrected_difference,
     disparity_power,
     extremes_differ,
     group_shares,
     half_width_power,
     images_for_difference,
     images_for_half_width,
+    images_for_margin,
+    images_for_share,
     images_per_group,
     independent_difference,
     independent_disagreement,
@@ -391,3 +394,38 @@ def test_more_than_ten_billion_images_raise(plan):
         plan()
     with pytest.raises(InputError, match="at most 10,000,000,000 images"):
         disparity_power(10**11, 100, 0.9, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("difference", "disagreement", "margin"), [(0, 0.1, 0.01), (0.01, 0.06, 0.0), (-0.005, 0.05, 0.02)]
+)
+def test_images_for_margin_have_the_power(difference, disagreement, margin):
+    images = images_for_margin(difference, disagreement, margin, power=0.8, alpha=0.025)
+    rates = [(disagreement + difference) / 2, (disagreement - difference) / 2, 1 - disagreement]
+    counts = np.random.default_rng(0).multinomial(images, rates, size=4000)
+    low = corrected_difference(counts[:, 0], counts[:, 1], images, confidence=0.95).low
+    assert np.mean(low > -margin) == pytest.approx(0.8, abs=0.03)
+    # Liu et al. 2002, without a continuity correction
+    textbook = (stats.norm.isf(0.025) + stats.norm.isf(0.2)) ** 2 * (disagreement - difference**2)
+    assert images == pytest.approx(textbook / (difference + margin) ** 2, rel=0.15)
+
+
+def test_images_for_margin_of_equal_predictions():
+    images = images_for_margin(0.0, 0.0, 0.01)
+    assert corrected_difference(0, 0, images, confidence=0.9).low > -0.01
+    assert images_for_margin(-0.01, 0.05, 0.01) is None and images_for_margin(0.0, 0.1, 1e-8) is None
+
+
+@pytest.mark.parametrize(("share", "threshold"), [(0.8, 0.75), (0.99, 0.95), (0.06, 0.01)])
+def test_images_for_share_have_the_power(share, threshold):
+    images = images_for_share(share, threshold, power=0.8, alpha=0.05)
+    right = np.arange(images + 1)
+    passes = clopper_pearson(right, images, confidence=0.9).low >= threshold
+    assert stats.binom.pmf(right, images, share)[passes].sum() == pytest.approx(0.8, abs=0.06)
+
+
+def test_images_for_share_without_an_error():
+    images = images_for_share(1.0, 0.99)
+    assert clopper_pearson(images, images, confidence=0.9).low >= 0.99
+    assert clopper_pearson(images - 1, images - 1, confidence=0.9).low < 0.99
+    assert images_for_share(0.5, 0.5) is None

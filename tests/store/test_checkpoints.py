@@ -147,7 +147,7 @@ class TestCheckpointWriter:
             (SCORES[0, 0], "probabilities", "a probability is negative; are these logits?"),
             (np.abs(SCORES[0, 0]), "probabilities", "add up to .* not to 1"),
             (SCORES[0, 0], "log-probabilities", "add up to .* not to 1"),
-            (np.full((6, 10), np.nan), "logits", "E, seed 0, epoch 0, row 0: not a number"),
+            (np.full((6, 10), np.nan), "logits", "E, seed 0, epoch 0, row 1: not a number"),
         ],
     )
     def test_add_rejects_invalid_scores(self, workspace, scores, kind, message):
@@ -244,7 +244,7 @@ class TestImportCheckpoints:
         bad[1, 2, 4, 0] = np.nan
         np.save(tmp_path / "all.npy", bad)
         before = snapshot(workspace.store.root)
-        with pytest.raises(InputError, match="E, seed 1, epoch 2, row 4: not a number"):
+        with pytest.raises(InputError, match="E, seed 1, epoch 2, row 5: not a number"):
             self.import_path(workspace, tmp_path / "all.npy")
         assert snapshot(workspace.store.root) == before
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from regrade.core import FormatError, StoreError
-from regrade.store import Part, PartialPredictions, empty_part, joined_parts
+from regrade.core import FormatError, Predictions, StoreError, Ties
+from regrade.store import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
 
 
 @pytest.fixture
@@ -55,6 +55,28 @@ def test_finished_returns_all_scores_as_a_memory_map(partial):
     scores = partial.finished().full_scores
     assert isinstance(scores, np.memmap) and scores.shape == (10, 3) and scores.dtype == np.float16
     assert scores[:, 1].tolist() == [0] * 4 + [4] * 4 + [8] * 2
+
+
+def tied(*numbers):
+    """Ties of these rows; the bits of each are its number."""
+    return Ties(np.array(numbers), np.array(numbers, dtype=np.uint8)[:, None])
+
+
+def test_ties_are_joined_at_their_positions_and_replaced_with_their_images(partial):
+    of_part = {0: tied(1, 3), 4: None, 8: tied(0)}
+    for positions in partial.missing():
+        partial.add(replace(part(positions), ties=of_part[positions.start]))
+    whole = partial.finished()
+    assert (whole.ties.rows.tolist(), whole.ties.bits.ravel().tolist()) == ([1, 3, 8], [1, 3, 0])
+    parts = [replace(part(positions), ties=of_part[positions.start]) for positions in (range(8, 10), range(4, 8))]
+    assert joined_parts([parts[1], parts[0]]).ties.rows.tolist() == [4]  # counted from the first of the parts
+    before = Predictions(
+        "m", "set", "toys", whole.classes, whole.scores, fingerprints=whole.fingerprints, ties=whole.ties
+    )
+    again = [replace(part(range(2, 4)), ties=tied(0)), part(range(8, 9))]
+    after = with_replaced_rows(before, again)
+    assert (after.ties.rows.tolist(), after.ties.bits.ravel().tolist()) == ([1, 2], [1, 0])
+    assert with_replaced_rows(before, [part(range(0, 10))]).ties is None
 
 
 class TestFeatures:

@@ -12,6 +12,7 @@ from scipy import stats
 
 from regrade.core import InputError, UndefinedError
 from regrade.studies import Basis, Comparison, compare_correctness
+from regrade.studies.compare.model_pairs import PairResult
 
 RIGHT = hnp.arrays(bool, st.tuples(st.integers(2, 5), st.integers(1, 30)))
 
@@ -118,3 +119,22 @@ class TestTables:
         content = compare(names(3), self.CORRECT, confidence=0.9).as_dict()
         assert json.loads(json.dumps(content, allow_nan=False))["confidence"] == 0.9
         assert {p["difference"]["method"] for p in content["pairs"]} == {"paired score, 3 together 90%"}
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 2_000), st.sampled_from([0.8, 0.95, 0.999_999]))
+def test_result_of_two_models_never_contradicts_its_interval(only_first, only_second, both, confidence):
+    correct = np.repeat([[1, 0, 1], [0, 1, 1]], [only_first, only_second, both], axis=1).astype(bool)
+    result = compare(names(2), correct, confidence=confidence)
+    (pair,) = result.pairs
+    differs = pair.p_values.exact <= 1 - confidence
+    assert (pair.result is PairResult.DIFFERENT) == differs == (pair.difference.low > 0 or pair.difference.high < 0)
+    assert pair.difference.low <= pair.difference.value <= pair.difference.high
+    assert ("is ahead of" in pair.in_words(1 - confidence)) == differs
+
+
+def test_undetected_difference_is_not_reported_as_ahead():
+    """Exact p = 0.064, while the score interval alone excludes 0 (chi-square 4.17)."""
+    correct = np.repeat([[1, 0, 1], [0, 1, 1]], [17, 7, 156], axis=1).astype(bool)
+    (pair,) = compare(names(2), correct).pairs
+    words = pair.in_words(0.05)
+    assert pair.difference.low == 0 and "between 0.00 points behind and" in words

@@ -1,12 +1,14 @@
 """Tests of the leakage study: by hand, coverage by simulation, and edge cases."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from regrade.classes import class_space
 from regrade.core import ClassSpace, Distance, InputError, MismatchError, NearPairs, Predictions, TestSet
+from regrade.core.panel import PairRelation
 from regrade.stats import independent_difference, proportion, subset_effect
 from regrade.studies import ANY, LeakagePart, Scoring
 from regrade.studies.leakage import pairs as pairs_module
@@ -230,3 +232,35 @@ def test_labels_are_compared_by_class_id():
     second = TestSet("b", ClassSpace("turned", tuple(reversed(digits.ids))), ("y",), np.array([6]))
     result = leakage(first, [near(Distance.PHASH, [(0, 0)], 1)], against=second)
     assert result.pairs[0].differs is (digits.ids[3] != tuple(reversed(digits.ids))[6])
+
+
+def confirmed(pairs, flags):
+    return replace(pairs, confirmed=np.array(flags, dtype=bool))
+
+
+def test_pairs_that_are_not_confirmed_are_listed_and_count_nowhere():
+    test_set, train = examples([0, 1, 2, 0]), examples([0, 0, 0], "train")
+    pairs = [
+        confirmed(near(Distance.PHASH, [(0, 0), (1, 1), (3, 2)], 4, cut=8.0), [True, False, False]),
+        confirmed(near(Distance.DSSIM, [(1, 1)], 4), [False]),
+    ]
+    result = leakage(test_set, pairs, [model(test_set, np.ones(4, bool))], against=train, cautions=["small"])
+    assert [(row.pairs, row.images, row.unconfirmed) for row in result.results] == [(1, 1, 2), (1, 1, 2), (0, 0, 1)]
+    assert [(pair.image, pair.confirmed) for pair in result.pairs] == [
+        ("test0", True), ("test1", False), ("test3", False)
+    ]  # fmt: skip
+    assert result.models_by()[0].leaked.n == 1 and result.by("phash").labeled == 1
+    assert "small" in result.table().notes and "unconfirmed" in [column.key for column in result.table().columns]
+    decisions = {(1, 1): PairRelation.DUPLICATE, (3, 2): PairRelation.DIFFERENT, (0, 0): PairRelation.DIFFERENT}
+    decided = leakage(test_set, pairs, against=train, decisions=decisions)
+    assert [(row.pairs, row.unconfirmed) for row in decided.results] == [(1, 0), (1, 0), (1, 0)]
+    assert [(pair.image, pair.confirmed, pair.decision) for pair in decided.pairs] == [("test1", True, "duplicate")]
+
+
+def test_groups_are_not_chained_but_equal_images_are_one():
+    test_set = examples([0] * 5)
+    chain = [(0, 1), (1, 2), (2, 3)]
+    (group, second) = leakage(test_set, [near(Distance.PIXELS, chain, 5)]).groups
+    assert (group.kept, group.surplus, second.kept, second.surplus) == ("test0", ("test1",), "test2", ("test3",))
+    exact = near(Distance.EXACT, chain, 5, cut=0.0, values=[0] * 3)  # equality is transitive
+    assert leakage(test_set, [exact]).groups[0].surplus == ("test1", "test2", "test3")

@@ -147,7 +147,8 @@ class TestTriage:
         triage = TriageSources(superclasses(world.SPACE), labels)
         reviewed = ReviewedLabels(MultilabelScoring(labels))
         (row,) = studied(predictions("a", answers), labels=reviewed, triage=triage, reviews=()).triage
-        assert counts(row)["CO_OCCURRENCE"] == 2  # 4 and 10, by 3 and 8
+        assert counts(row)["CO_OCCURRENCE"] == 1  # 4, by 3 and 8
+        assert row.rejected == 1  # 10
         fewer = world.label_set(
             {**judged, 8: {"car": "CORRECT"}}, covered=(3, 4, 8, 10, 11), problematic=(), unlisted=Unlisted.WRONG
         )
@@ -494,8 +495,8 @@ def test_mistakes_match_plain_python_reference(seed):
         assert flow.before.over_images.value == pytest.approx(
             np.mean([judged[i].get(best[i]) == LabelState.CORRECT for i in scored])
         )
-        expected = Counter(kind(i, best[i]) for i in scored)
-        del expected[None]
+        expected = Counter(kind(i, best[i]) for i in scored if best[i] != own[i])
+        assert triaged.rejected == sum(kind(i, best[i]) is not None for i in scored if best[i] == own[i])
         assert {name: number for name, number in counts(triaged).items() if number} == expected
         assert triaged.errors == sum(expected.values())
     assert {(p.first, p.second): p.count for p in result.pairs.rows()} == {

@@ -83,7 +83,7 @@ class TestTwoColumns:
             read_examples(content, CIFAR, Columns())
 
     def test_label_columns_that_disagree_raise(self):
-        with pytest.raises(MismatchError, match="the columns label and target contain different labels in row 1"):
+        with pytest.raises(MismatchError, match="the columns label and target contain different labels in row 2"):
             read_examples(table(image=["a", "b"], label=["cat", "dog"], target=[3, 4]), CIFAR, Columns())
         agreeing = table(image=["a", "b"], label=["cat", "dog"], target=[3, 5], wnid=["x", "y"])
         assert read_examples(agreeing.drop(["wnid"]), CIFAR, Columns()).labels.tolist() == [3, 5]

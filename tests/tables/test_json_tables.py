@@ -39,7 +39,7 @@ def test_json_table_reads_one_prediction_per_image(tmp_path, prediction):
         ("filename,label\na.png,cat\n", "it looks like CSV: rename it to m.csv"),
         ("[1, 2]", "expected a list of objects"),
         ("3", "expected a list or an object"),
-        ('{"columns": ["a", "b"], "data": [[1, 2], [3]]}', "data, row 1: expected a list of 2 cells"),
+        ('{"columns": ["a", "b"], "data": [[1, 2], [3]]}', "data, row 2: expected a list of 2 cells"),
         ('{"image": ["a", "b"], "m": [1]}', "different lengths: image 2, m 1"),
         ('{"columns": ["a"], "data": []}', "contains no rows"),
     ],

@@ -55,9 +55,9 @@ def test_list_cells_keeps_plain_text():
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
-        (["[0.1 0.2 ... 0.3]"], "column 'scores', row 0: the list was shortened with ..."),
-        (["[1, 2]", "3"], "row 1: expected a list in square brackets"),
-        (["['a', 'b]"], "row 0: the list \"'a', 'b\" cannot be read"),
+        (["[0.1 0.2 ... 0.3]"], "column 'scores', row 1: the list was shortened with ..."),
+        (["[1, 2]", "3"], "row 2: expected a list in square brackets"),
+        (["['a', 'b]"], "row 1: the list \"'a', 'b\" cannot be read"),
     ],
 )
 def test_list_cells_rejects_lists_that_are_not_whole(cells, words):

@@ -114,7 +114,7 @@ class TestDamage:
         np.save(tmp_path / "x.npy", PIXELS[:2])
         images = open_images(source)
         np.testing.assert_array_equal(images.read(1), PIXELS[1])
-        with pytest.raises(UnreadableImage, match=r"x\.npy has no row 3"):
+        with pytest.raises(UnreadableImage, match=r"x\.npy has no row 4"):
             images.read(3)
         (tmp_path / "x.npy").unlink()
         with pytest.raises(InputError, match="which does not exist any more"):

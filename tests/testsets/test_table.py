@@ -77,7 +77,7 @@ class TestManifest:
         [
             ("path,label\na.png,n01\na.png,n02\n", "'a.png' occurs more than once"),
             ("id,path,label\nx,a.png,n01\ny,,n02\n", "column 'path' has 1 empty cells"),
-            ("path,label\na.png,n09\nb.png,n02\n", "column 'label', row 0: .*'n09'; did you mean"),
+            ("path,label\na.png,n09\nb.png,n02\n", "column 'label', row 1: .*'n09'; did you mean"),
             ("path,label\na.png,4\nb.png,1\n", "class index 4 is outside"),
             ("path,label\na.png,\nb.png,n02\n", "cell is empty"),
         ],
@@ -187,14 +187,14 @@ class TestParquet:
         path = self.write(tmp_path, image=[{"bytes": PNG, "path": "a.png"}, cell], label=[0, 1])
         images = open_images(found_in(path)[1])
         assert images.read(0) == PNG
-        with pytest.raises(UnreadableImage, match=r"row 1 of group 0 of x\.parquet contains no image"):
+        with pytest.raises(UnreadableImage, match=r"row 2 of row group 1 of x\.parquet contains no image"):
             images.read(1)
 
     def test_replaced_file_is_unreadable(self, tmp_path):
         path = self.write(tmp_path, image=[PNG] * 3, label=[0] * 3)
         _, source = found_in(path)
         self.write(tmp_path, image=[PNG], label=[0])
-        with pytest.raises(UnreadableImage, match="row 2"):
+        with pytest.raises(UnreadableImage, match="row 3"):
             open_images(source).read(2)
         self.write(tmp_path, label=[0])
         with pytest.raises(UnreadableImage, match="has changed"):

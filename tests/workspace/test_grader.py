@@ -98,7 +98,7 @@ def test_merge_adds_the_batches_of_other_processes():
         (SCORES[:3, :5], LABELS[:3], r"y_pred of batch 2' have shape \(3, 5\): expected \(examples, 8\)"),
         (LABELS[:3], LABELS[:3], "has labels as numbers, classes, but earlier batches labels as numbers, scores"),
         (SCORES[:1], [[0]], "has labels as lists, scores"),
-        (np.full((1, 8), np.nan), [0], "row 0: not a finite number"),
+        (np.full((1, 8), np.nan), [0], "row 1: not a finite number"),
     ],
 )
 def test_update_says_what_is_wrong_and_keeps_the_batches(y_pred, y_true, message):

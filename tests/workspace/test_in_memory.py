@@ -115,7 +115,7 @@ def test_top_k_classes_are_read_only_when_stated(labels, scores):
     assert regrade.grade(labels, best[:, :3], kind="top-k").rows[0].top5 is None
     with pytest.raises(InputError, match=r"2-d array of int64: say kind='top-k'"):
         regrade.grade(labels, best)
-    with pytest.raises(InputError, match=r"row 0: class 0 is listed twice"):
+    with pytest.raises(InputError, match=r"row 1: class 0 is listed twice"):
         regrade.grade([0, 1], [[0, 0], [1, 2]], kind="top-k")
 
 
@@ -168,7 +168,7 @@ def test_indices_may_have_any_type(dtype):
 
 
 def test_missing_labels_of_pandas_and_arrow_raise():
-    with pytest.raises(InputError, match=r"y_true, row 1: .* is not a class"):
+    with pytest.raises(InputError, match=r"y_true, row 2: .* is not a class"):
         regrade.grade(pandas.Series([0, None], dtype="Int64"), [0, 1])
     with pytest.raises(InputError, match="y_true has 1 missing values"):
         regrade.grade(pyarrow.array([0, None]), [0, 1])
@@ -177,7 +177,7 @@ def test_missing_labels_of_pandas_and_arrow_raise():
 def test_index_of_pandas_objects_must_have_the_same_order(labels):
     y_true = pandas.Series(labels, index=[f"{i}.png" for i in range(len(labels))])
     assert top1(regrade.grade(y_true, pandas.Series(labels, index=y_true.index))).value == 1
-    with pytest.raises(MismatchError, match=r"index of y_pred of 'a' differs .* row 0: '119.png' instead of '0.png'"):
+    with pytest.raises(MismatchError, match=r"index of y_pred of 'a' differs .* row 1: '119.png' instead of '0.png'"):
         regrade.grade(y_true, {"a": y_true.iloc[::-1]})
 
 
@@ -188,15 +188,15 @@ def test_index_of_pandas_objects_must_have_the_same_order(labels):
         ([0, 1], [0], "y_pred has 1 rows, y_true has 2"),
         ("cat", ["cat"], "y_true is str: expected an array"),
         ([0], None, "y_pred is NoneType"),
-        ([0, 1], [0.5, 1], "row 0: 0.5 is not a class; scores must have one column per class"),
-        ([0, -1], [0, 1], "row 1: class index -1 is outside"),
-        ([0, 1], [[0.5, np.nan], [0, 1]], "row 0: not a finite number"),
-        (["cat", None], ["cat", "dog"], "y_true, row 1: None is not a class"),
-        (["cat", 3], ["cat", "dog"], "y_true, row 1: 3 follows classes of another type"),
+        ([0, 1], [0.5, 1], "row 1: 0.5 is not a class; scores must have one column per class"),
+        ([0, -1], [0, 1], "row 2: class index -1 is outside"),
+        ([0, 1], [[0.5, np.nan], [0, 1]], "row 1: not a finite number"),
+        (["cat", None], ["cat", "dog"], "y_true, row 2: None is not a class"),
+        (["cat", 3], ["cat", "dog"], "y_true, row 2: 3 follows classes of another type"),
         (["cat", "dog"], [[0.5, 0.5], [0, 1]], r"give classes=\[...\] in the order of the columns of y_pred"),
         (np.eye(2), [0, 1], r"y_true has shape \(2, 2\)"),
         ([[], []], [0, 1], "every list of y_true is empty"),
-        ([[0], 1], [0, 1], "y_true, row 1: 1 is not a list"),
+        ([[0], 1], [0, 1], "y_true, row 2: 1 is not a list"),
         ([10**9], [0], "is a large class index"),
         ([0, 1], {}, "empty dictionary"),
         ([0, 1], {1: [0, 1]}, "has the key 1"),
@@ -210,7 +210,7 @@ def test_grade_says_what_is_wrong(y_true, y_pred, message):
 
 
 def test_unknown_names_have_suggestions():
-    with pytest.raises(InputError, match="y_pred, row 1: unknown class id of classes 'dgo'; did you mean dog"):
+    with pytest.raises(InputError, match="y_pred, row 2: unknown class id of classes 'dgo'; did you mean dog"):
         regrade.grade(["cat", "dog"], ["cat", "dgo"], classes=["cat", "dog"])
     with pytest.raises(UnknownName, match="did you mean imagenet-a"):
         regrade.grade([0], [0], classes="imagenet")

@@ -14,7 +14,7 @@ from regrade.core import Distance, ImagePair, InputError, PairDecision, PairSear
 from regrade.core.amounts import amount
 from regrade.core.image_pairs import relation_of
 from regrade.core.panel import PairRelation
-from regrade.stats import components, keep_one_per_group
+from regrade.stats import components, representatives
 from regrade.store import Store
 
 
@@ -78,17 +78,25 @@ class DuplicateReview:
     @cached_property
     def edges(self) -> tuple[tuple[str, str], ...]:
         """The pairs of candidates that are duplicates of each other."""
-        owned = [self.candidates_of(pair) for pair in self.related(PairRelation.DUPLICATE)]
+        return self._owned(self.related(PairRelation.DUPLICATE))
+
+    @property
+    def equal(self) -> tuple[tuple[str, str], ...]:
+        """The duplicates among candidates that have equal pixels."""
+        return self._owned([pair for pair in self.related(PairRelation.DUPLICATE) if pair.is_exact])
+
+    def _owned(self, pairs: Iterable[ImagePair]) -> tuple[tuple[str, str], ...]:
+        owned = [self.candidates_of(pair) for pair in pairs]
         return tuple((images[0], images[1]) for images in owned if len(images) == 2)
 
     def near_duplicates(self, candidates: Iterable[Candidate], rules: Eligibility) -> frozenset[str]:
         """The candidates that must not be drawn since they are duplicates.
 
-        Duplicates of an image outside the pool are never drawn. Of the other candidates that the ``rules`` allow, each
-        connected component keeps one, by `surplus_candidates`.
+        Duplicates of an image outside the pool are never drawn. Of the other candidates that the ``rules`` allow, those
+        are drawn that no better one stands for, by `surplus_candidates`.
         """
         allowed = [c for c in candidates if rules.exclusion(c) is None and c.image not in self.copies]
-        return self.copies | surplus_candidates(allowed, self.edges)
+        return self.copies | surplus_candidates(allowed, self.edges, self.equal)
 
     def missing_searches(self, images: Sequence[str], reference: str) -> list[str]:
         """Names of the sets with which not all images were compared at the present targets.
@@ -185,11 +193,13 @@ class DuplicateCheck:
         return cls(**{**content, "sets": tuple(map(str, content["sets"])), "targets": targets})
 
 
-def surplus_candidates(candidates: Iterable[Candidate], edges: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """The images that are not kept: each connected component keeps one.
+def surplus_candidates(
+    candidates: Iterable[Candidate], edges: Iterable[tuple[str, str]], equal: Iterable[tuple[str, str]] = ()
+) -> frozenset[str]:
+    """The images that are not kept: each is a duplicate of a better image that is kept, by `representatives`.
 
-    It keeps the image with the highest selection frequency; of equal ones that with the most answers, then the first by
-    id. ``edges`` to images that are not candidates are ignored.
+    The image with the highest selection frequency is the best; of equal ones that with the most answers, then the first
+    by id. Images connected by ``equal`` pixels count as one. ``edges`` to images that are not candidates are ignored.
     """
     best: dict[str, tuple[float, int, str]] = {}
     for candidate in candidates:
@@ -197,10 +207,13 @@ def surplus_candidates(candidates: Iterable[Candidate], edges: Iterable[tuple[st
         best[candidate.image] = min(rank, best.get(candidate.image, rank))
     images = sorted(best, key=lambda image: best[image])
     place = {image: number for number, image in enumerate(images)}
-    rows = [(place[a], place[b]) for a, b in edges if a in place and b in place]
-    first, second = np.array(rows, dtype=np.int64).reshape(-1, 2).T
-    kept = keep_one_per_group(components(first, second, len(images)), -np.arange(len(images)))
-    return frozenset(image for image, keeps in zip(images, kept.tolist(), strict=True) if not keeps)
+    alike, same = (
+        np.array([(place[a], place[b]) for a, b in pairs if a in place and b in place], dtype=np.int64).reshape(-1, 2)
+        for pairs in (edges, equal)
+    )
+    groups = components(same[:, 0], same[:, 1], len(images))
+    kept = representatives(groups, alike[:, 0], alike[:, 1], -np.arange(len(images)))
+    return frozenset(image for row, image in enumerate(images) if kept[row] != row)
 
 
 def described(pair: ImagePair) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from regrade.build.pool_images import source_of
 from regrade.core import Distance, InputError, NearPairs, TestSet
-from regrade.studies.leakage.search import ImageSet, SearchOptions, find_pairs
+from regrade.studies.leakage.search import ImageSet, SearchOptions, find_duplicates
 from regrade.studies.leakage.signatures import ImageProgress, collection_of
 
 
@@ -63,9 +63,9 @@ def find_overlap(
     theirs = drawn if against is None else against
     exact: dict[tuple[int, int], NearImage] = {}
     near: dict[tuple[int, int], NearImage] = {}
-    for pairs in find_pairs(drawn, against, search, progress):
+    for pairs in find_duplicates(drawn, against, search, progress):
         target = exact if pairs.distance is Distance.EXACT else near
-        for key, pair in _pairs(pairs, drawn, theirs):
+        for key, pair in _pairs(pairs.duplicates, drawn, theirs):
             target.setdefault(key, pair)
     return replace(
         overlap,

@@ -28,8 +28,8 @@ from regrade.core import (
 )
 from regrade.core.arrays import IntArray
 from regrade.core.cores import usable_cores
-from regrade.stats import components, keep_one_per_group
-from regrade.studies.leakage.search import ImageSet, SearchOptions, find_pairs
+from regrade.stats import representatives
+from regrade.studies.leakage.search import ImageSet, SearchOptions, find_duplicates
 from regrade.studies.leakage.signatures import ImageProgress, collection_of
 from regrade.testsets import Download, RetryPolicy, download, open_images
 
@@ -152,7 +152,8 @@ class SignedCandidates:
         """Near duplicates of reference images, each with the nearest one by the first distance that finds it."""
         refusals: Refusals = {}
         for reference in references if self.positions else ():
-            for pairs in find_pairs(self._image_set(), reference, search, progress):
+            for candidates in find_duplicates(self._image_set(), reference, search, progress):
+                pairs = candidates.duplicates
                 for row, image, value in zip(
                     pairs.first.tolist(), pairs.second.tolist(), pairs.values.tolist(), strict=True
                 ):
@@ -161,16 +162,16 @@ class SignedCandidates:
         return refusals
 
     def near_duplicates(self, search: SearchOptions, progress: ImageProgress) -> Refusals:
-        """All but the largest image of each group of near duplicates; among equals, the first is kept."""
+        """The images that are near duplicates of a larger image that is kept; among equals, the first is kept."""
         if len(self.positions) < 2:
             return {}
-        pairs = tuple(find_pairs(self._image_set(), None, search, progress))
-        groups = components(_joined(pairs, "first"), _joined(pairs, "second"), len(self.positions))
-        keeps = keep_one_per_group(groups, self.signatures.areas)
-        kept_row = dict(zip(groups[keeps].tolist(), np.flatnonzero(keeps).tolist(), strict=True))
+        pairs = [near.duplicates for near in find_duplicates(self._image_set(), None, search, progress)]
+        first, second = (_joined(pairs, name) for name in ("first", "second"))
+        rows = np.arange(len(self.positions))
+        kept = representatives(rows, first, second, self.signatures.areas)
         return {
-            self.positions[row]: near_refusal(self.candidates, self.positions[kept_row[int(groups[row])]])
-            for row in np.flatnonzero(~keeps).tolist()
+            self.positions[row]: near_refusal(self.candidates, self.positions[kept[row]])
+            for row in np.flatnonzero(kept != rows).tolist()
         }
 
     def _image_set(self) -> ImageSet:

@@ -334,7 +334,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
         header = next(reader, [])
         if tuple(header[: len(columns)]) != tuple(columns) or len(set(header)) != len(header):
             raise FormatError(f"{path} must begin with the columns {', '.join(columns)}")
-        for number, row in enumerate(reader, start=2):
+        for number, row in enumerate(reader, start=1):
             try:
                 yield dict(zip(header, row, strict=True))
             except ValueError as error:  # more or fewer cells than columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -14,6 +15,7 @@ import typer
 
 from regrade.cli.lazy_group import LazyGroup, lazy_command, lazy_study
 from regrade.cli.output import one_line
+from regrade.cli.verdict_command import NO_VERDICT, VerdictCommand, error_code
 from regrade.core.errors import InputError, RegradeError
 
 _MAY_BE_EMPTY = ("--prefix", "--keep")  # options for which an empty value has a meaning
@@ -24,7 +26,7 @@ app = typer.Typer(
     help="A second, honest grading of image classifiers: every number with its uncertainty.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     rich_markup_mode="rich",
 )
 for _name, _command in {
@@ -45,6 +47,12 @@ for _name, _command in {
         "compare",
         "Compare models on the same images: differences, McNemar tests corrected for multiple comparisons, and ranks.",
     ),
+    "gate": lazy_study(
+        "gate",
+        "Decide whether a candidate model may replace a baseline: PASS, FAIL or INCONCLUSIVE, for continuous "
+        "integration.",
+        command_class=VerdictCommand,
+    ),
     "neighbors": lazy_study(
         "neighbors",
         "Find exact and near duplicates: pairs between two folders, or groups within one folder and which image to "
@@ -64,6 +72,9 @@ for _name, _command in {
     "verify": lazy_command(
         "workspace:verify",
         "Check every stored file against its checksum, the hash chain of the ledger, and that images exist.",
+    ),
+    "doctor": lazy_command(
+        "doctor:doctor", "Show versions, optional parts, devices, and whether the workspace is sound."
     ),
     "upgrade": lazy_command(
         "workspace:upgrade",
@@ -112,7 +123,8 @@ def _commands() -> Callable[[], object]:
 
 
 def main() -> None:
-    """Run a command; an expected error prints one line to standard error and exits with 1."""
+    """Run a command; an expected error prints one line to standard error and exits with 1, or 3 without a verdict."""
+    code = error_code(sys.argv[1:])
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # characters that the terminal cannot encode are escaped
     try:
@@ -124,14 +136,19 @@ def main() -> None:
                 sys.stdout.flush()
     except RegradeError as error:
         sys.stderr.write(f"error: {one_line(str(error))}\n")
-        sys.exit(1)
+        sys.exit(code)
     except BrokenPipeError:  # the reader of the pipe, such as head, has exited
         _drop_output()
-        sys.exit(0)
+        sys.exit(NO_VERDICT if code == NO_VERDICT else 0)
     except OSError as error:
         _drop_output()
         sys.stderr.write(f"error: {error.filename or 'the output'}: {error.strerror or error}\n")
-        sys.exit(1)
+        sys.exit(code)
+    except Exception:
+        if code != NO_VERDICT:
+            raise
+        traceback.print_exc()  # the interpreter would exit with 1, which is a verdict
+        sys.exit(code)
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:

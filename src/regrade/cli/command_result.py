@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from regrade.core import Table
 
 _FLAGS = {
+    "wide": Annotated[bool, typer.Option("--wide", help="Print all columns, also those that do not fit the terminal.")],
     "as_json": Annotated[bool, typer.Option("--json", help="Print JSON; values are fractions.")],
     "csv": Annotated[bool, typer.Option("--csv", help="Print CSV; values are fractions.")],
     "markdown": Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")],
@@ -63,13 +64,13 @@ class ListErrors:
 
 
 def shown(command: Callable[..., CommandResult]) -> Callable[..., None]:
-    """Add the options --json, --csv, --markdown and --latex to a command, and print its result."""
+    """Add the options --wide, --json, --csv, --markdown and --latex to a command, and print its result."""
 
     @wraps(command)
     def run(**arguments: Any) -> None:
         form = chosen_form(**{flag: arguments.pop(flag) for flag in _FLAGS})
         result = command(**arguments)
-        on_terminal = form is Form.TERMINAL and sys.stdout.isatty()
+        on_terminal = form in (Form.TERMINAL, Form.WIDE) and sys.stdout.isatty()
         limit = result.head if on_terminal and result.head else None if form is Form.CSV else result.most
         show(_first_rows(result.table, limit) if limit else result.table, result.data, form)
         for error in result.errors:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regrade.cli.command_result import CommandResult, ListErrors, shown
+from regrade.cli.completion import complete_labels
 from regrade.cli.lazy_group import LazyGroup, lazy_study
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
@@ -25,7 +26,12 @@ app.command("diff")(
     lazy_study("label_change", "Show the changes between two versions of a label set, and their effect on every model.")
 )
 
-LabelSet = Annotated[str, typer.Option("--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.")]
+LabelSet = Annotated[
+    str,
+    typer.Option(
+        "--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.", autocompletion=complete_labels
+    ),
+]
 _SHOWN = 20  # rows of a long list on a terminal
 
 
@@ -91,13 +97,19 @@ def list_(
                 labels = store.labels.read(store.test_set(test_set), full_name)
                 counts = int(labels.covered.sum()), len(labels.classes), int(labels.problematic.sum())
                 rows.append((test_set, full_name, *counts, labels.origin, labels.digest[:12]))
-    table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
+    columns = tuple(Column(key, key.replace("_", " "), detail=key in ("judgments", "digest")) for key in keys)
+    table = Table("label sets", columns, tuple(rows))
     return errors.result_with(table, {"label_sets": table.records()})
 
 
 @app.command()
 def remove(
-    name: Annotated[str, typer.Argument(help="Label set: NAME@VERSION (the newest), or NAME (all versions).")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Label set: NAME@VERSION (the newest), or NAME (all versions).", autocompletion=complete_labels
+        ),
+    ],
     test_set: TestSetOption,
     yes: YesOption = False,
     as_json: JsonOption = False,
@@ -115,7 +127,9 @@ def remove(
 
 @app.command()
 def rename(
-    old: Annotated[str, typer.Argument(help="Name of the label set, without a version.")],
+    old: Annotated[
+        str, typer.Argument(help="Name of the label set, without a version.", autocompletion=complete_labels)
+    ],
     new: Annotated[str, typer.Argument(help="New name.")],
     test_set: TestSetOption,
     as_json: JsonOption = False,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from regrade.cli import exiting_at_once
 
 
 class LazyGroup(TyperGroup):
-    """A group with commands made by `lazy_command`; its help shows their summaries and imports none of them."""
+    """A group with commands made by `lazy_command`; help and completion show summaries and import no command."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name, with its options."""
@@ -25,8 +26,17 @@ class LazyGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of the group."""
-        listed = TyperGroup(name=self.name, commands=dict(self.commands), params=self.params, help=self.help)
-        listed.format_help(ctx, formatter)
+        self._listed().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The subcommands and options that start with a text."""
+        listed_context = copy(ctx)
+        listed_context.command = self._listed()
+        return listed_context.command.shell_complete(listed_context, incomplete)
+
+    def _listed(self) -> TyperGroup:
+        """The group with the placeholders of its commands."""
+        return TyperGroup(name=self.name, commands=dict(self.commands), params=self.params, help=self.help)
 
 
 def lazy_command(place: str, summary: str) -> Callable[[], None]:
@@ -45,9 +55,9 @@ def lazy_command(place: str, summary: str) -> Callable[[], None]:
     return _placeholder(load, summary)
 
 
-def lazy_study(study: str, summary: str) -> Callable[[], None]:
+def lazy_study(study: str, summary: str, *, command_class: type[TyperCommand] | None = None) -> Callable[[], None]:
     """The command of a study; ``summary`` is the first line of its help."""
-    return _placeholder(lambda name: built(name, _imported("study").command_named(study)), summary)
+    return _placeholder(lambda name: built(name, _imported("study").command_named(study), command_class), summary)
 
 
 def _placeholder(load: Callable[[str], Any], summary: str) -> Callable[[], None]:
@@ -66,8 +76,8 @@ def _imported(module: str) -> ModuleType:
         return import_module(f"regrade.cli.{module}")
 
 
-def built(name: str, function: Callable[..., Any]) -> Any:
+def built(name: str, function: Callable[..., Any], command_class: type[TyperCommand] | None = None) -> Any:
     """The command that runs a function."""
     single = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    single.command(name)(function)
+    single.command(name, cls=command_class)(function)
     return typer.main.get_command(single)

@@ -9,12 +9,22 @@ from typing import Annotated, Any
 import typer
 
 from regrade.cli.command_result import CommandResult, ListErrors, shown
+from regrade.cli.completion import complete_models, complete_test_sets
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import, watching
 from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
 from regrade.formats import ModelFormat
 
 app = typer.Typer(no_args_is_help=True)
+SomeTestSet = Annotated[
+    str | None,
+    typer.Option(
+        "--test-set",
+        "-t",
+        help="Only on this test set (default: on all test sets).",
+        autocompletion=complete_test_sets,
+    ),
+]
 
 
 @app.command("list")
@@ -123,11 +133,12 @@ def check(
 def remove(
     names: Annotated[
         list[str],
-        typer.Argument(help="Models: names, patterns such as 'resnet50-*', or methods with models NAME/seed-*."),
+        typer.Argument(
+            help="Models: names, patterns such as 'resnet50-*', or methods with models NAME/seed-*.",
+            autocompletion=complete_models,
+        ),
     ],
-    test_set: Annotated[
-        str | None, typer.Option("--test-set", "-t", help="Only on this test set (default: on all test sets).")
-    ] = None,
+    test_set: SomeTestSet = None,
     ensemble: Annotated[
         bool, typer.Option("--ensemble", help="Remove the checkpoints of ensembles instead of predictions.")
     ] = False,
@@ -149,11 +160,11 @@ def remove(
 
 @app.command()
 def rename(
-    old: Annotated[str, typer.Argument(help="Name of the model, or of an imported person.")],
+    old: Annotated[
+        str, typer.Argument(help="Name of the model, or of an imported person.", autocompletion=complete_models)
+    ],
     new: Annotated[str, typer.Argument(help="New name.")],
-    test_set: Annotated[
-        str | None, typer.Option("--test-set", "-t", help="Only on this test set (default: on all test sets).")
-    ] = None,
+    test_set: SomeTestSet = None,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.completion import complete_test_sets
+
 if TYPE_CHECKING:
     from regrade.workspace import Workspace
 
 WorkspaceOption = Annotated[
     Path, typer.Option("--workspace", "-w", envvar="REGRADE_WORKSPACE", help="Folder of the workspace.")
 ]
-TestSetOption = Annotated[str, typer.Option("--test-set", "-t", help="Name of the test set.")]
+TestSetOption = Annotated[
+    str, typer.Option("--test-set", "-t", help="Name of the test set.", autocompletion=complete_test_sets)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Also print the result and the notes as JSON.")]
 
 

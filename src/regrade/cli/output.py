@@ -27,19 +27,20 @@ class Form(Enum):
     """The formats in which a table can be printed."""
 
     TERMINAL = "terminal"
+    WIDE = "wide"
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
     LATEX = "latex"
 
 
-def chosen_form(*, as_json: bool, csv: bool, markdown: bool, latex: bool) -> Form:
-    """The selected output format; raise if more than one is selected."""
+def chosen_form(*, as_json: bool, csv: bool, markdown: bool, latex: bool, wide: bool) -> Form:
+    """The selected output format; raise if more than one is selected. All but the terminal have all columns anyway."""
     flags = {Form.JSON: as_json, Form.CSV: csv, Form.MARKDOWN: markdown, Form.LATEX: latex}
     selected = [form for form, flag in flags.items() if flag]
     if len(selected) > 1:
         raise typer.BadParameter("give only one of --json, --csv, --markdown, --latex")
-    return selected[0] if selected else Form.TERMINAL
+    return selected[0] if selected else Form.WIDE if wide else Form.TERMINAL
 
 
 def show(table: Table, data: dict[str, Any], form: Form) -> None:
@@ -47,8 +48,8 @@ def show(table: Table, data: dict[str, Any], form: Form) -> None:
     from regrade.display import csv_parts, print_table, to_latex, to_markdown
 
     match form:
-        case Form.TERMINAL:
-            print_table(table)
+        case Form.TERMINAL | Form.WIDE:
+            print_table(table, wide=form is Form.WIDE)
         case Form.JSON:
             _write_json(data)
         case Form.CSV:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TextIO, cast
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.completion import complete_test_sets
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
 from regrade.core import IMAGENET, Interpolation, Preprocessing
@@ -34,7 +35,12 @@ def predict(
     model: Annotated[
         list[str], typer.Argument(help="Models as PREFIX:NAME: onnx:FILE, torch:module:function, lite:NAME, ...")
     ],
-    test_set: Annotated[list[str], typer.Option("--test-set", "-t", help="Test set with images. May be repeated.")],
+    test_set: Annotated[
+        list[str],
+        typer.Option(
+            "--test-set", "-t", help="Test set with images. May be repeated.", autocompletion=complete_test_sets
+        ),
+    ],
     classes: Annotated[
         str | None, typer.Option(help="Class space of models that do not declare one: a name, CSV, JSON or folder.")
     ] = None,

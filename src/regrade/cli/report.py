@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.completion import complete_test_sets
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import say
 from regrade.core.amounts import amount
@@ -20,7 +21,12 @@ def report(
     ] = None,
     test_set: Annotated[
         list[str],
-        typer.Option("--test-set", "-t", help="Report only on this test set. May be repeated (default: all)."),
+        typer.Option(
+            "--test-set",
+            "-t",
+            help="Report only on this test set. May be repeated (default: all).",
+            autocompletion=complete_test_sets,
+        ),
     ] = [],
     original: Annotated[
         str | None,

@@ -220,7 +220,8 @@ def list_(
         )
         for row in queues
     )
-    columns = tuple(Column(key, headings.get(key, key.replace("_", " "))) for key in keys)
+    details = ("overlap", "reported", "by_person", "assigned")
+    columns = tuple(Column(key, headings.get(key, key.replace("_", " ")), detail=key in details) for key in keys)
     return CommandResult(Table("queues", columns, rows), {"queues": queues})
 
 

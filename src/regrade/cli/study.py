@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.completion import completer_of
 from regrade.cli.lazy_group import built
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import StreamedList, say, show_epoch, watching, watching_images
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from regrade.core import Table
     from regrade.studies import Flag, Output, Study
 
-TOP_LEVEL = ("grade", "compare", "label_change")
+TOP_LEVEL = ("grade", "compare", "gate", "label_change")
 """Studies whose command is not below `regrade study`."""
 
 NOT_SOUND = 3
@@ -135,7 +136,7 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
             say(f"figure: {study.figure(result).save(path)}")
         for output, value in writes:
             say(output.write(data, result, value))
-        code = 0 if study.sound(result) else NOT_SOUND
+        code = study.exit_code(result) if study.exit_code else 0 if study.sound(result) else NOT_SOUND
         return CommandResult(table, result.as_dict(StreamedList), study.head, study.most, exit_code=code)
 
     command.__name__, command.__doc__ = study.name, study.summary
@@ -193,6 +194,7 @@ def _parameter(name: str, flag: Flag, hint: Any, default: Any) -> tuple[Any, Any
     settings: dict[str, Any] = {"help": flag.help, "metavar": flag.metavar}
     limits = {"min": flag.minimum, "max": flag.maximum}
     settings |= {name: limit for name, limit in limits.items() if limit is not None}
+    settings["autocompletion"] = completer_of(name if flag.is_argument else "", *names)
     written = typer.Argument(**settings) if flag.is_argument else typer.Option(*names, **settings)
     return Annotated[kind, written], default
 

@@ -13,6 +13,7 @@ import typer
 
 from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, columns
 from regrade.cli.command_result import CommandResult, ListErrors, shown
+from regrade.cli.completion import complete_test_sets
 from regrade.cli.options import JsonOption, WorkspaceOption, opened
 from regrade.cli.output import download_bar, report_import, say, watching_images
 from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
@@ -49,7 +50,9 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
                     f"the images of {name} are no longer at {missing_path}: restore them, or register their new path "
                     f"with regrade testsets add {name} PATH"
                 )
-    table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows), tuple(notes))
+    details = ("classes", "groups", "images", "digest")
+    columns = tuple(Column(key, key.replace("_", " "), detail=key in details) for key in keys)
+    table = Table("test sets", columns, tuple(rows), tuple(notes))
     return errors.result_with(table, {"test_sets": table.records()})
 
 
@@ -171,7 +174,7 @@ def add(
 
 @app.command()
 def remove(
-    name: Annotated[str, typer.Argument(help="Name of the test set.")],
+    name: Annotated[str, typer.Argument(help="Name of the test set.", autocompletion=complete_test_sets)],
     yes: YesOption = False,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
@@ -188,7 +191,7 @@ def remove(
 
 @app.command()
 def rename(
-    old: Annotated[str, typer.Argument(help="Name of the test set.")],
+    old: Annotated[str, typer.Argument(help="Name of the test set.", autocompletion=complete_test_sets)],
     new: Annotated[str, typer.Argument(help="New name.")],
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),

@@ -73,6 +73,7 @@ from regrade.core.predictions import (
 )
 from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, PackedTexts, SliceSet, TestSet
+from regrade.core.ties import Ties, joined_ties
 
 __all__ = [
     "ATTRIBUTES",
@@ -152,6 +153,7 @@ __all__ = [
     "Table",
     "Tabular",
     "TestSet",
+    "Ties",
     "TooManyImages",
     "UndefinedError",
     "UnknownName",
@@ -164,6 +166,7 @@ __all__ = [
     "described_models",
     "hierarchy_distances",
     "joined_signatures",
+    "joined_ties",
     "no_fingerprints",
     "own_labels",
     "refusal",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -117,7 +117,8 @@ class NearPairs:
     ``first`` (p,) are positions in one set and ``second`` (p,) in another, or in the same set with ``first`` as the
     lower one. ``mirrored`` (p,) marks pairs that match the mirror image of the first. ``seen`` (n,) are the images of
     the first set that could be compared, and ``nearest`` (n,) the distances to their nearest neighbors (NaN: unknown).
-    The number of neighbors per image is limited: ``crowded`` images may have more.
+    The number of neighbors per image is limited: ``crowded`` images may have more. ``confirmed`` (p,) marks the pairs
+    that are near duplicates by their pixels, too; None if that was not examined, and all pairs count.
     """
 
     distance: Distance
@@ -130,10 +131,13 @@ class NearPairs:
     nearest: FloatArray
     crowded: int = 0
     note: str = ""
+    confirmed: BoolArray | None = None
 
     def __post_init__(self) -> None:
         if not len(self.first) == len(self.second) == len(self.values) == len(self.mirrored):
             raise InputError("first, second, values and mirrored must have the same length")
+        if self.confirmed is not None and len(self.confirmed) != len(self.first):
+            raise InputError("confirmed must have one entry per pair")
         if len(self.seen) != len(self.nearest):
             raise InputError("seen and nearest must have one entry per image")
         if np.any(self.values > self.cut):
@@ -141,3 +145,13 @@ class NearPairs:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def where(self, kept: BoolArray) -> NearPairs:
+        """The pairs of a mask (p,)."""
+        columns = {name: getattr(self, name)[kept] for name in ("first", "second", "values", "mirrored")}
+        return replace(self, **columns, confirmed=None if self.confirmed is None else self.confirmed[kept])
+
+    @property
+    def duplicates(self) -> NearPairs:
+        """The pairs that are confirmed."""
+        return self if self.confirmed is None else self.where(self.confirmed)

@@ -12,6 +12,7 @@ import numpy as np
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, MismatchError, UndefinedError
 from regrade.core.images import Fingerprints
+from regrade.core.ties import Ties
 
 NO_ANSWER = -1
 """The class of an example without a prediction: it counts as wrong."""
@@ -74,7 +75,8 @@ class Predictions:
 
     ``covered`` (n,) marks the examples that a person was asked about: the others are not counted, while a covered
     example without an answer is wrong. None: all examples. ``times`` are the times of the answers, if known.
-    ``fingerprints`` (n,) are those of the images that a model was given, if known; they are not part of the digest.
+    ``fingerprints`` (n,) are those of the images that a model was given, if known. ``ties`` are the classes that score
+    as much as the last stored one; None if there are none, or if they are not known. Neither is part of the digest.
     """
 
     model: str
@@ -89,6 +91,7 @@ class Predictions:
     covered: BoolArray | None = None
     times: AnswerTimes | None = None
     fingerprints: Fingerprints | None = None
+    ties: Ties | None = None
 
     def __post_init__(self) -> None:
         if self.classes.ndim != 2 or self.classes.shape[1] == 0:

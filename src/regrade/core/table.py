@@ -28,7 +28,7 @@ class Column:
     """A column: its key in data files and its heading in printed tables.
 
     ``percent`` prints fractions and estimates as percentages; ``digits`` is the number of decimals;
-    numbers below ``floor`` are printed as "< floor".
+    numbers below ``floor`` are printed as "< floor". A column of ``detail`` is left out first on a narrow terminal.
     """
 
     key: str
@@ -36,6 +36,7 @@ class Column:
     percent: bool = True
     digits: int = 1
     floor: float | None = None
+    detail: bool = False
 
 
 class MappedRows(Sequence[tuple[Cell, ...]]):
@@ -284,5 +285,5 @@ def _number_text(value: float, column: Column) -> str:
     if column.percent:
         return f"{100 * value:.{digits}f}"
     if value != 0 and abs(value) < 10**-digits:
-        return f"{value:.1e}"
+        return f"{value:.2g}"
     return f"{value:.{digits}f}"

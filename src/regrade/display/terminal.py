@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_table(table: Table, console: Console | None = None) -> None:
-    """Print a table for people: values bold, intervals dim, notes below; cells are never truncated.
+def print_table(table: Table, console: Console | None = None, *, wide: bool = False) -> None:
+    """Print a table for people: values bold, intervals dim, notes below.
 
-    If the console is not a terminal, lines are as long as needed.
+    A terminal shows the columns that fit it, or all if ``wide``. A file or a pipe gets all, in lines as long as needed.
     """
     from rich.console import Console  # slow to import, and not needed for JSON
 
@@ -22,6 +22,6 @@ def print_table(table: Table, console: Console | None = None) -> None:
 
     console = console or Console()
     if console.is_terminal:
-        draw_table(table, console)
+        draw_table(table, console, wide=wide)
     else:
         console.file.write(to_text(table))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -15,6 +16,7 @@ from regrade.core import Table
 _MANY = 8  # a single row with at least so many columns is shown as a list
 _PART = 4096  # rows of CSV written at a time
 _APART = "   "
+_MARKS = re.compile(r"[\\`*_{}\[\]<>#!|~&$]|:(?=/)|(?<=[a-zA-Z])\.(?=[a-zA-Z])")  # those that format or link
 _LATEX = str.maketrans({
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "–": "--",
@@ -66,6 +68,28 @@ def to_markdown(table: Table) -> str:
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     notes = "".join(f"\n{note}  " for note in table.notes)
     return f"**{table.title}**\n\n{body}\n{notes}\n"
+
+
+def code_span(text: str) -> str:
+    r"""A text as inline code of Markdown: it cannot format, link or mention.
+
+    >>> code_span("a*b"), code_span("a`b")
+    ('`a*b`', '`` a`b ``')
+    """
+    shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence, room = "`" * (longest + 1), " " if "`" in shown or shown != shown.strip() or not shown else ""
+    return f"{fence}{room}{shown}{room}{fence}"
+
+
+def escaped_markdown(text: str) -> str:
+    r"""A text within a line of Markdown in which nothing is formatted, linked or mentioned.
+
+    >>> print(escaped_markdown("*a* of 1.5 in [b]"))
+    \*a\* of 1.5 in \[b\]
+    """
+    shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    return _MARKS.sub(r"\\\g<0>", shown).replace("@", "@\u200b")
 
 
 def to_latex(table: Table) -> str:

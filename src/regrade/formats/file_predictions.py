@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from regrade.core import STORED_K, ClassSpace, InputError, ScoreKind
+from regrade.core import STORED_K, ClassSpace, InputError, ScoreKind, Ties
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.formats.score_kinds import kind_note, kind_of_all
-from regrade.metrics import top_k_classes
+from regrade.metrics import ties_across, top_k_classes
 from regrade.tables import Examples
 
 NO_IDS = "there are no ids: rows are taken in the order of the test set"
@@ -21,7 +21,7 @@ NO_IDS = "there are no ids: rows are taken in the order of the test set"
 class FilePredictions:
     """One model's predictions in file order: best classes (n, k), their scores, and all scores (n, c).
 
-    ``notes`` say how scores were interpreted.
+    ``notes`` say how scores were interpreted. ``ties`` are the classes that score as much as the last of the best.
     """
 
     classes: IntArray
@@ -29,6 +29,7 @@ class FilePredictions:
     full_scores: FloatArray | None = None
     score_kind: ScoreKind | None = None
     notes: tuple[str, ...] = ()
+    ties: Ties | None = None
 
     def reordered(self, rows: IntArray) -> FilePredictions:
         """The predictions in another order of examples."""
@@ -40,6 +41,7 @@ class FilePredictions:
             None if self.full_scores is None else self.full_scores[rows],
             self.score_kind,
             self.notes,
+            None if self.ties is None else self.ties.reordered(rows),
         )
 
 
@@ -82,20 +84,20 @@ def predictions_from_scores(
         )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise InputError(f"scores of {name!r}, row {row}: not a finite number")
+        raise InputError(f"scores of {name!r}, row {row + 1}: not a finite number")
     if np.abs(scores).max() > np.finfo(np.float16).max:
         raise InputError(f"scores of {name!r} are larger than half precision can hold: scale them down")
     classes = top_k_classes(scores, k=min(STORED_K, len(space)))
     best = np.take_along_axis(scores, classes, axis=1)
     kind = kind_of_all(scores, name=name, stated=stated)
-    notes = (*kind_note(scores, kind, stated=stated), *_tie_note(scores, best))
-    return FilePredictions(classes, best.astype(np.float32), scores, kind, notes)
+    ties = ties_across(scores, classes)
+    notes = (*kind_note(scores, kind, stated=stated), *_tie_note(ties, len(scores), classes.shape[1]))
+    return FilePredictions(classes, best.astype(np.float32), scores, kind, notes, ties)
 
 
-def _tie_note(scores: FloatArray, best: FloatArray) -> tuple[str, ...]:
-    """A note if the last of the best scores (n, k) is tied with a class that is not among the best."""
-    k = best.shape[1]
-    tied = int(((scores >= best[:, -1:]).sum(axis=1) > k).sum())
-    if not tied:
+def _tie_note(ties: Ties | None, images: int, k: int) -> tuple[str, ...]:
+    """A note if the last of the best k classes is tied with a class that is not among the best."""
+    if ties is None:
         return ()
-    return (f"{amount(tied, 'image')} of {len(scores):,} have ties across place {k}: top-{k} depends on class order",)
+    tied = f"{amount(len(ties), 'image')} of {images:,}"
+    return (f"{tied} have ties across place {k}: top-{k} accuracy is the expected value under random tie-breaking",)

@@ -129,7 +129,7 @@ def _refuse_more_predictions(arrays: ArrayFile, names: _ArrayNames, predictions:
     if differs.size:
         row = int(differs[0])
         raise MismatchError(
-            f"row {row}: {name} is class {best[row]}, but the best score of {names.predictions} is that of class "
+            f"row {row + 1}: {name} is class {best[row]}, but the best score of {names.predictions} is that of class "
             f"{predictions.classes[row, 0]}: choose one of them with --prediction-column"
         )
 

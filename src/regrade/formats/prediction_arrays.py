@@ -76,7 +76,7 @@ class ArrayClasses:
             try:
                 self.space.index(texts[row])
             except InputError as error:
-                raise InputError(f"{name}, row {row // (values.size // len(values))}: {error}") from None
+                raise InputError(f"{name}, row {row // (values.size // len(values)) + 1}: {error}") from None
         return np.array([places[text] for text in texts], dtype=np.int64).reshape(values.shape)
 
     def _in_range(self, values: NDArray[Any], name: str) -> IntArray:
@@ -84,7 +84,7 @@ class ArrayClasses:
         if len(outside):
             place = tuple(outside[0])
             raise InputError(
-                f"{name}, row {place[0]}: class index {values[place]} is outside the {len(self.space)} classes of "
+                f"{name}, row {place[0] + 1}: class index {values[place]} is outside the {len(self.space)} classes of "
                 f"{self.space.name} (0 to {len(self.space) - 1})"
             )
         return values.astype(np.int64)
@@ -196,7 +196,7 @@ def _whole(given: ArrayInput) -> IntArray:
     if len(fractions):
         place = tuple(fractions[0])
         raise InputError(
-            f"{given.name}, row {place[0]}: {values[place]:g} is not a class; scores must have one column per class, "
-            "shape (n, c), also with two classes"
+            f"{given.name}, row {place[0] + 1}: {values[place]:g} is not a class; scores must have one column per "
+            "class, shape (n, c), also with two classes"
         )
     return values.astype(np.int64)

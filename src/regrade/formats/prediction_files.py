@@ -39,4 +39,4 @@ def refuse_repeated(classes: IntArray, model: str, space: ClassSpace) -> None:
     if twice.any():
         row = int(np.flatnonzero(twice.any(axis=1))[0])
         name = space.ids[ordered[row, 1:][twice[row]][0]]
-        raise InputError(f"model {model!r}, row {row}: class {name} is listed twice")
+        raise InputError(f"model {model!r}, row {row + 1}: class {name} is listed twice")

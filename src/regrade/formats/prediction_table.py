@@ -233,8 +233,8 @@ def _refuse_disagreement(
     if differs.any():
         raise MismatchError(
             f"the columns {chosen.classes[0]} and {chosen.repeated[0]} contain different classes in row "
-            f"{int(differs.argmax())}: are the classes those of {space.name}? Choose one with --prediction-column, and "
-            "the labels with --label-column"
+            f"{int(differs.argmax()) + 1}: are the classes those of {space.name}? Choose one with --prediction-column, "
+            "and the labels with --label-column"
         )
 
 
@@ -247,8 +247,8 @@ def _refuse_other_best(
     if differs.any():
         row = int(differs.argmax())
         raise MismatchError(
-            f"row {row}: {chosen.classes[0]} is {space.ids[classes[row, 0]]}, but the best of {chosen.scores[0]} is "
-            f"{space.ids[predictions.classes[row, 0]]}: are the scores in the order of {space.name}?"
+            f"row {row + 1}: {chosen.classes[0]} is {space.ids[classes[row, 0]]}, but the best of {chosen.scores[0]} "
+            f"is {space.ids[predictions.classes[row, 0]]}: are the scores in the order of {space.name}?"
         )
 
 

@@ -36,15 +36,15 @@ def with_scores(classes: IntArray, scores: FloatArray, name: str, stated: ScoreK
         raise FormatError(f"{classes.shape[1]} classes but {scores.shape[1]} scores per row")
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
-        raise InputError(f"row {row}: a score is not a finite number")
+        raise InputError(f"row {row + 1}: a score is not a finite number")
     if np.abs(scores).max() > np.finfo(np.float32).max:
         row = int(np.abs(scores).max(axis=1).argmax())
         raise InputError(
-            f"row {row}: a score of {name!r} is larger than single precision can hold: scale the scores down"
+            f"row {row + 1}: a score of {name!r} is larger than single precision can hold: scale the scores down"
         )
     if (np.diff(scores, axis=1) > 0).any():
         row = int(np.flatnonzero((np.diff(scores, axis=1) > 0).any(axis=1))[0])
-        raise FormatError(f"row {row}: the best class must come first, but the scores increase")
+        raise FormatError(f"row {row + 1}: the best class must come first, but the scores increase")
     kind = kind_of_best(scores, name=name, stated=stated)
     notes = best_kind_note(scores, kind, name=name, stated=stated)
     return FilePredictions(classes, scores.astype(np.float32), None, kind, notes)

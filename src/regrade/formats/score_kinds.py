@@ -40,10 +40,10 @@ def kind_of_all(scores: FloatArray, *, name: str, stated: ScoreKind | None = Non
     row = int(np.flatnonzero(~near_one)[0]) if positive else int(np.argmin(scores.min(axis=1)))
     if stated is ScoreKind.PROBABILITIES:
         what = f"sum to {sums[row]:.4g}, not to 1" if positive else "are below 0"
-        raise InputError(f"scores of {name!r} are said to be probabilities, but those of row {row} {what}")
+        raise InputError(f"scores of {name!r} are said to be probabilities, but those of row {row + 1} {what}")
     if positive and scores.max() <= 1 and near_one.mean() > _MOST:
         raise InputError(
-            f"scores of {name!r}: those of row {row} sum to {sums[row]:.4g}, those of most rows to 1: are they "
+            f"scores of {name!r}: those of row {row + 1} sum to {sums[row]:.4g}, those of most rows to 1: are they "
             "probabilities?"
         )
     return ScoreKind.LOGITS
@@ -57,7 +57,8 @@ def kind_of_best(scores: FloatArray, *, name: str, stated: ScoreKind | None = No
     if stated is ScoreKind.PROBABILITIES:
         row = int(np.flatnonzero(~possible)[0])
         raise InputError(
-            f"scores of {name!r} are said to be probabilities, but those of row {row} are below 0 or sum to more than 1"
+            f"scores of {name!r} are said to be probabilities, but those of row {row + 1} are below 0 or sum to more "
+            "than 1"
         )
     return ScoreKind.LOGITS
 
@@ -83,7 +84,7 @@ def best_kind_note(
     if kind is ScoreKind.LOGITS and stated is None:
         row = int(np.flatnonzero(~_may_be_probabilities(scores))[0])
         reason = "are below 0" if scores[row].min() < 0 else f"sum to {scores[row].sum(dtype=np.float64):.4g}"
-        return (f"the scores of {name!r} are taken as logits: those of row {row} {reason}",)
+        return (f"the scores of {name!r} are taken as logits: those of row {row + 1} {reason}",)
     return ()
 
 

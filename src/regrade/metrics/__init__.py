@@ -11,6 +11,15 @@ from regrade.metrics.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
+from regrade.metrics.conformal import (
+    RAPS_FREE,
+    RAPS_PENALTY,
+    aps_scores,
+    conformal_rank,
+    conformal_threshold,
+    lac_scores,
+    raps_scores,
+)
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
 from regrade.metrics.confusion_score import (
     ConfusionEntropies,
@@ -44,13 +53,24 @@ from regrade.metrics.similarity import (
     error_consistency,
     independent_dominance,
 )
-from regrade.metrics.top_k import best_within, mapped_correct, top_k_classes, top_k_correct, top_k_within
+from regrade.metrics.temperature import fit_temperature, scale_probabilities
+from regrade.metrics.top_k import (
+    best_within,
+    expected_correct,
+    mapped_correct,
+    ties_across,
+    top_k_classes,
+    top_k_correct,
+    top_k_within,
+)
 from regrade.metrics.training_scores import EARLY_CHECKPOINTS, LabelScores, TrainingScores, training_scores
 
 __all__ = [
     "ALEXNET_CLEAN_ERROR",
     "ALEXNET_ERRORS",
     "EARLY_CHECKPOINTS",
+    "RAPS_FREE",
+    "RAPS_PENALTY",
     "SMALLEST_PROBABILITY",
     "ConfusedPairs",
     "ConfusionEntropies",
@@ -61,11 +81,14 @@ __all__ = [
     "ReliabilityBins",
     "TrainingScores",
     "agreement",
+    "aps_scores",
     "area_under_margin",
     "balanced_accuracy",
     "best_within",
     "brier_score",
     "brier_scores",
+    "conformal_rank",
+    "conformal_threshold",
     "confused_pairs",
     "confusion_entropies",
     "confusion_score",
@@ -76,21 +99,27 @@ __all__ = [
     "el2n",
     "equal_size_bins",
     "error_consistency",
+    "expected_correct",
     "final_predictions",
+    "fit_temperature",
     "human_entropies",
     "independent_dominance",
     "judge",
     "label_confidence",
     "label_variability",
+    "lac_scores",
     "log_losses",
     "mapped_correct",
     "mean_corruption_error",
     "negative_log_likelihood",
     "prediction_entropies",
     "prediction_margins",
+    "raps_scores",
     "relative_mean_corruption_error",
     "relative_robustness",
     "reliability_bins",
+    "scale_probabilities",
+    "ties_across",
     "top_k_classes",
     "top_k_correct",
     "top_k_within",

@@ -209,7 +209,7 @@ class _Checked:
 
 
 def _refuse(name: str, row: int, why: str) -> NoReturn:
-    raise InputError(f"scores of {name}, row {row}: {why}")
+    raise InputError(f"scores of {name}, row {row + 1}: {why}")
 
 
 def _row_sums(parts: _Singles) -> FloatArray:

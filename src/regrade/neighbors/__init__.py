@@ -1,5 +1,13 @@
 """Neighbors: near and exact duplicates among images, by pixels, structure, perceptual hash or features."""
 
+from regrade.neighbors.confirmation import (
+    CONFIRMED_DIFFERENCE,
+    CONFIRMED_SMALL_DIFFERENCE,
+    TINY_SIDE,
+    Decoder,
+    relative_difference,
+    with_confirmation,
+)
 from regrade.neighbors.engines import NeighborEngine
 from regrade.neighbors.image_search import (
     PHASH_CANDIDATE_BITS,
@@ -16,6 +24,7 @@ from regrade.neighbors.nearest import Metric, Nearest, nearest
 from regrade.neighbors.search import NEIGHBORS, default_threshold, exact_pairs, feature_pairs, phash_pairs
 from regrade.neighbors.signatures import (
     SIZE,
+    SMALL_SIDE,
     THUMBNAIL,
     Decoded,
     block_means,
@@ -26,12 +35,17 @@ from regrade.neighbors.signatures import (
 )
 
 __all__ = [
+    "CONFIRMED_DIFFERENCE",
+    "CONFIRMED_SMALL_DIFFERENCE",
     "NEIGHBORS",
     "PHASH_CANDIDATE_BITS",
     "SIZE",
+    "SMALL_SIDE",
     "THUMBNAIL",
+    "TINY_SIDE",
     "WINDOW",
     "Decoded",
+    "Decoder",
     "ImageCollection",
     "Metric",
     "Nearest",
@@ -49,7 +63,9 @@ __all__ = [
     "perceptual_hashes",
     "phash_pairs",
     "pixel_hash",
+    "relative_difference",
     "scaled",
     "squared_difference",
     "window_moments",
+    "with_confirmation",
 ]

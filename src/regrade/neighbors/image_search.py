@@ -25,7 +25,7 @@ from regrade.neighbors.search import (
     near_pairs,
     phash_pairs,
 )
-from regrade.neighbors.signatures import scaled
+from regrade.neighbors.signatures import SMALL_SIDE, scaled
 
 WINDOW = 35
 """Side length of the windows of SSIM (Recht et al. 2019)."""
@@ -40,6 +40,7 @@ ProgressCallback = Callable[[Iterable[object], int], Iterable[object]]
 """Iterates over items, given their number, and shows the progress."""
 
 _CACHED = 24  # images with their window moments, about 4 MB each
+_CACHED_SQUARES = 256  # images at the common size, about 200 kB each
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +81,12 @@ def dssim(first: WindowMoments, second: WindowMoments) -> float:
 
 def squared_difference(first: WindowMoments, second: WindowMoments) -> float:
     """The squared Euclidean distance of two images of the same size, over all pixels and channels."""
-    difference = first.pixels.astype(np.float64) - second.pixels
-    return float(np.vdot(difference, difference))
+    return _squared(first.pixels, second.pixels)
+
+
+def _squared(first: NDArray[Any], second: NDArray[Any]) -> float:
+    difference = np.subtract(first, second, dtype=np.int32, casting="unsafe")
+    return float(np.square(difference).sum(dtype=np.int64))  # a BLAS product would start threads within threads
 
 
 def _window_sums(values: IntArray, window: int) -> IntArray:
@@ -94,12 +99,6 @@ def _window_sums(values: IntArray, window: int) -> IntArray:
     np.cumsum(total[:, 1:, 1:], axis=2, dtype=np.uint32, out=total[:, 1:, 1:])
     tall = total[:, window:] - total[:, :-window]
     return tall[:, :, window:] - tall[:, :, :-window]
-
-
-_MEASURES: Mapping[Distance, Callable[[WindowMoments, WindowMoments], float]] = {
-    Distance.PIXELS: squared_difference,
-    Distance.DSSIM: dssim,
-}
 
 
 def no_progress(seen: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001
@@ -120,7 +119,8 @@ def image_pairs(
 
     Candidates for pixels are found by thumbnails: the distance of block means is a lower bound of that of the images,
     so no pair is missed unless an image has more than ``k`` candidates. DSSIM is measured only on these candidates and
-    on pairs whose perceptual hashes differ in at most `PHASH_CANDIDATE_BITS` bits.
+    on pairs whose perceptual hashes differ in at most `PHASH_CANDIDATE_BITS` bits; not on images smaller than
+    `SMALL_SIDE`, where its windows are a few pixels wide.
     """
     references = first if second is None else second
     size = first.signatures.size
@@ -134,7 +134,8 @@ def image_pairs(
     if Distance.DSSIM in thresholds:
         signatures = None if second is None else second.signatures
         by_hash = phash_pairs(first.signatures, signatures, threshold=PHASH_CANDIDATE_BITS, k=k, engine=engine)
-        parts.append(Edges(by_hash.first, by_hash.second, by_hash.values, by_hash.mirrored))
+        edges = Edges(by_hash.first, by_hash.second, by_hash.values, by_hash.mirrored)
+        parts.append(edges[_are_large(first, references, edges)])
     candidates = _unique(parts)
     measured = _measured(first, references, candidates, list(thresholds), progress)
     return tuple(
@@ -180,6 +181,13 @@ def _unique(parts: list[Edges]) -> Edges:
     return Edges(rows[:, 0], rows[:, 1], np.zeros(len(rows)), rows[:, 2].astype(bool))
 
 
+def _are_large(first: ImageCollection, references: ImageCollection, pairs: Edges) -> BoolArray:
+    """Shape (p,): the pairs of which neither image is small."""
+    sides = ((first, pairs.first), (references, pairs.second))
+    areas = [np.asarray(side.signatures.areas)[positions] for side, positions in sides]
+    return np.asarray(np.minimum(*areas) >= SMALL_SIDE**2)
+
+
 def _measured(
     first: ImageCollection,
     references: ImageCollection,
@@ -187,16 +195,21 @@ def _measured(
     distances: list[Distance],
     progress: ProgressCallback,
 ) -> FloatArray:
-    """Shape (distances, candidates): NaN if an image can no longer be read."""
+    """Shape (distances, candidates): NaN if an image can no longer be read, infinite for DSSIM if one is small."""
+    large = _are_large(first, references, candidates).tolist()
 
     def measure(index: int) -> list[float]:
         i, j = int(candidates.first[index]), int(candidates.second[index])
         try:
-            query = first.moments(i, mirrored=bool(candidates.mirrored[index]))
-            reference = references.moments(j)
+            return [measured(distance, i, j, index) for distance in distances]
         except UnreadableImage:
             return [np.nan] * len(distances)
-        return [_MEASURES[distance](query, reference) for distance in distances]
+
+    def measured(distance: Distance, i: int, j: int, index: int) -> float:
+        mirrored = bool(candidates.mirrored[index])
+        if distance is Distance.PIXELS:
+            return _squared(first.square(i, mirrored=mirrored), references.square(j))
+        return dssim(first.moments(i, mirrored=mirrored), references.moments(j)) if large[index] else np.inf
 
     values = np.full((len(distances), len(candidates)), np.nan)
     for index, row in enumerate(progress(on_all_cores(measure, range(len(candidates))), len(candidates))):
@@ -235,18 +248,27 @@ class ImageCollection:
 
     signatures: Signatures
     image: Callable[[int], NDArray[np.uint8]]
+    _squares: Callable[[int], NDArray[np.uint8]] = field(init=False, repr=False)
     _moments: Callable[[int, bool], WindowMoments] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_squares", lru_cache(_CACHED_SQUARES)(self._scaled))
         object.__setattr__(self, "_moments", lru_cache(_CACHED)(self._compute))
 
     def __len__(self) -> int:
         return len(self.signatures)
+
+    def square(self, position: int, *, mirrored: bool = False) -> NDArray[np.uint8]:
+        """The image at a position, or its mirror image, at the common size."""
+        square = self._squares(position)
+        return square[:, ::-1] if mirrored else square
 
     def moments(self, position: int, *, mirrored: bool = False) -> WindowMoments:
         """The window moments of the image at a position, or of its mirror image, at the common size."""
         return self._moments(position, mirrored)
 
     def _compute(self, position: int, mirrored: bool) -> WindowMoments:
-        square = scaled(self.image(position), self.signatures.size)
-        return window_moments(square[:, ::-1] if mirrored else square, window=min(WINDOW, self.signatures.size))
+        return window_moments(self.square(position, mirrored=mirrored), window=min(WINDOW, self.signatures.size))
+
+    def _scaled(self, position: int) -> NDArray[np.uint8]:
+        return scaled(self.image(position), self.signatures.size)

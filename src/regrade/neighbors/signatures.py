@@ -31,6 +31,9 @@ _LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue (ITU-R BT.601)
 SIZE = 256
 """Side length to which images are scaled before they are compared (Recht et al. 2019)."""
 
+SMALL_SIDE = 64
+"""Images with fewer pixels than a square of this side are small: perceptual hash and DSSIM say little about them."""
+
 GRAY_SIDE = 32
 """Side length of the input of a perceptual hash; a common size must be a multiple of it."""
 

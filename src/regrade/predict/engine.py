@@ -14,10 +14,19 @@ from threading import Lock
 
 import numpy as np
 
-from regrade.core import FINGERPRINT, Images, ImageSource, ModelError, RegradeError, StoreError
+from regrade.core import (
+    FINGERPRINT,
+    Images,
+    ImageSource,
+    ModelError,
+    RegradeError,
+    StoreError,
+    Ties,
+    joined_ties,
+)
 from regrade.core.arrays import FloatArray
 from regrade.core.predictions import STORED_K
-from regrade.metrics import top_k_classes
+from regrade.metrics import ties_across, top_k_classes
 from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer
 from regrade.models.failures import contained, first_line
 from regrade.predict.prepare import (
@@ -165,6 +174,8 @@ class PredictionEngine:
         part.scores[rows] = self._to_single_precision(
             np.take_along_axis(scores, best, axis=1), [examples[p] for p in inputs]
         )
+        if (ties := ties_across(scores, best)) is not None:
+            part = replace(part, ties=joined_ties([(0, part.ties), (0, Ties(rows[ties.rows], ties.bits))]))
         if part.full_scores is not None:
             part.full_scores[rows] = self._to_half_precision(scores, "scores")
         if features is None:

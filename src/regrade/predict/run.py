@@ -29,7 +29,16 @@ from regrade.predict.engine import EngineOptions, Progress
 from regrade.predict.predictor import LocalPredictor, Predictor
 from regrade.predict.prepare import changed_images, check_source_exists, is_readable
 from regrade.predict.result import ModelRun
-from regrade.store import Manifest, Part, PartialPredictions, PredictionSource, Store, manifest_of, with_replaced_rows
+from regrade.store import (
+    Manifest,
+    Part,
+    PartialPredictions,
+    PredictionSource,
+    Store,
+    manifest_of,
+    tied_images,
+    with_replaced_rows,
+)
 from regrade.testsets import images_are_missing, open_images
 
 ProgressCallback = Callable[[str, int], Progress]
@@ -204,7 +213,13 @@ class _Job:
             f"{datetime.now(UTC).isoformat(timespec='seconds')}: {recovered} of {recovered + len(unreadable)} images "
             f"that had been unreadable were computed, by {self.predictor.metadata.runtime}"
         )
-        manifest = replace(before, digest=predictions.digest, unreadable=unreadable, retries=(*before.retries, note))
+        manifest = replace(
+            before,
+            digest=predictions.digest,
+            tied=tied_images(predictions),
+            unreadable=unreadable,
+            retries=(*before.retries, note),
+        )
         self.store.replace_predictions(self.test_set, predictions, manifest)
 
     def _store(self, finished: Part, unreadable: dict[str, str]) -> None:
@@ -219,6 +234,7 @@ class _Job:
             metadata.score_kind,
             finished.features,
             fingerprints=finished.fingerprints,
+            ties=finished.ties,
         )
         manifest = replace(
             manifest_of(predictions, self.test_set, metadata.class_space, PredictionSource()),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 
+from regrade.core.amounts import amount
 from regrade.display.figure import Figure, asset, heading_of, without_title
 from regrade.display.finding import Finding
 from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
@@ -20,6 +21,8 @@ _COLORS = {
     "ink": INK, "gray": GRAY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
     "accent": COLORS[0],
 }  # fmt: skip
+_FIRST_FINDINGS = 2  # findings of a section that are shown first
+_FIRST_TILES = 10  # images of a gallery that are shown first
 _SMALL = 64  # images with fewer pixels per side are scaled without smoothing
 _ARIA = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
 _OPEN, _PROVENANCE = "Open questions", "Provenance"
@@ -62,9 +65,16 @@ def _style() -> str:
 
 
 def _grouped(report: Report) -> Iterator[tuple[str, list[Section]]]:
-    """The questions in their order, each with its sections."""
+    """The questions in their order, each with its sections, that with the most important finding first."""
     for question, sections in groupby(report.sections, key=lambda section: section.question):
-        yield question, list(sections)
+        parts = list(sections)
+        leading = max(parts, key=lambda section: _importance(section, report.hard))
+        yield question, [leading, *(section for section in parts if section is not leading)]
+
+
+def _importance(section: Section, hard: Collection[str]) -> float:
+    """The highest weight of a finding; sections about sets that were chosen because they are hard come last."""
+    return -1.0 if section.about in hard else max((finding.weight for finding in section.findings), default=0.0)
 
 
 def _contents(report: Report) -> str:
@@ -114,25 +124,62 @@ def _key_finding(key_finding: KeyFinding) -> str:
 def _chapter(
     question: str, sections: list[Section], drawn: Callable[[Figure], DrawnFigure], names: Collection[str]
 ) -> str:
+    """A question: the answer for the first of its sections; the others are folded, below their main finding."""
+    first, *further = sections
+    about = f"<h3>{_escaped(first.about)}</h3>\n" if first.about else ""
+    shown = f'<section class="part" id="{first.anchor}">{about}{_content(first, drawn, names)}</section>\n'
+    folded = "".join(_folded_section(section, _content(section, drawn, names)) for section in further)
     anchor = _chapter_anchor(sections)
-    body = "".join(_section(section, drawn, names) for section in sections)
-    return f'<section class="chapter" id="{anchor}"><h2>{_escaped(question)}</h2>\n{body}</section>\n'
+    return f'<section class="chapter" id="{anchor}"><h2>{_escaped(question)}</h2>\n{shown}{folded}</section>\n'
 
 
-def _section(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Collection[str]) -> str:
-    about = f"<h3>{_escaped(section.about)}</h3>\n" if section.about else ""
-    parts = [f'<p class="trouble">{_escaped(section.trouble)}</p>\n'] if section.trouble else []
-    if section.findings:
-        parts.append(f'<ul class="bullets">{"".join(map(_finding, section.findings))}</ul>\n')
+def _folded_section(section: Section, content: str) -> str:
+    """A section that is opened by a click, by a link to it, by a search in the page, and by printing."""
+    headline = f"<span>{_escaped(section.findings[0].headline)}</span>" if section.findings else ""
+    return (
+        f'<details class="fold"><summary><h3>{_escaped(section.about)}</h3>{headline}</summary>\n'
+        f'<section class="part" id="{section.anchor}">{content}</section></details>\n'
+    )
+
+
+def _content(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Collection[str]) -> str:
+    """The findings and the first figure, gallery or table of a section; the rest is folded."""
     level = 4 if section.about else 3
-    for number, figure in enumerate(section.figures):
-        parts.append(_figure(figure, drawn(figure), file_anchor(section, number), level))
-    if section.gallery is not None:
-        parts.append(_gallery(section.gallery, level))
-    for number, table in enumerate(section.tables):
-        parts.append(table_html(table, anchor=file_anchor(section, number), names=names, level=level))
-    parts.append(_methods(section))
-    return f'<section class="part" id="{section.anchor}">{about}{"".join(parts)}</section>\n'
+    figures = [
+        _figure(figure, drawn(figure), file_anchor(section, number), level)
+        for number, figure in enumerate(section.figures)
+    ]
+    tables = [
+        table_html(table, anchor=file_anchor(section, number), names=names, level=level)
+        for number, table in enumerate(section.tables)
+    ]
+    gallery = [_gallery(section.gallery, level)] if section.gallery else []
+    trouble = f'<p class="trouble">{_escaped(section.trouble)}</p>\n' if section.trouble else ""
+    first, *rest = [*figures, *gallery, *tables] or [""]
+    further = "".join([_bullets(section.findings[_FIRST_FINDINGS:]), *rest, _methods(section)])
+    details = _folded(_details_title(section), further) if further else ""
+    return f"{trouble}{_bullets(section.findings[:_FIRST_FINDINGS])}{first}{details}"
+
+
+def _bullets(findings: Sequence[Finding]) -> str:
+    return f'<ul class="bullets">{"".join(map(_finding, findings))}</ul>\n' if findings else ""
+
+
+def _details_title(section: Section) -> str:
+    """What the folded part of a section has, such as "1 more finding, 2 tables and notes"."""
+    findings = len(section.findings) - _FIRST_FINDINGS
+    figures = max(len(section.figures) - 1, 0)
+    tables = len(section.tables) - (not section.figures and section.gallery is None)
+    parts = [amount(findings, "more finding")] if findings > 0 else []
+    parts += [amount(tables, "table")] if tables > 0 else []
+    parts += [amount(figures, "more figure")] if figures else []
+    parts += ["notes"] if _notes(section) else []
+    title = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return title[:1].upper() + title[1:]
+
+
+def _folded(title: str, content: str) -> str:
+    return f'<details class="fold"><summary>{_escaped(title)}</summary>\n{content}</details>\n'
 
 
 def _finding(finding: Finding) -> str:
@@ -145,13 +192,14 @@ def file_anchor(section: Section, number: int) -> str:
     return section.anchor if number == 0 else f"{section.anchor}--{number + 1}"
 
 
+def _notes(section: Section) -> list[str]:
+    notes = [note.strip() for table in section.tables for note in table.notes]
+    return list(dict.fromkeys([*notes, *(section.gallery.notes if section.gallery else ())]))
+
+
 def _methods(section: Section) -> str:
-    notes = [note for table in section.tables for note in table.notes]
-    notes += list(section.gallery.notes) if section.gallery else []
-    if not notes:
-        return ""
-    lines = "".join(f"<li>{_escaped(note.strip())}</li>" for note in dict.fromkeys(notes))
-    return f"<details><summary>Methods and notes</summary><ul>{lines}</ul></details>\n"
+    lines = "".join(f"<li>{_escaped(note)}</li>" for note in _notes(section))
+    return f'<ul class="methods">{lines}</ul>\n' if lines else ""
 
 
 def _figure(figure: Figure, drawn: DrawnFigure, anchor: str, level: int) -> str:
@@ -175,8 +223,10 @@ def _still(drawn: DrawnFigure, anchor: str) -> str:
 
 
 def _gallery(gallery: Gallery, level: int) -> str:
-    tiles = "".join(_tile(tile) for tile in gallery.tiles)
-    return f'<div class="gallery"><h{level}>{_escaped(gallery.title)}</h{level}><ul>{tiles}</ul></div>\n'
+    tiles = [_tile(tile) for tile in gallery.tiles]
+    first, rest = "".join(tiles[:_FIRST_TILES]), "".join(tiles[_FIRST_TILES:])
+    further = _folded(f"{len(tiles) - _FIRST_TILES} more images", f"<ul>{rest}</ul>") if rest else ""
+    return f'<div class="gallery"><h{level}>{_escaped(gallery.title)}</h{level}><ul>{first}</ul>{further}</div>\n'
 
 
 def _tile(tile: GalleryTile) -> str:
@@ -210,7 +260,8 @@ def _provenance(report: Report, names: Collection[str]) -> str:
         for number, table in enumerate(report.provenance.tables)
     )
     return (
-        f'<section class="chapter" id="behind"><h2>{_PROVENANCE}</h2>\n<dl>{settings}</dl>\n{tables}'
+        f'<section class="chapter" id="behind"><h2>{_PROVENANCE}</h2>\n<dl>{settings}</dl>\n'
+        f"{_folded('Test sets, labels, models and digests', tables) if tables else ''}"
         '<p class="note">Every number with its interval, count and method, and every digest in full, is in '
         '<a href="results.json">results.json</a>.</p></section>\n'
     )

@@ -63,9 +63,10 @@ def table_html(table: Table, *, anchor: str, names: Collection[str], level: int 
         f'<div class="table" id="table-{anchor}">\n<h{level}>{caption}</h{level}>\n<div class="tools"{few}>'
         '<label>Filter<input type="search" autocomplete="off" spellcheck="false"></label>'
         f"<output>{_rows(count)}</output></div>\n"
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table>'
+        f'<div class="frame"><div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table>'
         f'<caption class="hidden">{caption}</caption>'
-        f"<thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table></div>\n"
+        f"<thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table></div></div>\n"
+        '<p class="sideways" hidden>Scroll the table sideways for more columns.</p>\n'
         f"{shortened if count > len(first) else ''}"
         f'<p class="more"><button type="button" class="all"{"" if count > len(first) else " hidden"}>Show all '
         f"{len(texts):,} rows</button>{_files(anchor, count)}</p>\n"

@@ -15,7 +15,7 @@ from regrade.studies import Study
 MOST_FINDINGS = 7
 """The most key findings of a report."""
 
-_PER_SECTION = 2  # key findings of one section that take precedence over those of other sections
+_PER_QUESTION = 2  # key findings that answer the same question
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class Report:
     """The content of a report.
 
     ``names`` are the models and people that a reader can search for, ``open_questions`` the questions that more data
-    would answer, each with the data it needs.
+    would answer, each with the data it needs. ``hard`` are test sets and slices that were chosen because models find
+    them hard.
     """
 
     title: str
@@ -96,26 +97,31 @@ class Report:
     names: tuple[str, ...]
     provenance: Provenance
     open_questions: tuple[tuple[str, str], ...] = ()
+    hard: tuple[str, ...] = ()
 
     @cached_property
     def key_findings(self) -> tuple[KeyFinding, ...]:
         """The most important findings, highest weight first; ties are in the order of the sections.
 
-        Sections with the same question mostly repeat a finding for several test sets, so up to two findings of the
-        section with the highest weight per question take precedence.
+        Sections with the same question mostly repeat a finding for several test sets: there are at most two findings
+        per question, of the section with the highest weight. Findings about ``hard`` images are left out.
         """
+        candidates = (KeyFinding(finding, section) for section in self.sections for finding in section.findings)
         by_weight = sorted(
-            (KeyFinding(finding, section) for section in self.sections for finding in section.findings),
-            key=lambda key_finding: -key_finding.finding.weight,
+            (candidate for candidate in candidates if not self._is_about_hard_images(candidate.finding)),
+            key=lambda candidate: -candidate.finding.weight,
         )
-        leading = {key_finding.section.question: key_finding.section for key_finding in reversed(by_weight)}
-        first, later = list[KeyFinding](), list[KeyFinding]()
+        leading = {candidate.section.question: candidate.section for candidate in reversed(by_weight)}
+        chosen = list[KeyFinding]()
         for candidate in by_weight:
-            leads = candidate.section is leading[candidate.section.question]
-            fresh = leads and sum(earlier.section is candidate.section for earlier in first) < _PER_SECTION
-            (first if fresh else later).append(candidate)
-        chosen = {id(key_finding) for key_finding in (*first, *later)[:MOST_FINDINGS]}
-        return tuple(key_finding for key_finding in by_weight if id(key_finding) in chosen)
+            section = candidate.section
+            of_section = sum(earlier.section is section for earlier in chosen)
+            if section is leading[section.question] and of_section < _PER_QUESTION:
+                chosen.append(candidate)
+        return tuple(chosen[:MOST_FINDINGS])
+
+    def _is_about_hard_images(self, finding: Finding) -> bool:
+        return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", finding.headline) for name in self.hard)
 
 
 def section_of(

@@ -12,8 +12,10 @@ from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
-from regrade.stats.clusters import Clusters, cluster, components, keep_one_per_group
+from regrade.stats.clusters import Clusters, cluster, components, representatives
+from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
+from regrade.stats.conformal_coverage import least_expected_coverage, undercoverage_p_value
 from regrade.stats.correlation import (
     Correlations,
     binned_correlation,
@@ -26,6 +28,7 @@ from regrade.stats.correlation import (
     spearman_matrix,
 )
 from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
+from regrade.stats.f1 import FEWEST_PER_CLASS, f1_scores, macro_f1, weighted_f1
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_differ,
@@ -70,6 +73,7 @@ from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, spre
 from regrade.stats.paired import (
     McNemar,
     PairTests,
+    corrected_difference,
     discordant_counts,
     exclusive_difference,
     mcnemar,
@@ -90,6 +94,8 @@ from regrade.stats.power import (
     half_width_power,
     images_for_difference,
     images_for_half_width,
+    images_for_margin,
+    images_for_share,
     images_per_group,
     independent_disagreement,
     mcnemar_power,
@@ -99,6 +105,7 @@ from regrade.stats.power import (
 )
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
 from regrade.stats.selection import (
+    agreeing_with_test,
     align_with_test,
     below_others_p_values,
     best_share,
@@ -107,13 +114,22 @@ from regrade.stats.selection import (
     significantly_below,
     worst_share,
 )
+from regrade.stats.selective import (
+    CertifiedThreshold,
+    certified_threshold,
+    excess_area,
+    risk_coverage_area,
+    selective_risks,
+)
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
 from regrade.stats.subset_shares import subset_difference, subset_share
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
 __all__ = [
+    "FEWEST_PER_CLASS",
     "MIN_SPREAD",
     "Band",
+    "CertifiedThreshold",
     "ChiSquare",
     "ClassBootstrap",
     "Clusters",
@@ -132,10 +148,12 @@ __all__ = [
     "RandomOrder",
     "Ranks",
     "Ratio",
+    "ReliabilityPoint",
     "Scale",
     "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",
+    "agreeing_with_test",
     "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",
@@ -150,6 +168,7 @@ __all__ = [
     "bootstrap_lines",
     "bounded_mean",
     "calibration_error",
+    "certified_threshold",
     "chi_square",
     "class_bootstrap",
     "clopper_pearson",
@@ -160,13 +179,17 @@ __all__ = [
     "compare_categories",
     "compare_numbers",
     "components",
+    "confidence_gap",
     "confidence_sequence",
+    "corrected_difference",
     "covariance_interval",
     "cross_fitted_auc",
     "discordant_counts",
     "disparity_power",
+    "excess_area",
     "exclusive_difference",
     "extremes_differ",
+    "f1_scores",
     "fisher_exact",
     "fit_line",
     "fit_lines",
@@ -178,19 +201,22 @@ __all__ = [
     "holm_threshold",
     "images_for_difference",
     "images_for_half_width",
+    "images_for_margin",
+    "images_for_share",
     "images_per_group",
     "independent_difference",
     "independent_disagreement",
     "jeffreys",
     "judgments_needed",
     "kappa_interval",
-    "keep_one_per_group",
     "kendall",
     "kendall_matrix",
     "krippendorff_alpha",
     "largest_covariance",
+    "least_expected_coverage",
     "lower_share_p_values",
     "lowest_candidates",
+    "macro_f1",
     "mark_simultaneous",
     "mcnemar",
     "mcnemar_all_pairs",
@@ -214,10 +240,14 @@ __all__ = [
     "rank_intervals_from_counts",
     "rank_ranges",
     "ranks",
+    "reliability_curve",
+    "representatives",
     "reviewed_accuracy",
     "reweighted_proportion",
     "ridge_logistic",
+    "risk_coverage_area",
     "robust_pearson",
+    "selective_risks",
     "share_difference",
     "share_noise",
     "share_range",
@@ -238,6 +268,8 @@ __all__ = [
     "subset_effect",
     "subset_share",
     "two_way_mean",
+    "undercoverage_p_value",
+    "weighted_f1",
     "widen_for_comparisons",
     "wilson",
     "worst_share",

@@ -33,12 +33,12 @@ def balanced_proportion(correct: ArrayLike, classes: ArrayLike, *, confidence: f
     if sizes.max() == 1:
         return proportions(values.sum(axis=1).astype(np.int64), len(members), confidence=confidence)
     stratified = stratified_proportion(values, members, confidence=confidence)
-    if _effective_number(sizes) >= FEW_CLASSES:
+    if effective_number(sizes) >= FEW_CLASSES:
         return stratified
     return _widened(stratified, _combined(values, members, sizes, confidence), confidence)
 
 
-def _effective_number(sizes: IntArray) -> float:
+def effective_number(sizes: IntArray) -> float:
     """How many classes the variance rests on if all images vary alike: all of them if their sizes are equal."""
     parts = 1 / sizes
     return float(parts.sum() ** 2 / (parts**2).sum())

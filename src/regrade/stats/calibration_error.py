@@ -72,7 +72,7 @@ class _Bins:
 
 def _binned(confidences: FloatArray, correct: BoolArray, *, least: float) -> _Bins:
     """Bin the images; a bin's variance is at least that of a share with ``least`` right and wrong images added."""
-    members = _members(confidences)
+    members = equal_mass_members(confidences)
     sizes = np.bincount(members)
     distances = correct - confidences
     means = np.bincount(members, weights=distances) / sizes
@@ -91,10 +91,10 @@ def _binned(confidences: FloatArray, correct: BoolArray, *, least: float) -> _Bi
     )
 
 
-def _members(confidences: FloatArray) -> IntArray:
+def equal_mass_members(confidences: FloatArray, most: int = BINS) -> IntArray:
     """Shape (n,): the bin of each image, in ascending confidence; equal confidences share a bin."""
     n = len(confidences)
-    bins = max(1, min(BINS, n // _MIN_PER_BIN))
+    bins = max(1, min(most, n // _MIN_PER_BIN))
     ordered = np.sort(confidences)
     first, end = (np.searchsorted(ordered, confidences, side=side) for side in _SIDES)
     return np.unique((first + end - 1) * bins // (2 * n), return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""Groups of items: hierarchical clusters from distances, and connected components of pairs."""
+"""Groups of items: hierarchical clusters from distances, connected components of pairs, and representatives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError
 
 
@@ -60,10 +60,34 @@ def components(first: IntArray, second: IntArray, size: int) -> IntArray:
     return np.argsort(np.argsort(places))[numbers]
 
 
-def keep_one_per_group(groups: IntArray, preference: IntArray) -> BoolArray:
-    """Shape (n,): True for one member per group: the one with the highest ``preference``, the first among equals."""
-    order = np.lexsort((np.arange(len(groups)), -preference, groups))
-    leads = np.append(True, np.diff(groups[order]) != 0)[: len(groups)]
-    kept = np.zeros(len(groups), dtype=bool)
-    kept[order[leads]] = True
-    return kept
+def representatives(groups: IntArray, first: IntArray, second: IntArray, preference: IntArray) -> IntArray:
+    """Shape (n,): the node that stands for each node, itself if it is kept; edges (e,) connect alike nodes.
+
+    Nodes with the same number in ``groups`` (n,) are equal: of each group one is kept at most. Groups are taken by
+    their highest ``preference`` (n,), the first among equals; one is kept unless it has an edge to a group that was
+    kept before, which then stands for it. So no two kept nodes are alike, and every other node is equal to its
+    representative or has an edge to it or to an equal one: there are no chains.
+
+    >>> chain = np.array([0, 1]), np.array([1, 2])
+    >>> representatives(np.arange(3), *chain, np.zeros(3)).tolist()
+    [0, 0, 2]
+    >>> representatives(np.arange(3), *chain, np.array([0, 1, 0])).tolist()
+    [1, 1, 1]
+    """
+    order = np.lexsort((np.arange(len(groups)), -preference))
+    ordered, places = np.unique(groups[order], return_index=True)
+    best = dict(zip(ordered.tolist(), order[places].tolist(), strict=True))
+    alike: dict[int, set[int]] = {}
+    for group, neighbor in zip(groups[first].tolist(), groups[second].tolist(), strict=True):
+        alike.setdefault(group, set()).add(neighbor)
+        alike.setdefault(neighbor, set()).add(group)
+    stands_for = dict(best)
+    taken: set[int] = set()
+    for group in groups[order[np.sort(places)]].tolist():
+        if group in taken or group not in alike:
+            continue
+        taken.add(group)
+        for neighbor in alike[group] - taken:
+            stands_for[neighbor] = best[group]
+            taken.add(neighbor)
+    return np.array([stands_for[group] for group in groups.tolist()], dtype=np.int64)

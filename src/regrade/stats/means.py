@@ -20,6 +20,7 @@ MANY = 1000
 _GOLDEN = (np.sqrt(5) - 1) / 2  # its multiples spread neighbors far apart
 _BOLDEST = 0.75  # share of the capital that a bet may put at risk
 _STEPS = 40  # halvings in the search for a bound
+_EQUAL = 1e-12  # the range of values that differ by rounding alone
 _HALF_NORMAL_MEAN = np.sqrt(2 / np.pi)
 
 
@@ -237,7 +238,7 @@ def bounded_mean(values: ArrayLike, *, largest: float, confidence: float = 0.95)
 
 def _by_variance(shares: FloatArray, confidence: float) -> Estimate:
     n = len(shares)
-    variance = shares.var(ddof=1) / n
+    variance = shares.var(ddof=1) / n if np.ptp(shares) > _EQUAL else 0.0  # equal values vary by rounding alone
     spread = Spread(np.array([shares.mean()]), np.array([variance]), np.array([n - 1.0]), float(n), n)
     return korn_graubard(spread, "bounded exact", confidence)[0]
 

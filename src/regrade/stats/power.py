@@ -14,7 +14,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, TooManyImages, UndefinedError
 from regrade.stats.independent import independent_difference
 from regrade.stats.intervals import exact_bounds, tail_share
-from regrade.stats.paired import mcnemar_exact
+from regrade.stats.paired import mcnemar_exact, score_variance
 
 MAX_IMAGES = 10**10
 """Plans with more images raise."""
@@ -76,6 +76,55 @@ def needed_images(difference: ArrayLike, disagreement: ArrayLike, *, power: floa
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = (b + np.sqrt(b**2 + 4 * d)) / (2 * d)  # solves n d - 1 = b sqrt(n) for sqrt(n)
         return np.where(d > 0, np.ceil(root**2), np.nan)
+
+
+def images_for_margin(
+    difference: float, disagreement: float, margin: float, *, power: float = 0.8, alpha: float = 0.05
+) -> int | None:
+    """Return the images needed to show that a difference is above ``-margin``, by a one-sided paired score test.
+
+    ``difference`` and ``disagreement`` are the true difference and the share of images on which exactly one of the two
+    models is right; 0 is allowed for both. None if the difference is not above ``-margin``, or if more than 10 billion
+    images are needed. Approximate, with the continuity correction of `corrected_difference`.
+
+    >>> images_for_margin(0.0, 0.10, 0.01)
+    6414
+    """
+    check_shares(power=power, alpha=alpha)
+    excess = difference + margin
+    if excess <= 0:
+        return None
+    gained, lost = (disagreement + difference) / 2, (disagreement - difference) / 2
+    at_margin = float(score_variance(-margin, *map(np.asarray, (gained, lost, 1.0))))
+    z = [-float(special.ndtri(tail)) for tail in (alpha, 1 - power)]
+    b = z[0] * math.sqrt(at_margin) + z[1] * math.sqrt(max(disagreement - difference**2, 0.0))
+    return _corrected_images(excess, b, correction=1.0)
+
+
+def images_for_share(share: float, threshold: float, *, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """Return the images needed to show that a true ``share`` is above ``threshold``, by a one-sided exact interval.
+
+    None if the share is not above the threshold, or if more than 10 billion images are needed. Approximate: the normal
+    distribution with a continuity correction, and exactly for a share of 1.
+
+    >>> images_for_share(0.80, 0.75), images_for_share(1.0, 0.99)
+    (460, 299)
+    """
+    check_shares(power=power, alpha=alpha)
+    excess = share - threshold
+    if excess <= 0:
+        return None
+    if share == 1:
+        return math.ceil(math.log(alpha) / math.log(threshold)) if threshold > 0 else 1
+    z = [-float(special.ndtri(tail)) for tail in (alpha, 1 - power)]
+    b = z[0] * math.sqrt(threshold * (1 - threshold)) + z[1] * math.sqrt(share * (1 - share))
+    return _corrected_images(excess, b, correction=0.5)
+
+
+def _corrected_images(excess: float, b: float, *, correction: float) -> int | None:
+    """The smallest n with n excess - correction = b sqrt(n); None above the limit."""
+    images = ((b + math.sqrt(b**2 + 4 * correction * excess)) / (2 * excess)) ** 2
+    return math.ceil(images) if images <= MAX_IMAGES else None
 
 
 def approximate_power(

@@ -121,6 +121,17 @@ def align_with_test(bounds: Intervals, values: FloatArray, differs: BoolArray) -
     return Intervals(low, high)
 
 
+def agreeing_with_test(estimate: Estimate, *, differs: bool) -> Estimate:
+    """Return a difference whose interval excludes 0 exactly if the test that decides about it calls it different.
+
+    >>> print(agreeing_with_test(Estimate(0.06, 0.01, 0.11, 80, "newcombe 95%"), differs=False))
+    6.0 [0.0, 11.0]
+    """
+    bounds = Intervals(np.array([estimate.low]), np.array([estimate.high]))
+    aligned = align_with_test(bounds, np.array([estimate.value]), np.array([differs]))
+    return replace(estimate, low=float(aligned.low[0]), high=float(aligned.high[0]))
+
+
 def _hypergeometric_tail(k: IntArray, n: IntArray, k_rest: IntArray, n_rest: IntArray) -> FloatArray:
     """P(at most ``k`` successes among ``n``) if the k + k_rest successes are spread at random over n + n_rest.
 

@@ -17,6 +17,7 @@ _BLOCK = 1 << 16  # images processed at a time
 def accuracy_covariance(right: ArrayLike, counted: ArrayLike | None = None) -> FloatArray:
     """Shape (m, m): the sampling covariance of the accuracies of m models over images, from ``right`` (m, n).
 
+    Values may be probabilities of being right, from 0 to 1.
     ``counted`` (m, n) marks the images that count for each model (default: all). Models that err on the same images are
     positively correlated. Variances are at least `accuracy_variance`, so that an accuracy of 0 or 1 is not certain.
 
@@ -24,14 +25,15 @@ def accuracy_covariance(right: ArrayLike, counted: ArrayLike | None = None) -> F
     array([[0.0833, 0.0833],
            [0.0833, 0.0833]])
     """
-    correct = np.atleast_2d(np.asarray(right, dtype=bool))
+    values = np.asarray(right)
+    correct = np.atleast_2d(values if values.dtype.kind == "f" else values.astype(bool))
     inside: BoolArray = np.ones_like(correct) if counted is None else np.atleast_2d(np.asarray(counted, dtype=bool))
     if inside.shape != correct.shape:
         raise InputError(f"right and counted must have the same shape, got {correct.shape} and {inside.shape}")
     images = inside.sum(axis=1)
     if (images < 2).any():
         raise UndefinedError("how an accuracy varies over images takes at least two of them")
-    means = (correct & inside).sum(axis=1) / images
+    means = np.where(inside, correct, 0.0).sum(axis=1) / images
     products = np.zeros((len(correct), len(correct)))
     for start in range(0, correct.shape[1], _BLOCK):
         part = slice(start, start + _BLOCK)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from regrade.core import FormatError, UnknownName, VersionError
-from regrade.core.errors import not_utf8
+from regrade.tables import read_toml
 
 CONFIG = "regrade.toml"
 
@@ -57,7 +55,7 @@ _EXPECTED = {
 
 def read_config(path: Path) -> Config:
     """Read and check regrade.toml; a workspace of another layout raises with the command to run."""
-    raw = _read_toml(path)
+    raw = read_toml(path)
     version = _layout_version(path, raw)
     if version > FORMAT:
         raise VersionError(
@@ -93,20 +91,4 @@ def _layout_version(path: Path, raw: Mapping[str, Any]) -> int:
 
 def stated_version(path: Path) -> int:
     """The layout version in a regrade.toml, supported or not."""
-    return _layout_version(path, _read_toml(path))
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path} {not_utf8(error)}") from None
-    except (ValueError, RecursionError) as error:  # also numbers with too many digits
-        line = re.search(r"at line (\d+)", str(error))
-        place = f"line {line[1]}" if line else "its last line" if "end of document" in str(error) else "a value"
-        raise FormatError(
-            f"{path} is not valid TOML at {place}: write each setting once, on its own line, as name = value, with "
-            "text in quotes"
-        ) from None
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror or error}") from None
+    return _layout_version(path, read_toml(path))

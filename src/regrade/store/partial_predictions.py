@@ -14,7 +14,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from regrade.core import NO_ANSWER, Fingerprints, FormatError, Predictions, StoreError, no_fingerprints
+from regrade.core import (
+    NO_ANSWER,
+    Fingerprints,
+    FormatError,
+    Predictions,
+    StoreError,
+    Ties,
+    joined_ties,
+    no_fingerprints,
+)
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store.array_file import Array, add_rows, begin_array
 from regrade.store.atomic import replace_file
@@ -22,7 +31,7 @@ from regrade.store.file_errors import write_errors
 from regrade.store.locks import locked_without_waiting
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
-_FORMAT = 2  # version of the part files: parts of other versions are ignored
+_FORMAT = 3  # version of the part files: parts of other versions are ignored
 _PLAN = "plan.json"
 _BATCH = "batch"
 
@@ -31,8 +40,9 @@ _BATCH = "batch"
 class Part:
     """Predictions for examples from ``start`` on: best classes (n, k), their scores, all scores and features.
 
-    The last two are optional and in half precision, as they are stored. ``fingerprints`` (n,) are those of the
-    images. ``unreadable`` maps the position of each example without a prediction to the reason.
+    The last two are optional and in half precision, as they are stored. ``fingerprints`` (n,) are those of the images.
+    ``unreadable`` maps the position of each example without a prediction to the reason. The rows of ``ties`` count from
+    ``start``.
     """
 
     start: int
@@ -42,6 +52,7 @@ class Part:
     full_scores: FloatArray | None = None
     features: FloatArray | None = None
     unreadable: dict[int, str] = field(default_factory=dict)
+    ties: Ties | None = None
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -96,6 +107,8 @@ class PartialPredictions:
         """Write a part atomically."""
         arrays: dict[str, Any] = {name: getattr(part, name) for name in _NARROW}
         arrays |= {name: values for name in _WIDE if (values := getattr(part, name)) is not None}
+        if part.ties is not None:
+            arrays |= {_TIED_ROWS: part.ties.rows, _TIED_CLASSES: part.ties.bits}
         reasons = json.dumps({str(position): reason for position, reason in part.unreadable.items()})
         replace_file(self._path(range(part.start, part.start + len(part))), _packed(arrays, reasons))
 
@@ -110,15 +123,18 @@ class PartialPredictions:
         joined = empty_part(range(self.examples), k=k, width=None)
         with write_errors(self._own), ExitStack() as stack:
             wide = {name: stack.enter_context(_WideArray(self._own / name, self.examples)) for name in _WIDE}
+            ties = []
             for path in paths:
                 part = self._read(path)
+                ties.append((part.start, part.ties))
                 for name, array in wide.items():
                     array.append(getattr(part, name), len(part))
                 rows = slice(part.start, part.start + len(part))
                 for name in _NARROW:
                     getattr(joined, name)[rows] = getattr(part, name)
                 joined.unreadable.update(part.unreadable)
-        return replace(joined, full_scores=wide["full_scores"].read(), features=wide["features"].read())
+        full_scores, features = wide["full_scores"].read(), wide["features"].read()
+        return replace(joined, full_scores=full_scores, features=features, ties=joined_ties(ties))
 
     def remove(self) -> None:
         """Remove the parts of all plans, once the predictions are stored."""
@@ -211,6 +227,7 @@ def joined_parts(parts: Sequence[Part]) -> Part:
         np.concatenate([part.fingerprints for part in parts]),
         **{name: _stacked([(getattr(part, name), len(part)) for part in parts]) for name in _WIDE},
         unreadable={position: reason for part in parts for position, reason in part.unreadable.items()},
+        ties=joined_ties([(part.start - parts[0].start, part.ties) for part in parts]),
     )
 
 
@@ -238,7 +255,20 @@ def with_replaced_rows(predictions: Predictions, parts: Sequence[Part]) -> Predi
         name: _with_replaced_rows(getattr(predictions, name), [(part, getattr(part, name)) for part in parts])
         for name in (*_NARROW, *_WIDE)
     }
-    return replace(predictions, **changes)
+    return replace(predictions, **changes, ties=_with_replaced_ties(predictions.ties, parts))
+
+
+def _with_replaced_ties(before: Ties | None, parts: Sequence[Part]) -> Ties | None:
+    computed = np.concatenate([np.arange(part.start, part.start + len(part)) for part in parts])
+    kept = None
+    if before is not None:
+        unchanged = ~np.isin(before.rows, computed)
+        kept = Ties(before.rows[unchanged], before.bits[unchanged])
+    ties = joined_ties([(0, kept), *((part.start, part.ties) for part in parts)])
+    if ties is None:
+        return None
+    order = np.argsort(ties.rows)
+    return Ties(ties.rows[order], ties.bits[order])
 
 
 def _with_replaced_rows(before: Array | None, parts: Sequence[tuple[Part, Array | None]]) -> Array | None:
@@ -251,6 +281,7 @@ def _with_replaced_rows(before: Array | None, parts: Sequence[tuple[Part, Array 
     return after
 
 
+_TIED_ROWS, _TIED_CLASSES = "tied_rows", "tied_classes"
 _NARROW = ("classes", "scores", "fingerprints")
 _WIDE = ("full_scores", "features")
 
@@ -269,4 +300,5 @@ def _unpacked(content: bytes, start: int) -> Part:
         wide = {name: archive[name] for name in _WIDE if name in archive.files}
         unreadable = {int(position): reason for position, reason in reasons.items()}
         narrow = {name: archive[name] for name in _NARROW}
-        return Part(start, **narrow, **wide, unreadable=unreadable)
+        ties = Ties(archive[_TIED_ROWS], archive[_TIED_CLASSES]) if _TIED_ROWS in archive.files else None
+        return Part(start, **narrow, **wide, unreadable=unreadable, ties=ties)

@@ -27,6 +27,7 @@ from regrade.core import (
     Predictions,
     ScoreKind,
     TestSet,
+    Ties,
     UnknownName,
 )
 from regrade.store.array_file import StoredArray, write_array
@@ -46,6 +47,7 @@ FULL_SCORES = "scores.npy"
 FEATURES = "features.npy"
 TIMES = "times.parquet"
 FINGERPRINTS = "fingerprints.npy"
+TIES = "ties.parquet"
 _DICTIONARY_COLUMNS = ["classes.list.element"]  # a dictionary for the scores would make the file larger
 _ROWS = 1 << 14  # per row group: limits the memory for writing
 
@@ -64,7 +66,8 @@ class Manifest:
 
     ``asked`` is the number of examples that a person was asked about, None if all. ``queues`` are the queues of the
     ledger that the answers come from, empty for a file or a run. ``fingerprints`` says whether fingerprints of the
-    images are stored. ``retries`` are the times at which unreadable images were computed again.
+    images are stored. ``tied`` is the number of images with ties across the last stored place; before format 3, they
+    were not stored. ``retries`` are the times at which unreadable images were computed again.
     """
 
     model: ModelSpec
@@ -92,8 +95,9 @@ class Manifest:
     queues: tuple[str, ...] = ()
     fingerprints: bool = False
     retries: tuple[str, ...] = ()
+    tied: int = 0
     files: Mapping[str, Checksums] = field(default_factory=dict)
-    format: int = 2
+    format: int = 3
 
 
 def manifest_of(
@@ -124,7 +128,13 @@ def manifest_of(
         times=predictions.times is not None,
         fingerprints=predictions.fingerprints is not None,
         queues=queues,
+        tied=tied_images(predictions),
     )
+
+
+def tied_images(predictions: Predictions) -> int:
+    """The number of images with ties across the last stored place."""
+    return 0 if predictions.ties is None else len(predictions.ties)
 
 
 @cache
@@ -174,12 +184,14 @@ class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
         change.replace(folder, self.path(*names))
 
     def is_same(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> bool:
-        """Whether the stored predictions have the same digest."""
-        return self.manifest(*self.names_of(entry, test_set)).digest == entry[1].digest
+        """Whether the stored predictions have the same digest and ties, which older versions did not store."""
+        stored = self.manifest(*self.names_of(entry, test_set))
+        return (stored.digest, stored.tied) == (entry[1].digest, entry[1].tied)
 
     def may_replace(self, entry: tuple[Predictions, Manifest], test_set: TestSet) -> bool:
-        """Whether both are answers from a ledger."""
-        return bool(entry[1].queues and self.manifest(*self.names_of(entry, test_set)).queues)
+        """Whether both are answers from a ledger, or the same predictions, stored before ties were."""
+        stored = self.manifest(*self.names_of(entry, test_set))
+        return bool(entry[1].queues and stored.queues) or (stored.digest == entry[1].digest and not stored.tied)
 
     def model_names(self, test_set: str) -> tuple[str, ...]:
         """The names of the models, without people and without hidden models."""
@@ -236,6 +248,7 @@ def _decoded(folder: Path, manifest: Manifest) -> Predictions:
             number_array(table["asked"]) if "asked" in table.column_names else None,
             _read_times(folder / TIMES, manifest) if manifest.times else None,
             _stored_array(folder / FINGERPRINTS, manifest) if manifest.fingerprints else None,
+            _read_ties(folder / TIES, manifest) if manifest.tied else None,
         )
     except DamagedFile:
         raise
@@ -255,6 +268,8 @@ def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[
         writers[FINGERPRINTS] = partial(write_array, values=np.asarray(predictions.fingerprints))
     if predictions.times is not None:
         writers[TIMES] = partial(_write_times, table=_times_table(predictions.times, test_set))
+    if predictions.ties is not None:
+        writers[TIES] = partial(_write_ties, table=_ties_table(predictions.ties, test_set))
     return writers
 
 
@@ -319,6 +334,25 @@ def _write_times(file: BinaryIO, table: pa.Table) -> None:
 def _read_times(path: Path, manifest: Manifest) -> AnswerTimes:
     table = _read_table(path, manifest, ["start", "end"])
     return AnswerTimes(*(table[name].to_numpy().astype(np.float64) for name in ("start", "end")))
+
+
+def _ties_table(ties: Ties, test_set: TestSet) -> pa.Table:
+    """Each image with ties, its position, and the tied classes: one bit per class, the first in the highest bit."""
+    bits = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(ties.bits.shape[1]), len(ties), [None, pa.py_buffer(np.ascontiguousarray(ties.bits))]
+    )
+    examples = text_array([test_set.ids[row] for row in ties.rows.tolist()])
+    return pa.table({"example": examples, "position": pa.array(ties.rows.astype(np.int32)), "classes": bits})
+
+
+def _write_ties(file: BinaryIO, table: pa.Table) -> None:
+    pq.write_table(table, file, compression="zstd", row_group_size=_ROWS)
+
+
+def _read_ties(path: Path, manifest: Manifest) -> Ties:
+    table = _read_table(path, manifest, ["position", "classes"])
+    bits = np.frombuffer(b"".join(table["classes"].to_pylist()), dtype=np.uint8)
+    return Ties(table["position"].to_numpy().astype(np.int64), bits.reshape(len(table), -1))
 
 
 def _lists(values: np.ndarray[Any, Any]) -> pa.Array:

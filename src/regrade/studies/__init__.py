@@ -11,9 +11,30 @@ from regrade.studies.agreement.analysis import (
     panel_agreement,
 )
 from regrade.studies.agreement.study import AGREEMENT
+from regrade.studies.classes.analysis import PredictedClasses, class_study
+from regrade.studies.classes.result import (
+    ClassAverages,
+    ClassesPart,
+    ClassGrades,
+    ClassOrder,
+    ClassScores,
+    ConfusedClasses,
+    ConfusionMatrix,
+)
 from regrade.studies.compare.analysis import compare_correctness
 from regrade.studies.compare.model_pairs import McNemarTests, ModelPairs, Pair, PairResult
 from regrade.studies.compare.result import Comparison, ComparisonPart, Rank
+from regrade.studies.confidence.analysis import ImageConfidences, confidence_study
+from regrade.studies.confidence.result import (
+    AcceptanceVerdict,
+    CalibrationVerdict,
+    Confidence,
+    ConfidencePart,
+    ConformalScore,
+    ConformalSets,
+    CoverageVerdict,
+    ModelConfidence,
+)
 from regrade.studies.confusion.analysis import FurtherInputs
 from regrade.studies.confusion.bands import BandComparison, Remedy
 from regrade.studies.confusion.hard_set import HardRule, HardSet
@@ -30,6 +51,8 @@ from regrade.studies.corruptions.analysis import (
     corruption_frame,
     corruption_grade,
 )
+from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule, GateVerdict
+from regrade.studies.gate.rules import GateRules
 from regrade.studies.generalization.analysis import SetPair
 from regrade.studies.generalization.explanations import Adaptivity, AdaptivityVerdict, Difficulty, LossParts
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
@@ -117,6 +140,7 @@ __all__ = [
     "NEIGHBORS_COMMAND",
     "PLANS",
     "STUDIES",
+    "AcceptanceVerdict",
     "Adaptivity",
     "AdaptivityVerdict",
     "Agreement",
@@ -125,18 +149,31 @@ __all__ = [
     "BandComparison",
     "Basis",
     "BenchmarkKind",
+    "CalibrationVerdict",
     "Chance",
     "Chapter",
+    "ClassAverages",
+    "ClassGrades",
+    "ClassOrder",
+    "ClassScores",
+    "ClassesPart",
     "CleanCorrectness",
     "Comparison",
     "ComparisonPart",
+    "Confidence",
+    "ConfidencePart",
+    "ConformalScore",
+    "ConformalSets",
+    "ConfusedClasses",
     "Confusion",
+    "ConfusionMatrix",
     "ConfusionPart",
     "Contender",
     "Contrast",
     "CorruptionFrame",
     "CorruptionGrade",
     "CorruptionRow",
+    "CoverageVerdict",
     "Difficulty",
     "Disparity",
     "DisparityGrowth",
@@ -146,7 +183,13 @@ __all__ = [
     "Extreme",
     "FastImages",
     "Flag",
+    "FlipCount",
     "FurtherInputs",
+    "GateResult",
+    "GateRow",
+    "GateRule",
+    "GateRules",
+    "GateVerdict",
     "Generalization",
     "Geography",
     "GeographyPart",
@@ -160,6 +203,7 @@ __all__ = [
     "GrowthVerdict",
     "HardRule",
     "HardSet",
+    "ImageConfidences",
     "ImageNoise",
     "LabelChange",
     "LabelChangePart",
@@ -178,6 +222,7 @@ __all__ = [
     "Mistakes",
     "ModelByGroup",
     "ModelChange",
+    "ModelConfidence",
     "ModelCounts",
     "ModelLine",
     "ModelPairs",
@@ -200,6 +245,7 @@ __all__ = [
     "PlanOptions",
     "PlanRow",
     "Plans",
+    "PredictedClasses",
     "ProblemChange",
     "Progress",
     "ProgressCallback",
@@ -241,7 +287,9 @@ __all__ = [
     "apply_review",
     "assumed_ranking",
     "chosen_metrics",
+    "class_study",
     "compare_correctness",
+    "confidence_study",
     "contrasts_of",
     "corruption_frame",
     "corruption_grade",

@@ -13,9 +13,12 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
 from regrade.store import Store
+from regrade.studies.classes.study import CLASSES
 from regrade.studies.compare.study import COMPARE
+from regrade.studies.confidence.study import CONFIDENCE
 from regrade.studies.confusion.study import CONFUSION
 from regrade.studies.corruptions.study import CORRUPTIONS
+from regrade.studies.gate.study import GATE
 from regrade.studies.generalization.study import GENERALIZATION
 from regrade.studies.geography.study import GEOGRAPHY
 from regrade.studies.grade.study import GRADE
@@ -90,12 +93,15 @@ class Studies:
     generalization = study_method(GENERALIZATION)
     geography = study_method(GEOGRAPHY)
     corruptions = study_method(CORRUPTIONS)
+    classes = study_method(CLASSES)
+    confidence = study_method(CONFIDENCE)
     mistakes = study_method(MISTAKES)
     confusion = study_method(CONFUSION)
     people = study_method(PEOPLE)
     similarity = study_method(SIMILARITY)
     leakage = study_method(LEAKAGE)
     label_change = study_method(LABEL_CHANGE)
+    gate = study_method(GATE)
 
 
 class Plans:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from regrade.core import InputError, Predictions, TestSet
+from regrade.core import Estimate, InputError, Predictions, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import accuracy_covariance
-from regrade.studies.grade.analysis import Grade, grade, top5_right
+from regrade.studies.grade.analysis import Grade, grade, top5_of
 from regrade.studies.scoring import EVERYTHING, Scoring
+
+_ROUNDING = 1e-12  # relative error of a count that is computed from an accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +42,10 @@ class ImageNoiseCollector:
     def __init__(self) -> None:
         self._models: list[str] = []
         self._right: list[BoolArray] = []
-        self._right_top5: list[BoolArray | None] = []
+        self._right_top5: list[BoolArray | FloatArray | None] = []
         self._counted: list[BoolArray] = []
 
-    def add(self, model: str, right: BoolArray, right_top5: BoolArray | None, counted: BoolArray) -> None:
+    def add(self, model: str, right: BoolArray, right_top5: BoolArray | FloatArray | None, counted: BoolArray) -> None:
         """Add a model by its correctness (n,)."""
         if counted.sum() < 2:
             return  # a variance needs two images
@@ -66,11 +68,15 @@ class ImageNoiseCollector:
 
 @dataclass(frozen=True)
 class ModelCounts:
-    """A model's number of correct predictions, of images, and of correct top-5 predictions if known."""
+    """A model's number of correct predictions, of images, and of correct top-5 predictions if known.
+
+    With ties across the fifth place, the latter is an expected number, and ``expected_top5`` the accuracy.
+    """
 
     right: int
     images: int
-    right_top5: int | None = None
+    right_top5: float | None = None
+    expected_top5: Estimate | None = None
 
     def __post_init__(self) -> None:
         if self.images < 1:
@@ -98,13 +104,22 @@ def counts_of(grade: Grade) -> SetCounts:
         row.model: ModelCounts(
             round(row.top1.value * row.top1.n),
             row.top1.n,
-            None if row.top5 is None else round(row.top5.value * row.top5.n),
+            *_top5(row.top5),
         )
         for row in grade.rows
         if row.slice == EVERYTHING and row.top1 is not None
     }
-    notes = (note for note in grade.notes if note.startswith(("label space", "undetermined")))
+    notes = (note for note in grade.notes if note.startswith(("label space", "undetermined", "top-5")))
     return SetCounts(grade.test_set, models, tuple(f"{grade.test_set}: {note}" for note in notes))
+
+
+def _top5(accuracy: Estimate | None) -> tuple[float | None, Estimate | None]:
+    """The number of correct top-5 predictions, and its accuracy if that is an expected number."""
+    if accuracy is None:
+        return None, None
+    count = accuracy.value * accuracy.n
+    is_whole = abs(count - round(count)) < _ROUNDING * accuracy.n
+    return (round(count), None) if is_whole else (count, accuracy)
 
 
 def counts_with_noise(
@@ -116,8 +131,8 @@ def counts_with_noise(
     def collected() -> Iterator[tuple[Predictions, Scoring]]:
         for predictions, scoring in scored:
             counted = scoring.counted & predictions.counted
-            right, right_top5 = scoring.top_k(predictions, 1).right, top5_right(predictions, scoring)
-            collector.add(predictions.model, right, right_top5, counted)
+            right, top5 = scoring.top_k(predictions, 1).right, top5_of(predictions, scoring)
+            collector.add(predictions.model, right, None if top5 is None else top5.credit, counted)
             yield predictions, scoring
 
     counts = counts_of(grade(test_set, collected(), confidence=confidence))

@@ -200,6 +200,7 @@ class Study(Generic[P, O, R]):
     ``head`` limits the rows on a terminal, ``most`` those in every format but CSV. ``run`` gets the ``data`` of the
     workspace, by default its store; None if the options do not need it (``needs_data``), and for a study of files
     outside a workspace (``in_workspace`` false). A result that is not ``sound`` ends the command with exit code 3.
+    With ``exit_code``, the exit code of the command is a verdict, from the result; every error then exits with 3.
     """
 
     name: str
@@ -219,6 +220,7 @@ class Study(Generic[P, O, R]):
     most: int | None = None
     in_workspace: bool = True
     sound: Callable[[R], bool] = lambda _: True
+    exit_code: Callable[[R], int] | None = None
     data: Callable[[Any], Any] = attrgetter("store")
     needs_data: Callable[[O], bool] = lambda _: True
 

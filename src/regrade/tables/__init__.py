@@ -49,6 +49,7 @@ from regrade.tables.files import (
     why_unreadable,
 )
 from regrade.tables.id_matching import IdMatch
+from regrade.tables.toml_files import read_toml
 from regrade.tables.torch_files import TORCH_SUFFIXES, open_torch_arrays
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "read_json_rows",
     "read_table",
     "read_text",
+    "read_toml",
     "refuse_other_labels",
     "rows_of",
     "shared_column",

@@ -44,8 +44,9 @@ class ArrayInput:
             return
         row = next(row for row, pair in enumerate(zip(self.index, labels.index, strict=True)) if pair[0] != pair[1])
         raise MismatchError(
-            f"the index of {self.name} differs from that of {labels.name} in row {row}: {self.index[row]!r} instead of "
-            f"{labels.index[row]!r}; reorder it with .loc, or give .to_numpy() if the rows are in the same order"
+            f"the index of {self.name} differs from that of {labels.name} in row {row + 1}: {self.index[row]!r} "
+            f"instead of {labels.index[row]!r}; reorder it with .loc, or give .to_numpy() if the rows are in the same "
+            "order"
         )
 
 
@@ -84,7 +85,7 @@ def class_lists(values: Any, *, name: str) -> ArrayInput | None:
     for place, row in enumerate(rows):
         if not isinstance(row, _SEVERAL):
             raise InputError(
-                f"{name}, row {place}: {row!r} is not a list, but other rows are: give a list in every row"
+                f"{name}, row {place + 1}: {row!r} is not a list, but other rows are: give a list in every row"
             )
         listed[place] = tuple(row.tolist() if isinstance(row, np.ndarray) else row)
     return ArrayInput(name, listed, index)
@@ -125,9 +126,11 @@ def _check_texts(values: Iterable[Any], name: str) -> None:
     for row, value in enumerate(values):
         is_text = isinstance(value, str)
         if not is_text and not (isinstance(value, int | float | np.number) and np.isfinite(value)):
-            raise InputError(f"{name}, row {row}: {value!r} is not a class")
+            raise InputError(f"{name}, row {row + 1}: {value!r} is not a class")
         if len(kinds := kinds | {is_text}) > 1:
-            raise InputError(f"{name}, row {row}: {value!r} follows classes of another type: use names or numbers only")
+            raise InputError(
+                f"{name}, row {row + 1}: {value!r} follows classes of another type: use names or numbers only"
+            )
 
 
 def _tensor_values(tensor: Any) -> NDArray[Any]:

@@ -102,7 +102,7 @@ def class_indices(column: pa.ChunkedArray, space: ClassSpace, *, name: str, read
     values, k = _flattened(column.combine_chunks(), space, name)
     if values.null_count:
         row = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) // k
-        raise FormatError(f"column {name!r}, row {row}: the cell is empty")
+        raise FormatError(f"column {name!r}, row {row + 1}: the cell is empty")
     return _resolved(values, space, name, k, reading).reshape(-1, k).astype(np.int32)
 
 
@@ -170,7 +170,7 @@ def _by_id(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
         class_of = space.resolve_all(texts)
     except InputError as error:
         place = next(place for place, text in zip(places, texts, strict=True) if repr(text) in str(error))
-        raise InputError(f"column {name!r}, row {place // k}: {error}") from None
+        raise InputError(f"column {name!r}, row {place // k + 1}: {error}") from None
     resolved[places] = [class_of[text] for text in texts]
     return resolved
 
@@ -179,7 +179,7 @@ def _in_range(indices: IntArray, space: ClassSpace, name: str, k: int) -> IntArr
     outside = np.flatnonzero((indices < 0) | (indices >= len(space)))
     if outside.size:
         raise InputError(
-            f"column {name!r}, row {outside[0] // k}: class index {indices[outside[0]]} is outside "
+            f"column {name!r}, row {outside[0] // k + 1}: class index {indices[outside[0]]} is outside "
             f"{space.name} (0 to {len(space) - 1})"
         )
     return indices
@@ -190,13 +190,13 @@ def _whole(values: pa.Array, space: ClassSpace, name: str, k: int) -> pa.Array:
     fractions = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
     if fractions.size:
         place = fractions[0]
-        raise FormatError(f"column {name!r}, row {place // k}: {numbers[place]:g} is not a class id or class index")
+        raise FormatError(f"column {name!r}, row {place // k + 1}: {numbers[place]:g} is not a class id or class index")
     try:
         return values.cast(pa.int64())
     except pa.ArrowInvalid:  # larger than a 64-bit integer
         place = int(np.abs(numbers).argmax())
         raise InputError(
-            f"column {name!r}, row {place // k}: class {numbers[place]:.0f} is outside {space.name} "
+            f"column {name!r}, row {place // k + 1}: class {numbers[place]:.0f} is outside {space.name} "
             f"(0 to {len(space) - 1})"
         ) from None
 

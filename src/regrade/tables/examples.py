@@ -252,8 +252,8 @@ def refuse_other_labels(
             continue  # the column contains something else, such as names
         if (differs := np.flatnonzero(labels != also_labels)).size:
             raise MismatchError(
-                f"the columns {label_column} and {name} contain different labels in row {differs[0]}: choose one with "
-                "--label-column"
+                f"the columns {label_column} and {name} contain different labels in row {differs[0] + 1}: choose one "
+                "with --label-column"
             )
 
 

@@ -302,9 +302,9 @@ def _misfit(values: Sequence[Any]) -> str:
     first_kind = next((_kind(value) for value in values if value is not None), "")
     for row, value in enumerate(values):
         if isinstance(value, int) and abs(value) > _LARGEST:
-            return f"row {row} contains an integer that is too large: give at most {_LARGEST}, or text"
+            return f"row {row + 1} contains an integer that is too large: give at most {_LARGEST}, or text"
         if value is not None and _kind(value) != first_kind:
-            return f"row {row} contains {_kind(value)}, and rows before it {first_kind}: use one type in all rows"
+            return f"row {row + 1} contains {_kind(value)}, and rows before it {first_kind}: use one type in all rows"
     return "the lists or objects of the rows contain values of different types: use one type in all rows"
 
 

@@ -69,7 +69,7 @@ def _of_split(content: Mapping[str, Any]) -> pa.Table:
     names, rows = content["columns"], content["data"]
     row = next((row for row, cells in enumerate(rows) if not _fits(cells, names)), None)
     if row is not None:
-        raise FormatError(f"data, row {row}: expected a list of {len(names)} cells, one per column")
+        raise FormatError(f"data, row {row + 1}: expected a list of {len(names)} cells, one per column")
     return table_of([dict(zip(map(str, names), cells, strict=True)) for cells in rows])
 
 

@@ -30,7 +30,9 @@ def parse_list_cells(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     texts = column.to_pylist()
     row = next((row for row, text in enumerate(texts) if not _is_list(text)), None)
     if row is not None:
-        raise FormatError(f"column {name!r}, row {row}: expected a list in square brackets, as in the rows before it")
+        raise FormatError(
+            f"column {name!r}, row {row + 1}: expected a list in square brackets, as in the rows before it"
+        )
     return pa.chunked_array([pa.array([_items(text, name, row) for row, text in enumerate(texts)])])
 
 
@@ -55,8 +57,8 @@ def _items(text: str, name: str, row: int) -> list[Any]:
         return _text_items(inside, name, row)
     if _SHORTENED in inside:
         raise FormatError(
-            f"column {name!r}, row {row}: the list was shortened with ... when it was written: write all its numbers, "
-            "or write Parquet"
+            f"column {name!r}, row {row + 1}: the list was shortened with ... when it was written: write all its "
+            "numbers, or write Parquet"
         )
     words = inside.replace(",", " ").split()
     try:
@@ -70,7 +72,7 @@ def _text_items(inside: str, name: str, row: int) -> list[str]:
     while place < len(inside):
         match = _TEXT_ITEM.match(inside, place)
         if match is None:
-            raise FormatError(f"column {name!r}, row {row}: the list {inside[:40]!r} cannot be read")
+            raise FormatError(f"column {name!r}, row {row + 1}: the list {inside[:40]!r} cannot be read")
         items.append(re.sub(r"\\(.)", r"\1", next(group for group in match.groups() if group is not None)))
         place = match.end()
     return items

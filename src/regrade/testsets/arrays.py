@@ -71,7 +71,7 @@ class ArrayImages(Images):
         with _LOADING:
             array = self._array
         if row >= len(array):
-            raise UnreadableImage(f"{self.root.name} has no row {row}")
+            raise UnreadableImage(f"{self.root.name} has no row {row + 1}")
         return np.asarray(array[row])
 
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002

@@ -116,7 +116,7 @@ def _accepted(table: pa.Table, column: str, source: ClassSpace, path: Path) -> l
             try:
                 parsed[text] = _class_list(cell, source)
             except InputError as error:
-                raise FormatError(f"{path}: column {column!r}, row {row}: {error}") from None
+                raise FormatError(f"{path}: column {column!r}, row {row + 1}: {error}") from None
         rows.append(parsed[text])
     return rows
 

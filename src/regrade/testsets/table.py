@@ -127,7 +127,7 @@ class ParquetImages(Images):
         cell = column[int(row)].as_py() if int(row) < len(column) else None
         data = cell.get("bytes") if isinstance(cell, dict) else cell
         if not isinstance(data, bytes):
-            raise UnreadableImage(f"row {row} of group {group} of {name} contains no image")
+            raise UnreadableImage(f"row {int(row) + 1} of row group {int(group) + 1} of {name} contains no image")
         return data
 
     def stamp(self, position: int) -> FileStamp | None:

@@ -13,7 +13,7 @@ import numpy as np
 from regrade.core import AlreadyStored, ModelSpec, Predictions, TestSet
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.predictions import STORED_K
-from regrade.metrics import top_k_classes
+from regrade.metrics import ties_across, top_k_classes
 from regrade.models import Device, Model, Settings, fastest_resizer
 from regrade.models.trained_model import load_trained, network_files
 from regrade.store import PredictionSource, Store, manifest_of
@@ -84,6 +84,7 @@ class MemberPredictions:
             score_kind=model.score_kind,
             features=_features(self.data.sets[test_set.name], model) if self.keep_features else None,
             fingerprints=self.data.sets[test_set.name].fingerprints,
+            ties=ties_across(scores, best),
         )
         manifest = replace(
             manifest_of(predictions, test_set, model.class_space, PredictionSource()),

@@ -2,7 +2,7 @@
 
 from regrade.studies import find_near_duplicates
 from regrade.workspace.grader import Grader
-from regrade.workspace.in_memory import compare, grade, report
+from regrade.workspace.in_memory import compare, gate, grade, report
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.report_writing import WrittenReport
 from regrade.workspace.review_sample import DrawnReview, RunningReview
@@ -19,6 +19,7 @@ __all__ = [
     "WrittenReport",
     "compare",
     "find_near_duplicates",
+    "gate",
     "grade",
     "init",
     "open",

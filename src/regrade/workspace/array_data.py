@@ -47,7 +47,7 @@ class ArrayData:
         scoring, space = Scoring(self.test_set), self.test_set.class_space.name
         for model, own in self.predictions.items():
             fields = (own.classes, own.scores, own.full_scores, own.score_kind)
-            yield Predictions(model, self.test_set.name, space, *fields), scoring
+            yield Predictions(model, self.test_set.name, space, *fields, ties=own.ties), scoring
 
     @property
     def reviewed_labels(self) -> ReviewedLabels | None:

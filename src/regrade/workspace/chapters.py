@@ -77,6 +77,11 @@ class ReportMaterial:
         pairs = searched_pairs(self.data)
         return tuple(dict.fromkeys(reference for _, reference, _ in pairs if reference not in self.data.names))
 
+    @property
+    def hard_sets_and_slices(self) -> tuple[str, ...]:
+        """Slices chosen because models find them hard; a test set of the same images has the same name."""
+        return tuple(sorted({name for test_set in self.data.sets for name in test_set.hard_slices}))
+
     @cached_property
     def models_and_people(self) -> tuple[str, ...]:
         """The models and people with predictions on any of the test sets."""

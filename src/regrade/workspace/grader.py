@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import InputError, MismatchError, ScoreKind, UndefinedError
+from regrade.core import InputError, MismatchError, ScoreKind, UndefinedError, joined_ties
 from regrade.formats import FilePredictions, PredictionKind, inferred_classes, kind_of, predictions_from_array
 from regrade.studies import Grade
 from regrade.studies.grade.metrics import GradeMetric, MetricFunction
@@ -147,4 +147,6 @@ def _joined(batches: Sequence[FilePredictions]) -> FilePredictions:
     classes = np.concatenate([batch.classes for batch in batches])
     scores = np.concatenate([batch.scores for batch in batches if batch.scores is not None])
     full = [batch.full_scores for batch in batches if batch.full_scores is not None]
-    return FilePredictions(classes, scores, np.concatenate(full) if full else None, kind)
+    starts = np.cumsum([0, *(len(batch.classes) for batch in batches)]).tolist()
+    ties = joined_ties([(start, batch.ties) for start, batch in zip(starts, batches, strict=False)])
+    return FilePredictions(classes, scores, np.concatenate(full) if full else None, kind, ties=ties)

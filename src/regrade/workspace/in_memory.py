@@ -1,4 +1,4 @@
-"""Grade, compare and report on predictions in memory, without a workspace: lists, numpy, torch, pandas, Arrow."""
+"""Grade, compare, gate and report on predictions in memory, without a workspace: lists, numpy, torch, pandas, Arrow."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from regrade.formats import PredictionKind
 from regrade.store import Store
 from regrade.studies import Comparison, Grade
 from regrade.studies.compare.analysis import compare as compare_predictions
+from regrade.studies.gate.analysis import GateSet
+from regrade.studies.gate.analysis import gate as decide
+from regrade.studies.gate.result import GateResult
+from regrade.studies.gate.rules import GateRules
 from regrade.studies.grade.analysis import grade as grade_predictions
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import GradeMetric, MetricFunction, chosen_metrics
@@ -116,6 +120,62 @@ def compare(
         equivalence=equivalence,
         replicates=_methods(replicates, data),
     )
+
+
+def gate(
+    y_true: Any,
+    candidate: Any,
+    baseline: Any = None,
+    *,
+    margin: float | None = None,
+    require_better: bool = False,
+    slice_margins: Mapping[str, float] | None = None,
+    floors: Mapping[str, float] | float | None = None,
+    max_negative_flips: float | None = None,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    classes: Classes = None,
+    kind: PredictionKind | str | None = None,
+    groups: Mapping[str, Any] | None = None,
+    confidence: float = 0.95,
+    test_set: str = TEST_SET,
+) -> GateResult:
+    """Decide whether the predictions of a candidate meet rules: PASS, FAIL or INCONCLUSIVE; see `Workspace.gate`.
+
+    Labels, predictions and groups are as in `grade`; candidate and baseline may be dictionaries of predictions by seed.
+    Thresholds are fractions: a margin of 0.005 is half a point. ``floors`` is a number, or numbers by slice, such as
+    ``{"all": 0.75, "region=Asia": 0.7}``.
+
+    >>> result = gate([0, 1] * 500, [0, 1] * 500, [0, 1] * 450 + [0, 0] * 50, margin=0.005)
+    >>> result.verdict.value, result.passed
+    ('PASS', True)
+    """
+    rules = GateRules(
+        margin=margin,
+        require_better=require_better,
+        slice_margins=slice_margins or {},
+        floors={} if floors is None else floors,
+        max_negative_flips=max_negative_flips,
+        at_least=at_least or {},
+        at_most=at_most or {},
+    )
+    named, predictions = _seeds("candidate", candidate)
+    compared, before = (None, {}) if baseline is None else _seeds("baseline", baseline)
+    models = {**predictions, **before}
+    data = array_data(y_true, models, classes=classes, kind=kind, groups=groups, test_set=test_set)
+    scored = dict(zip(models, data.scored(), strict=True))
+    each = GateSet(data.test_set, rules, scored, named, compared, data.reviewed_labels)
+    return decide([each], confidence=confidence)
+
+
+def _seeds(name: str, predictions: Any) -> tuple[SeededMethod, dict[str, Any]]:
+    """The candidate or the baseline with its models by seed, and their predictions by model."""
+    if not isinstance(predictions, Mapping):
+        return SeededMethod(name, {"": name}), {name: predictions}
+    if not predictions:
+        raise InputError(f"the {name} is an empty dictionary: give predictions by seed")
+    models = {str(seed): f"{name}/{seed}" for seed in predictions}
+    return SeededMethod(name, models), {f"{name}/{seed}": own for seed, own in predictions.items()}
 
 
 def report(

@@ -154,7 +154,14 @@ def store_predictions(
     entries = []
     for name, in_file in predictions.items():
         model = Predictions(
-            name, test_set.name, space.name, in_file.classes, in_file.scores, in_file.full_scores, in_file.score_kind
+            name,
+            test_set.name,
+            space.name,
+            in_file.classes,
+            in_file.scores,
+            in_file.full_scores,
+            in_file.score_kind,
+            ties=in_file.ties,
         )
         entries.append((model, manifest_of(model, test_set, space, source)))
     return store.add_predictions(test_set, entries, space)

@@ -92,6 +92,7 @@ def write_workspace_report(
             material.models_and_people,
             provenance,
             material.open_questions(),
+            material.hard_sets_and_slices,
         )
         return WrittenReport(report, write_report(report, folder, force=force, drawing=drawing))
 

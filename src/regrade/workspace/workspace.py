@@ -34,6 +34,7 @@ from regrade.predict import ProgressCallback as PredictProgress
 from regrade.store import Store
 from regrade.studies import Plans, ReportModels, Studies, study_method
 from regrade.studies.compare.study import COMPARE
+from regrade.studies.gate.study import GATE
 from regrade.studies.grade.study import GRADE
 from regrade.studies.loading import resolve_class_space
 from regrade.studies.study import ProgressCallback
@@ -146,6 +147,7 @@ class Workspace:
 
     grade = study_method(GRADE)
     compare = study_method(COMPARE)
+    gate = study_method(GATE)
 
     def report(
         self,

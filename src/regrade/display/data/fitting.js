@@ -34,9 +34,11 @@ function narrowLegends(view, columns) {
     if (part) narrowLegends(part, columns);
 }
 
+const WIDEST = 1.45;  // a wider figure has as much room for its text as it needs
+
 // Draws a figure into a target that is `room` pixels wide, and returns the view, to be finalized later. If there is too
-// little room, views become narrower and legends longer.
-async function drawFitted(target, figure, room, more = {}) {
+// little room, views become narrower and legends longer; if it should `fill` the room, they become wider.
+async function drawFitted(target, figure, room, more = {}, fill = false) {
   const usual = figure.config.view.continuousWidth, options = {actions: false, renderer: "svg", ...more};
   let shown;
   const drawn = async spec => {
@@ -50,8 +52,9 @@ async function drawFitted(target, figure, room, more = {}) {
     spec.config.legend.columns = Math.min(spec.config.legend.columns, columns);
     narrowLegends(spec, columns);
     const over = await drawn(spec);
-    if (over <= 0) break;
-    narrow(spec, over + 4, usual);
+    const spare = fill ? Math.min(-over - 4, (WIDEST - 1) * usual) : 0;
+    if (over <= 0 && spare < 24) break;
+    narrow(spec, spare >= 24 ? -spare : over + 4, usual);
     if (await drawn(spec) <= 0) break;
   }
   return shown;

@@ -31,13 +31,13 @@ class Chart {
 
   async draw() {
     const room = this.target.clientWidth;
-    if (room === this.room) return;
+    if (!room || room === this.room) return;  // no room: in a folded part
     this.room = room;
     const [spec, modelNames] = await Promise.all([this.spec(), names(), vega()]);
     const fresh = document.createElement("div");
     fresh.hidden = true;
     this.target.append(fresh);
-    const shown = await drawFitted(fresh, spec, room, {ast: true, logLevel: 1});
+    const shown = await drawFitted(fresh, spec, room, {ast: true, logLevel: 1}, true);
     if (this.shown) this.shown.finalize();
     for (const child of [...this.target.children]) if (child !== fresh) child.remove();
     fresh.hidden = false;
@@ -100,6 +100,10 @@ class Rows {
     this.by = null;
     this.whole = false;
     this.data = once(() => data(box.querySelector(".data")));
+    this.frame = box.querySelector(".frame");
+    this.region = box.querySelector(".scroll");
+    this.region.addEventListener("scroll", () => this.markWidth(), {passive: true});
+    new ResizeObserver(() => this.markWidth()).observe(this.region);
     this.headings.forEach((heading, column) =>
       heading.querySelector("button").addEventListener("click", () => this.sort(column)));
     this.filter.addEventListener("input", () => this.show());
@@ -108,6 +112,13 @@ class Rows {
       const name = event.target.closest(".name");
       if (name) select(name.textContent === selected ? null : name.textContent);
     });
+  }
+
+  // Show whether there are columns that scrolling would reveal.
+  markWidth() {
+    const {scrollWidth, clientWidth, scrollLeft} = this.region;
+    this.frame.classList.toggle("more", scrollWidth - clientWidth - scrollLeft > 2);
+    this.box.querySelector(".sideways").hidden = scrollWidth - clientWidth <= 2;
   }
 
   async sort(column) {
@@ -205,8 +216,9 @@ addEventListener("keydown", event => { if (event.key === "Escape" && selected !=
 
 const links = new Map(all(".contents a").map(link => [link.hash.slice(1), link]));
 const places = [...links.keys()].map(id => document.getElementById(id)).filter(Boolean);
+const inView = place => place.closest("details:not([open])") ?? place;
 function markCurrentSection() {
-  const above = places.filter(place => place.getBoundingClientRect().top < innerHeight / 3);
+  const above = places.filter(place => inView(place).getBoundingClientRect().top < innerHeight / 3);
   links.forEach(link => link.removeAttribute("aria-current"));
   links.get((above.at(-1) ?? places[0]).id).setAttribute("aria-current", "true");
 }
@@ -217,7 +229,19 @@ addEventListener("scroll", () => {
 }, {passive: true});
 markCurrentSection();
 
-// Open all notes for printing
+// Open the folded parts around the target of a link
+
+function reveal() {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  if (!target) return;
+  for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  target.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+addEventListener("click", event => { if (event.target.closest("a")?.hash === location.hash) reveal(); });
+reveal();
+
+// Open all folded parts for printing
 
 let opened = [];
 addEventListener("beforeprint", () => { opened = all("details:not([open])"); opened.forEach(notes => { notes.open = true; }); });

@@ -56,7 +56,7 @@ def comparison_findings(result: Comparison) -> tuple[Finding, ...]:
 def _pair(result: Comparison) -> Finding:
     (pair,), level = result.pairs, 1 - result.basis.confidence
     difference = pair.difference
-    settled = pair.holm <= level and (difference.low > 0 or difference.high < 0)
+    settled = pair.holm <= level
     ahead, behind = pair.first, pair.second
     if difference.value < 0:
         ahead, behind = behind, ahead
@@ -86,8 +86,14 @@ def _leaders(result: Comparison) -> Finding:
         )
         return Finding(_LEADER, f"{first.model} is ahead of all others on {on}", text, 0.6)
     candidates = [rank.model for rank in leaders if rank is not first]
+    tied = [rank.model for rank in result.ranks if rank.accuracy.value == first.accuracy.value]
+    highest = (
+        f"{first.model} has the highest accuracy, {share(best)}, but on"
+        if len(tied) == 1
+        else f"{listed(tied)} have the same accuracy, {share(best)}, the highest. On"
+    )
     text = (
-        f"{first.model} has the highest accuracy, {share(best)}, but on {amount(result.basis.images, 'image')} it is "
+        f"{highest} {amount(result.basis.images, 'image')} {'it' if len(tied) == 1 else first.model} is "
         f"not significantly ahead of {listed(candidates)}. {corrected} Rank ranges are simultaneous for all "
         f"{models:,} models."
     )

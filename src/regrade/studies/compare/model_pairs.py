@@ -97,7 +97,7 @@ class Pair:
             (self.first, self.second, 1) if self.difference.value >= 0 else (self.second, self.first, -1)
         )
         low, high = sorted(100 * sign * bound for bound in (self.difference.low, self.difference.high))
-        if low > 0 and self.holm <= level:
+        if self.holm <= level:
             within = f", within ±{100 * margin:g} points" if margin and self._within(level) else ""
             return f"{ahead} is ahead of {behind} by {low:.2f} to {high:.2f} points{within}{self._if_novel(sign)}"
         between = f"({ahead} is between {_points(-low, 'behind')} and {high:.2f} ahead)"
@@ -124,7 +124,7 @@ class Pair:
 
 def _points(value: float, direction: str) -> str:
     """A number of points with a direction; a negative number of points behind is ahead."""
-    return f"{value:.2f} points {direction}" if value >= 0 else f"{-value:.2f} points ahead"
+    return f"{value:z.2f} points {direction}" if value >= 0 else f"{-value:.2f} points ahead"
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,8 +279,7 @@ class ModelPairs(Sequence[Pair]):
             (~differs, levels.of_rest, f", {levels.pairs - levels.differing:,} together"),
         ):
             bounds = paired_difference(b[group], c[group], self.images, confidence=confidence)
-            if levels.pairs > 1:
-                bounds = align_with_test(bounds, values[group], differs[group])
+            bounds = align_with_test(bounds, values[group], differs[group])
             method = method_name(f"paired score{words if levels.pairs > 1 else ''}", self.confidence)
             parts = zip(values[group].tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
             estimates[group] = [Estimate(*part, self.images, method) for part in parts]

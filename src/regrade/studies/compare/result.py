@@ -103,7 +103,7 @@ class Comparison(Tabular, records="ranks"):
             *self.basis.notes,
         )
         smallest = [None if math.isnan(d) else d for d in self.pairs.smallest_differences(self.step_rows()).tolist()]
-        detectable = Column("smallest_difference", "detectable difference to next, points", digits=2)
+        detectable = Column("smallest_difference", "detectable difference to next, points", digits=2, detail=True)
         return Table(
             f"ranks on {self.basis.title}, accuracy in %",
             (*(Column(key, heading) for key, heading in keys.items()), detectable),
@@ -165,23 +165,30 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
     columns = (
         Column("first", "first"),
         Column("second", "second"),
-        Column("first_accuracy", "accuracy of first"),
-        Column("second_accuracy", "accuracy of second"),
+        Column("first_accuracy", "accuracy of first", detail=True),
+        Column("second_accuracy", "accuracy of second", detail=True),
         Column("difference", "difference"),
-        *((Column("lowest", "lowest possible"), Column("highest", "highest possible")) if novel else ()),
+        *(
+            (Column("lowest", "lowest possible", detail=True), Column("highest", "highest possible", detail=True))
+            if novel
+            else ()
+        ),
         *((Column("anytime", "difference on these images, valid at any stopping point"),) if anytime else ()),
-        Column("only_first", "only first right"),
-        Column("only_second", "only second right"),
-        *(Column(key, f"p, {name}", percent=False, digits=4, floor=1e-300) for key, name in _P_VALUES.items()),
+        Column("only_first", "only first right", detail=True),
+        Column("only_second", "only second right", detail=True),
+        *(
+            Column(key, f"p, {name}", percent=False, digits=4, floor=1e-300, detail=key != "holm")
+            for key, name in _P_VALUES.items()
+        ),
         *((Column("equivalence", "p, equivalence", percent=False, digits=4, floor=1e-300),) if margin else ()),
         Column("result", "result"),
-        Column("images_needed", "images for 80% power"),
-        Column("smallest_difference", "smallest detectable difference", digits=2),
+        Column("images_needed", "images for 80% power", detail=True),
+        Column("smallest_difference", "smallest detectable difference", digits=2, detail=True),
     )
     notes = (
         *(pair.in_words(basis.level, margin=margin) for pair in pairs[:1] if len(pairs) == 1),
         _methods(methods),
-        *(_INTERVAL_NOTES if len(pairs) > 1 else ()),
+        *(_INTERVAL_NOTES if len(pairs) > 1 else (_INTERVAL_NOTE,)),
         f"p-values: McNemar's tests on {amount(basis.images, 'image')}; Holm and Benjamini-Hochberg correct the exact "
         "p-value for all pairs",
         f"result: exact test at the {100 * basis.level:g}% level, corrected by Holm for {amount(len(pairs), 'pair')}; "
@@ -193,6 +200,7 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
     return Table(f"pairs on {basis.title}, in %", columns, rows, notes)
 
 
+_INTERVAL_NOTE = "the interval of the difference excludes 0 exactly if the exact test calls the pair different"
 _INTERVAL_NOTES = (
     "the interval of a difference excludes 0 exactly where Holm's correction calls the pair different; 'selected': "
     "for pairs called different, coverage holds on average (false coverage rate); 'together': for the remaining pairs, "

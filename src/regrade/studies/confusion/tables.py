@@ -156,10 +156,10 @@ def _expected(study: Confusion) -> Table:
     columns = [
         Column("model", "model"),
         Column("labeled", f"error on {study.test_set}"),
-        Column("by_score", "expected by score"),
-        Column("average_confidence", "average confidence"),
-        Column("thresholded", "thresholded confidence"),
-        Column("agreement_line", "agreement on the line"),
+        Column("by_score", "expected by score", detail=True),
+        Column("average_confidence", "average confidence", detail=True),
+        Column("thresholded", "thresholded confidence", detail=True),
+        Column("agreement_line", "agreement on the line", detail=True),
         Column("actual", "actual"),
         Column("gap", "by score − actual"),
     ]
@@ -189,13 +189,13 @@ def _rivals(study: Confusion) -> Table:
     columns = [
         Column("score", "score"),
         Column("uses_labels", "uses labels"),
-        Column("training_epochs", "training epochs"),
-        Column("checkpoints", "checkpoints"),
+        Column("training_epochs", "training epochs", detail=True),
+        Column("checkpoints", "checkpoints", detail=True),
         Column("auroc", "AUROC of errors", percent=False, digits=3),
         Column("difference", "minus confusion", percent=False, digits=3),
         Column("hardest_error", "error, its hardest tenth"),
         Column("tau", "tau, confusion", percent=False, digits=2),
-        Column("human_tau", "tau, people", percent=False, digits=2),
+        Column("human_tau", "tau, people", percent=False, digits=2, detail=True),
     ]
     records = [_rival_cells(rival) for rival in study.rivals]
     shown = [column for column in columns if any(record[column.key] is not None for record in records)]

@@ -253,7 +253,7 @@ def _top5_change(pair: SetPair, both: _PairedCounts, confidence: float) -> Estim
     )
     if None in right or None in new_right:
         return None
-    old, new = np.array(right, dtype=np.int64), np.array(new_right, dtype=np.int64)
+    old, new = np.array(right, dtype=np.float64), np.array(new_right, dtype=np.float64)
     changes = new / both.new_images - old / both.images
     noise = [] if both.noise is None else [part.top5 for part in both.noise if part.top5 is not None]
     if len(noise) == 2:
@@ -262,7 +262,10 @@ def _top5_change(pair: SetPair, both: _PairedCounts, confidence: float) -> Estim
 
 
 def _bounded_mean(
-    changes: FloatArray, counts: tuple[IntArray, IntArray], new_counts: tuple[IntArray, IntArray], confidence: float
+    changes: FloatArray,
+    counts: tuple[IntArray | FloatArray, IntArray],
+    new_counts: tuple[IntArray | FloatArray, IntArray],
+    confidence: float,
 ) -> Estimate:
     """The mean over models if only counts are known, assuming the largest possible overlap of errors."""
     most = largest_covariance(*counts) + largest_covariance(*new_counts)
@@ -271,9 +274,9 @@ def _bounded_mean(
 
 
 def _top5(counts: ModelCounts, confidence: float) -> Estimate | None:
-    if counts.right_top5 is None:
-        return None
-    return proportions([counts.right_top5], [counts.images], confidence=confidence)[0]
+    if counts.expected_top5 is not None or counts.right_top5 is None:
+        return counts.expected_top5
+    return proportions([round(counts.right_top5)], [counts.images], confidence=confidence)[0]
 
 
 def _original_name(pairs: Sequence[SetPair]) -> str:

@@ -118,7 +118,7 @@ class Generalization(Tabular, records="rows"):
             "rank_change": "rank change",
             "robustness": "effective robustness",
         }
-        columns = tuple(Column(key, heading) for key, heading in keys.items())
+        columns = tuple(Column(key, heading, detail="rank" in key) for key, heading in keys.items())
         rows = tuple(tuple(getattr(row, key) for key in keys) for row in self.rows)
         new = self.shifts[0].new_set if len(self.shifts) == 1 else f"{len(self.shifts)} new test sets"
         summaries = tuple(

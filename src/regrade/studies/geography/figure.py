@@ -26,6 +26,7 @@ from regrade.studies.geography.findings import group_phrase
 from regrade.studies.geography.progress import Progress
 from regrade.studies.geography.result import Geography, ModelByGroup
 from regrade.studies.lines import ModelLine
+from regrade.studies.scoring import FEWEST_DRAWN
 
 _NAMED = 5  # models with their own color; the others are gray
 _GROUPS = 60  # the most groups that are readable
@@ -92,6 +93,8 @@ def _subtitle(result: Geography, named: Sequence[str]) -> str:
     unnamed = len(result.rows) - len(named)
     gray = f"; gray ticks: {amount(unnamed, 'other model')}" if unnamed > 0 else ""
     shown = f"; the {_GROUPS} largest of {len(result.groups)} groups" if len(result.groups) > _GROUPS else ""
+    if small := sum(group.images < FEWEST_DRAWN for group in result.groups):
+        shown += f"; {amount(small, 'group')} with fewer than {FEWEST_DRAWN} images not drawn"
     return (
         f"Top-{result.top} accuracy by {result.by}, {images}, with {100 * result.confidence:g}% intervals{clusters}"
         f"{gray}{shown}."
@@ -100,7 +103,8 @@ def _subtitle(result: Geography, named: Sequence[str]) -> str:
 
 def _order(result: Geography) -> list[int]:
     """Positions of the groups drawn: numeric bins in order, other groups by ascending accuracy of the best model."""
-    largest = sorted(range(len(result.groups)), key=lambda place: -result.groups[place].images)[:_GROUPS]
+    by_size = sorted(range(len(result.groups)), key=lambda place: -result.groups[place].images)
+    largest = [place for place in by_size[:_GROUPS] if result.groups[place].images >= FEWEST_DRAWN] or by_size[:1]
     best = [estimate.value if estimate else 1.0 for estimate in result.rows[0].groups]
     return sorted(largest) if result.edges else sorted(largest, key=lambda place: best[place])
 

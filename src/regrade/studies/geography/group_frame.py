@@ -153,9 +153,12 @@ class GroupFrame:
 
 
 def correctness_of(predictions: Predictions, scoring: Scoring, top: int) -> ModelCorrectness:
-    """Return the top-``top`` correctness of a model."""
-    scored = scoring.top_k(predictions, top)
-    return ModelCorrectness(predictions.model, scored.right, scoring.counted & predictions.counted, scoring.rule)
+    """Return the top-``top`` correctness of a model; ties go to the lower class index, which the rule says."""
+    scored, counted = scoring.top_k(predictions, top), scoring.counted & predictions.counted
+    rules = [scoring.rule] if scoring.rule else []
+    if tied := scored.tied_images(counted):
+        rules.append(f"{predictions.model}: {amount(tied, 'image')} tied across place {top}, decided by class order")
+    return ModelCorrectness(predictions.model, scored.right, counted, "; ".join(rules))
 
 
 def frame_of(

@@ -95,9 +95,9 @@ class Geography(Tabular, records="rows"):
             Column("overall", f"top-{self.top}"),
             *(Column(f"{self.by}={group.name}", group.name) for group in shown),
             Column("disparity", "disparity"),
-            Column("chance", "by chance"),
-            Column("best", "best"),
-            Column("worst", "worst"),
+            Column("chance", "by chance", detail=True),
+            Column("best", "best", detail=True),
+            Column("worst", "worst", detail=True),
             Column("lowest", "lowest"),
             *(Column(f"{first}-{second}", f"{first} - {second}") for first, second in self.between),
         ]
@@ -141,7 +141,7 @@ class Geography(Tabular, records="rows"):
             Column("group", self.by),
             Column("accuracy", f"top-{self.top}"),
             Column("images", "images"),
-            *((Column("clusters", self.clusters),) if self.clusters else ()),
+            *((Column("clusters", self.clusters, detail=True),) if self.clusters else ()),
         )
         rows = tuple(
             (
@@ -165,8 +165,8 @@ class Geography(Tabular, records="rows"):
             Column("benchmark", "benchmark"),
             Column("kind", "kind"),
             Column("rate", "rate", percent=False, digits=2),
-            Column("drawn", "rate, models drawn", percent=False, digits=2),
-            Column("r_squared", "R²", percent=False, digits=3),
+            Column("drawn", "rate, models drawn", percent=False, digits=2, detail=True),
+            Column("r_squared", "R²", percent=False, digits=3, detail=True),
             Column("gap", "gap", percent=False, digits=2),
             Column("ratio", "ratio"),
         )

@@ -22,13 +22,16 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.record import NOT_IN_JSON, json_key
-from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous, proportion
+from regrade.stats import bonferroni_confidence, bounded_mean, calibration_error, mark_simultaneous, proportion
 from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images, stored_confidences
 from regrade.studies.grade.replicates import ReplicateRuns, SeedMeans, SeedRun, seed_means
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
-from regrade.studies.scoring import EVERYTHING, Scoring
+from regrade.studies.scoring import EVERYTHING, Scoring, TopK
 from regrade.studies.seeded_methods import SeededMethod
+
+_DETAILS = ("anytime", "judgments_needed", "calibration_error", "unanswered", "undetermined")
+"""Columns of the table that a narrow terminal leaves out."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,12 @@ class GradeRow:
     seeds: int | None = field(default=None, metadata=json_key("seeds", only_if_set=True))
     deviation: float | None = field(default=None, metadata=json_key("standard_deviation", only_if_set=True))
 
+    @property
+    def images(self) -> int:
+        """The number of images of the slice that count for the model."""
+        shown = self.top1 or self.multilabel
+        return shown.n if shown else 0
+
     def mark_simultaneous(self, slices: int, confidence: float) -> GradeRow:
         """The row with the number of simultaneous slices added to the methods of its intervals."""
         estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
@@ -105,22 +114,24 @@ class Grade(Tabular, records="rows"):
         """One row per model and slice; empty columns are left out."""
         columns = [Column("model", "model")]
         if any(row.slice != EVERYTHING for row in self.rows):
-            columns.append(Column("slice", "slice"))
+            columns += [Column("slice", "slice"), Column("images", "images")]
         if self._has("top1") or not self.labels:
             columns.append(Column("top1", "top-1"))
         columns += [
-            Column(key, heading) for key, heading in (("clean", "top-1, clean"), ("top5", "top-5")) if self._has(key)
+            Column(key, heading, detail=key == "top5" and bool(self.labels or self.metrics))
+            for key, heading in (("clean", "top-1, clean"), ("top5", "top-5"))
+            if self._has(key)
         ]
         if self._other_images():
-            columns.append(Column("top1_same_images", "top-1, same images"))
+            columns.append(Column("top1_same_images", "top-1, same images", detail=True))
         if self.labels:
             upper = self._has("multilabel_upper") and any(row.novel for row in self.rows)
             columns.append(Column("multilabel", "multi-label" + (", novel wrong" if upper else "")))
             if upper:
                 columns.append(Column("multilabel_upper", "novel right"))
-                columns.append(Column("novel", "novel"))
+                columns.append(Column("novel", "novel", detail=True))
         columns += [
-            Column(key, heading)
+            Column(key, heading, detail=key in _DETAILS)
             for key, heading in (
                 ("reviewed", "multi-label, reviewed"),
                 ("labels_change", "multi-label − top-1"),
@@ -185,12 +196,16 @@ def grade(
     methods = ReplicateRuns(replicates)
     masks = slice_masks(test_set, slices)
     rows, rules, subset_sizes = [], set(), {}
+    tied: dict[str, int] = {}
     for model_predictions, scoring in predictions:
+        top5 = top5_of(model_predictions, scoring)
         if model_predictions.model in methods.method_of:
-            methods.add(model_predictions.model, _seed_run(model_predictions, scoring))
+            methods.add(model_predictions.model, _seed_run(model_predictions, scoring, top5))
         else:
-            rows += _model_rows(model_predictions, scoring, labels, masks, metrics=metrics, confidence=confidence)
+            rows += _model_rows(model_predictions, scoring, top5, labels, masks, metrics=metrics, confidence=confidence)
         rules.add(scoring.rule)
+        if top5 is not None:
+            tied[model_predictions.model] = top5.tied_images(scoring.counted & model_predictions.counted)
         if model_predictions.covered is not None:
             subset_sizes[model_predictions.model] = int(model_predictions.covered.sum())
     rows += _replicate_rows(methods, masks, confidence)
@@ -208,6 +223,7 @@ def grade(
         (
             *sorted(rules - {""}),
             *_notes(rows, labels),
+            *_tie_notes(tied),
             *_metric_notes(metrics, rows),
             *_slice_notes(len(masks) - 1, hard),
             *_subset_notes(subset_sizes),
@@ -232,6 +248,7 @@ def slice_masks(test_set: TestSet, slices: Sequence[str]) -> dict[str, BoolArray
 def _model_rows(
     predictions: Predictions,
     scoring: Scoring,
+    top5: TopK | None,
     labels: ReviewedLabels | None,
     masks: Mapping[str, BoolArray],
     *,
@@ -239,7 +256,6 @@ def _model_rows(
     confidence: float,
 ) -> list[GradeRow]:
     top1 = scoring.top_k(predictions, 1)
-    top5 = top5_right(predictions, scoring)
     confidences = stored_confidences(predictions) if scoring.class_map is None else None
     # scores of other classes than those of the labels cannot be compared with the labels
     usable_metrics = [metric for metric in metrics if scoring.class_map is None or not metric.uses_scores]
@@ -255,7 +271,7 @@ def _model_rows(
             predictions.model,
             name,
             _share(top1.right, counted, levels[name]),
-            None if top5 is None else _share(top5, counted, levels[name]),
+            None if top5 is None else _credit_share(top5, counted, levels[name]),
             multilabel.lower,
             multilabel.upper,
             multilabel.reviewed,
@@ -273,10 +289,10 @@ def _model_rows(
     return rows
 
 
-def _seed_run(predictions: Predictions, scoring: Scoring) -> SeedRun:
+def _seed_run(predictions: Predictions, scoring: Scoring, top5: TopK | None) -> SeedRun:
     top1, counted = scoring.top_k(predictions, 1), scoring.counted & predictions.counted
     unanswered = predictions.counted & (predictions.top1 == NO_ANSWER)
-    return SeedRun(top1.right, top5_right(predictions, scoring), counted, unanswered, top1.undetermined)
+    return SeedRun(top1.right, None if top5 is None else top5.credit, counted, unanswered, top1.undetermined)
 
 
 def _replicate_rows(methods: ReplicateRuns, masks: Mapping[str, BoolArray], confidence: float) -> Iterator[GradeRow]:
@@ -343,12 +359,28 @@ def _calibration(
     return calibration_error(confidences[inside], right[inside], confidence=confidence)
 
 
-def top5_right(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
-    """Shape (n,): whether the label is among the top five classes; None if fewer classes are stored."""
+def top5_of(predictions: Predictions, scoring: Scoring) -> TopK | None:
+    """Whether the label is among the top five classes; None if fewer classes are stored."""
     try:
-        return scoring.top_k(predictions, 5).right
+        return scoring.top_k(predictions, 5)
     except UndefinedError:
         return None
+
+
+def _tie_notes(tied: Mapping[str, int]) -> Iterator[str]:
+    """Which models have ties across the fifth place, and on how many images."""
+    if words := [f"{amount(images, 'image')} of {model}" for model, images in tied.items() if images]:
+        yield (
+            f"top-5: expected value under random tie-breaking, since place 5 is tied on {_few(words)}; "
+            "interval for the mean of values from 0 to 1"
+        )
+
+
+def _credit_share(top_k: TopK, counted: BoolArray, confidence: float) -> Estimate | None:
+    """The expected share of right images; without ties, the share itself."""
+    if not top_k.tied_images(counted):
+        return _share(top_k.right, counted, confidence)
+    return bounded_mean(top_k.credit[counted], largest=1.0, confidence=confidence)
 
 
 def _share(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate | None:

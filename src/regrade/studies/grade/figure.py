@@ -10,8 +10,9 @@ from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.display.style import COLORS, INK, SHAPES
+from regrade.display.wording import listed
 from regrade.studies.grade.analysis import Grade, GradeRow
-from regrade.studies.scoring import EVERYTHING
+from regrade.studies.scoring import EVERYTHING, FEWEST_DRAWN
 
 _MODELS = 120  # the most rows that are readable
 _MEASURES = {
@@ -49,7 +50,13 @@ def _by_measure(result: Grade) -> list[dict[str, Any]]:
 def _by_slice(result: Grade) -> list[dict[str, Any]]:
     key = "multilabel" if any(row.multilabel for row in result.rows) else "top1"
     of = f"{_MEASURES[key].capitalize()} accuracy"
-    return [{**point, "of": of} for row in result.rows for point in _point(row, getattr(row, key), row.slice)]
+    drawn = [row for row in result.rows if row.slice not in _small_slices(result)]
+    return [{**point, "of": of} for row in drawn for point in _point(row, getattr(row, key), row.slice)]
+
+
+def _small_slices(result: Grade) -> frozenset[str]:
+    """The slices with too few images to be drawn."""
+    return frozenset(row.slice for row in result.rows if row.slice != EVERYTHING and row.images < FEWEST_DRAWN)
 
 
 def _point(row: GradeRow, estimate: Estimate | None, kind: str) -> list[dict[str, Any]]:
@@ -61,13 +68,36 @@ def _point(row: GradeRow, estimate: Estimate | None, kind: str) -> list[dict[str
 
 
 def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
-    best = models[0]
-    among = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
-    rest = f" has the highest accuracy of {len(models):,} {among}" if len(models) > 1 else ""
     method = next(e.method for row in result.rows for e in (row.top1, row.multilabel, row.reviewed) if e)
     against = f" against {result.labels}@{result.labels_version}" if result.labels else ""
     shown = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""
-    return f"{best}{rest} on {result.test_set}", f"{of}{against}, best first, with intervals ({method}){shown}"
+    if small := len(_small_slices(result)):
+        shown += f"; {amount(small, 'slice')} with fewer than {FEWEST_DRAWN} images not drawn"
+    title = f"{_leading(result, models)} on {result.test_set}"
+    return title, f"{of}{against}, best first, with intervals ({method}){shown}"
+
+
+def _leading(result: Grade, models: list[str]) -> str:
+    """The model with the highest accuracy, or all that are tied."""
+    among = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
+    leaders, count = _leaders(result, models), f"{len(models):,} {among}"
+    if len(models) == 1:
+        return models[0]
+    if len(leaders) == 1:
+        return f"{leaders[0]} has the highest accuracy of {count}"
+    if len(leaders) == len(models):
+        return f"All {count} have the same accuracy"
+    return f"{listed(leaders)} have the same accuracy, the highest of {count},"
+
+
+def _leaders(result: Grade, models: list[str]) -> list[str]:
+    """The models with the highest accuracy on all images: several if they are tied."""
+    values = {
+        row.model: accuracy.value
+        for row in result.rows
+        if row.slice == EVERYTHING and (accuracy := row.top1 or row.multilabel)
+    }
+    return [model for model in models if values.get(model) == values.get(models[0])]
 
 
 def _few_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.LayerChart:

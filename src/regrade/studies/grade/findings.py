@@ -60,6 +60,9 @@ def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
     middle = 100 * median(accuracy.value for _, accuracy in accuracies)
     also = "" if len(accuracies) < 4 else f", the median of all on {middle:.1f}%"
     ends = f"{100 * lowest.value:.1f}% to {100 * highest.value:.1f}%"
+    if accuracies[0][1].value == accuracies[-1][1].value:
+        tied = f"Each is right on {share(highest)} of {amount(highest.n, 'image')}, corrected for selecting the best."
+        return Finding(_RANGE, f"All {len(accuracies):,} models are tied on {result.test_set}", tied, 0.45)
     people = any(name.startswith(PERSON_PREFIX) for name, _ in accuracies)
     among = f"{len(accuracies):,} models and people" if people else amount(len(accuracies), "model")
     text = (

@@ -17,11 +17,12 @@ from regrade.studies.seeded_methods import SeededMethod
 class SeedRun:
     """One model of a method: whether top-1 and top-5 are right, which images count, and which have no class, each (n,).
 
+    Top-5 is a probability where ties are broken at random.
     ``unanswered`` images have no prediction; of ``undetermined`` ones the best scored class was not stored.
     """
 
     top1: BoolArray
-    top5: BoolArray | None
+    top5: BoolArray | FloatArray | None
     counted: BoolArray
     unanswered: BoolArray
     undetermined: BoolArray
@@ -82,19 +83,20 @@ def seed_means(runs: Sequence[SeedRun], mask: BoolArray, *, confidence: float) -
     ]
     if counted.sum(axis=1).min() < 2:
         return SeedMeans(None, None, len(runs), None, *missing)
-    top1, fifth = np.stack([run.top1 for run in runs]), [run.top5 for run in runs if run.top5 is not None]
-    top5 = _mean(np.stack(fifth), counted, confidence) if len(fifth) == len(runs) else None
+    top1 = np.stack([run.top1 for run in runs])
+    fifth = [np.asarray(run.top5, dtype=np.float64) for run in runs if run.top5 is not None]
+    top5 = mean_share(np.stack(fifth), counted, confidence=confidence) if len(fifth) == len(runs) else None
     deviation = float(_accuracies(top1, counted).std(ddof=1))
-    return SeedMeans(_mean(top1, counted, confidence), top5, len(runs), deviation, *missing)
+    return SeedMeans(mean_share(top1, counted, confidence=confidence), top5, len(runs), deviation, *missing)
 
 
-def _accuracies(right: BoolArray, counted: BoolArray) -> FloatArray:
-    shares: FloatArray = (right & counted).sum(axis=1) / counted.sum(axis=1)
+def _accuracies(right: BoolArray | FloatArray, counted: BoolArray) -> FloatArray:
+    shares: FloatArray = np.where(counted, right, 0).sum(axis=1) / counted.sum(axis=1)
     return shares
 
 
-def _mean(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate:
-    """The mean accuracy with its interval, which stays within [0, 1]; its n is the number of images."""
+def mean_share(right: BoolArray | FloatArray, counted: BoolArray, *, confidence: float) -> Estimate:
+    """Return the mean share of models, from (m, n), with its interval within [0, 1]; its n is the number of images."""
     covariance = accuracy_covariance(right, counted)
     mean = two_way_mean(_accuracies(right, counted), covariance, confidence=confidence)
     images = int(counted.any(axis=0).sum())

@@ -89,12 +89,12 @@ class LabelChange(Tabular, records="models"):
             Column("before", self.diff.before),
             Column("after", self.diff.after),
             Column("difference", "difference", digits=2),
-            Column("gained", "right only now"),
-            Column("lost", "right only before"),
-            Column("rank_before", "rank before"),
-            Column("rank_before_last", "to"),
-            Column("rank_after", "rank after"),
-            Column("rank_after_last", "to"),
+            Column("gained", "right only now", detail=True),
+            Column("lost", "right only before", detail=True),
+            Column("rank_before", "rank before", detail=True),
+            Column("rank_before_last", "to", detail=True),
+            Column("rank_after", "rank after", detail=True),
+            Column("rank_after_last", "to", detail=True),
         ]
         columns = [column for column in columns if not column.key.endswith("_last") or self._shares(column.key)]
         rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in self.models)

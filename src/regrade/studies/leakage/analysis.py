@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.core import Estimate, InputError, MismatchError, NearPairs, Predictions, TestSet
+from regrade.core import Distance, Estimate, InputError, MismatchError, NearPairs, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import (
     components,
     fisher_exact,
     holm,
     independent_difference,
-    keep_one_per_group,
     proportion,
+    representatives,
     subset_effect,
 )
 from regrade.stats.intervals import method_name
@@ -25,7 +25,7 @@ from regrade.studies.leakage.pairs import (
     decided_pairs,
     labels_differ,
     leaked_pairs,
-    without_different,
+    with_decisions,
 )
 from regrade.studies.leakage.result import (
     ANY,
@@ -50,19 +50,22 @@ def leakage(
     preference: IntArray | None = None,
     unreadable: Mapping[str, Mapping[str, str]] | None = None,
     decisions: Decisions | None = None,
+    cautions: Sequence[str] = (),
     confidence: float = 0.95,
 ) -> Leakage:
     """Study which images of a test set have near duplicates in the set ``against``, or within the test set.
 
-    Within one set, the image with the highest ``preference`` (n,) of each connected group is kept (default: the first),
-    and the others are surplus. ``unreadable`` gives for each set the images that could not be read, with reasons. An
-    image that was not compared by every distance, and not found by any, is excluded from the accuracies.
+    Pairs that are not confirmed are listed, and not counted. Within one set, the image with the highest ``preference``
+    (n,) is kept (default: the first), and the images that form a pair with it are surplus, by `representatives`: a
+    duplicate of a surplus image that is none of the kept image is kept, too. ``unreadable`` gives for each set the
+    images that could not be read, with reasons. An image that was not compared by every distance, and not found by any,
+    is excluded from the accuracies.
     ``decisions`` of people count more than distances: pairs that are different are left out, and duplicates count for
-    all distances combined, however far apart they are.
+    all distances combined, however far apart they are. ``cautions`` are added to the notes.
     """
     _check(test_set, pairs, against)
     decided = decisions or {}
-    pairs = [without_different(near, decided) for near in pairs] if decided else pairs
+    pairs = [with_decisions(near, decided) for near in pairs] if decided else pairs
     reference = test_set if against is None else against
     size, within = len(test_set), against is None
     preferred = np.zeros(size, dtype=np.int64) if preference is None else preference
@@ -86,14 +89,17 @@ def leakage(
             for image, reason in reasons.items()
         ),
         confidence,
-        tuple(f"{near.distance.value}: {near.note}" for near in pairs if near.note),
+        (*(f"{near.distance.value}: {near.note}" for near in pairs if near.note), *cautions),
         decided_pairs(listed, decided),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """Images (n,) split into ``leaked`` and others, among the ``compared`` ones."""
+    """Images (n,) split into ``leaked`` and others, among the ``compared`` ones.
+
+    Within one set, ``kept`` (n,) is the image that stands for each image.
+    """
 
     distance: str
     threshold: float | None
@@ -102,6 +108,8 @@ class _Split:
     leaked: BoolArray
     compared: BoolArray
     crowded: int
+    unconfirmed: int
+    kept: IntArray | None
 
 
 def _split(
@@ -111,21 +119,38 @@ def _split(
     preference: IntArray | None,
     duplicates: Sequence[tuple[int, int]] = (),
 ) -> _Split:
-    """Combine the pairs of some distances and decided ``duplicates``.
+    """Combine the confirmed pairs of some distances and decided ``duplicates``.
 
     With a preference (within one set), only surplus images are leaked.
     """
-    parts = [np.column_stack([near.first, near.second]) for near in pairs]
-    edges = np.unique(np.concatenate([*parts, np.array(duplicates, dtype=np.int64).reshape(-1, 2)]), axis=0)
-    first, second = edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
+    decided = np.array(duplicates, dtype=np.int64).reshape(-1, 2)
+    first, second = _unique_pairs([_places(near.duplicates) for near in pairs] + [decided]).T
+    candidates = _unique_pairs([_places(near) for near in pairs] + [decided])
     in_pair = np.zeros(len(pairs[0].seen), dtype=bool)
     in_pair[first] = True
-    leaked = in_pair
+    leaked, kept = in_pair, None
     if preference is not None:
         in_pair[second] = True
-        leaked = ~keep_one_per_group(components(first, second, len(in_pair)), preference)
+        kept = representatives(_equal_images(pairs), first, second, preference)
+        leaked = kept != np.arange(len(kept))
     compared = np.logical_and.reduce([near.seen for near in pairs]) | in_pair
-    return _Split(name, threshold, first, second, leaked, compared, max(near.crowded for near in pairs))
+    crowded, unconfirmed = max(near.crowded for near in pairs), len(candidates) - len(first)
+    return _Split(name, threshold, first, second, leaked, compared, crowded, unconfirmed, kept)
+
+
+def _places(near: NearPairs) -> IntArray:
+    return np.column_stack([near.first, near.second]).astype(np.int64)
+
+
+def _unique_pairs(parts: Sequence[IntArray]) -> IntArray:
+    return np.unique(np.concatenate(parts), axis=0)
+
+
+def _equal_images(pairs: Sequence[NearPairs]) -> IntArray:
+    """Shape (n,): equal numbers for images with equal pixels, as far as these were searched."""
+    places = [_places(near) for near in pairs if near.distance is Distance.EXACT]
+    first, second = np.concatenate([*places, np.zeros((0, 2), dtype=np.int64)]).T
+    return components(first, second, len(pairs[0].seen))
 
 
 def _distance_result(split: _Split, test_set: TestSet, against: TestSet, confidence: float) -> DistanceResult:
@@ -145,6 +170,7 @@ def _distance_result(split: _Split, test_set: TestSet, against: TestSet, confide
         with_label,
         proportion(int(differing.sum()), with_label, confidence=confidence) if with_label else None,
         split.crowded,
+        split.unconfirmed,
     )
 
 
@@ -200,16 +226,16 @@ def duplicate_effects(
 
 
 def _groups(split: _Split, test_set: TestSet) -> tuple[DuplicateGroup, ...]:
-    numbers = components(split.first, split.second, len(test_set))
+    """The kept images that stand for others, in the order of the first image of each group."""
+    if split.kept is None:
+        return ()
     members: dict[int, list[int]] = {}
     for position in np.unique(np.concatenate([split.first, split.second])).tolist():
-        members.setdefault(int(numbers[position]), []).append(position)
+        members.setdefault(int(split.kept[position]), []).append(position)
     return tuple(
-        DuplicateGroup(
-            next(test_set.ids[i] for i in group if not split.leaked[i]),
-            tuple(test_set.ids[i] for i in group if split.leaked[i]),
-        )
-        for group in members.values()
+        DuplicateGroup(test_set.ids[kept], tuple(test_set.ids[i] for i in group if i != kept))
+        for kept, group in members.items()
+        if len(group) > 1
     )
 
 

@@ -95,7 +95,9 @@ def _histogram(result: Leakage, name: str) -> Any:
     )
     rule = altair.Chart(inline([{"x": 1}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q")
     shown = sum(bar.images for bar in bars)
+    doubtful = by_distance.unconfirmed
     counts = f"{amount(by_distance.pairs, 'pair')}, {amount(by_distance.images, 'image')}"
+    counts += f", and {amount(doubtful, 'similar pair')} that the pixels do not confirm" if doubtful else ""
     title = panel_heading(
         f"By {_NAMES[name]}",
         f"threshold {_threshold(by_distance.cut)}: {counts}; nearest neighbors of {amount(shown, 'image')}, the last "

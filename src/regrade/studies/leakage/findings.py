@@ -5,7 +5,7 @@ from __future__ import annotations
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim
 from regrade.display.wording import points, share
-from regrade.stats import widen_for_comparisons
+from regrade.stats import agreeing_with_test, widen_for_comparisons
 from regrade.studies.leakage.result import ANY, DistanceResult, Leakage, LeakedModel
 
 _MANY = 0.01  # from this share on, duplicates are an important finding
@@ -39,6 +39,7 @@ def _share(result: Leakage) -> Finding | None:
             f"None of {amount(whole.share.n, 'image')} has a near duplicate {where} (by {methods}); the upper end of "
             f"the {100 * result.confidence:g}% interval of the share is {100 * whole.share.high:.2g}%."
         )
+        text += _unconfirmed(whole)
         return Finding(_NONE_FOUND, f"No near duplicate of {result.test_set} was found {where}", text, 0.3)
     kind = "have a near duplicate" if result.against else "are surplus copies"
     exact = _exact(result)
@@ -48,7 +49,15 @@ def _share(result: Leakage) -> Finding | None:
         text = text.replace(f" {where} by", " by")
     weight = 0.45 if _only_similar(result) else 0.7 if whole.share.low >= _MANY else 0.5
     headline = f"{amount(whole.images, 'image')} of {result.test_set} {_verb(whole, result.against)} {where}"
-    return Finding(_FOUND, headline, f"{text} {_next_step(result)}", weight)
+    return Finding(_FOUND, headline, f"{text}{_unconfirmed(whole)} {_next_step(result)}", weight)
+
+
+def _unconfirmed(whole: DistanceResult) -> str:
+    """A sentence on the similar pairs that do not count."""
+    if not whole.unconfirmed:
+        return ""
+    pairs = amount(whole.unconfirmed, "further pair is", "further pairs are")
+    return f" {pairs} similar, but not near duplicates by the pixels, and not counted."
 
 
 def _next_step(result: Leakage) -> str:
@@ -76,7 +85,9 @@ def _accuracy(result: Leakage) -> Finding | None:
         return None
     clean = "without them" if result.against else "with one copy of each"
     moved = [model for model in rows if model.holm is not None and model.holm <= 1 - result.confidence]
-    together = widen_for_comparisons(change, len(rows), confidence=result.confidence)
+    together = agreeing_with_test(
+        widen_for_comparisons(change, len(rows), confidence=result.confidence), differs=most in moved
+    )
     corrected = f", corrected for {len(rows):,} models" if len(rows) > 1 else ""
     text = (
         f"Accuracy on all images minus accuracy {clean} is {points(together)}{corrected}, for {most.model}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,8 +20,9 @@ class LeakedPair:
     ``differs`` says whether their labels differ (None if either has no label). ``distances`` are those below their
     thresholds. ``closeness`` is the mean of all distances except the exact one, each divided by its threshold, or 1 for
     a distance above it; 0 is nearest. ``mirrored`` is true if one image matches the mirror image of the other.
-    ``positions`` are the indices in the two sets. ``decision`` is that of people, None without one; people may find
-    duplicates that no distance does.
+    ``positions`` are the indices in the two sets. A pair that is not ``confirmed`` is similar by a hash, features or a
+    distance, and its pixels do not show that it is a near duplicate: it does not count. ``decision`` is that of people,
+    None without one; people may find duplicates that no distance does.
     """
 
     image: str
@@ -33,6 +34,7 @@ class LeakedPair:
     closeness: float
     distances: Mapping[str, float]
     positions: tuple[int, int] = field(metadata=NOT_IN_JSON)
+    confirmed: bool = True
     decision: str | None = field(default=None, metadata=json_key("decision", only_if_set=True))
 
 
@@ -52,12 +54,16 @@ Decisions = Mapping[tuple[int, int], PairRelation]
 """What people decided about pairs, by the positions of the two images."""
 
 
-def without_different(near: NearPairs, decisions: Decisions) -> NearPairs:
-    """The pairs of a distance without those that people decided to be different."""
+def with_decisions(near: NearPairs, decisions: Decisions) -> NearPairs:
+    """The pairs of a distance without those that people decided to be different; decided duplicates are confirmed."""
     places = zip(near.first.tolist(), near.second.tolist(), strict=True)
-    kept = np.array([decisions.get(place) is not PairRelation.DIFFERENT for place in places], dtype=bool)
-    columns = {name: getattr(near, name)[kept] for name in ("first", "second", "values", "mirrored")}
-    return replace(near, **columns)
+    relations = [decisions.get(place) for place in places]
+    duplicate, different = (
+        np.array([relation is chosen for relation in relations], dtype=bool)
+        for chosen in (PairRelation.DUPLICATE, PairRelation.DIFFERENT)
+    )
+    confirmed = None if near.confirmed is None else near.confirmed | duplicate
+    return replace(near, confirmed=confirmed).where(~different)
 
 
 def decided_pairs(pairs: Sequence[LeakedPair], decisions: Decisions) -> DecidedPairs | None:
@@ -72,28 +78,43 @@ def decided_pairs(pairs: Sequence[LeakedPair], decisions: Decisions) -> DecidedP
 def leaked_pairs(
     pairs: Sequence[NearPairs], test_set: TestSet, against: TestSet, decisions: Decisions
 ) -> tuple[LeakedPair, ...]:
-    """Return each pair found by any distance or by people, nearest first; ties are in the order of the set."""
+    """Return each pair found by any distance or by people, confirmed ones first, then by closeness and position."""
     thresholds = {near.distance.value: near.cut for near in pairs}
     distances: dict[tuple[int, int], dict[str, tuple[float, bool]]] = {}
     for near in pairs:
         columns = (near.first, near.second, near.values, near.mirrored)
         for i, j, value, mirrored in zip(*(column.tolist() for column in columns), strict=True):
             distances.setdefault((i, j), {})[near.distance.value] = (value, mirrored)
+    confirmed = {place for near in pairs for place in _places_of(near.duplicates)}
     for place in sorted(decided_duplicates(decisions)):
         distances.setdefault(place, {})
+        confirmed.add(place)
     places = np.array(list(distances), dtype=np.int64).reshape(-1, 2)
     both, differ = labels_differ(places[:, 0], places[:, 1], test_set, against)
     disputed = (bool(different) if labeled else None for labeled, different in zip(both, differ, strict=True))
     listed = [
         replace(
             _pair(place, by, thresholds, test_set, against, differs=differs),
+            confirmed=place in confirmed,
             decision=decisions[place].value if place in decisions else None,
         )
         for (place, by), differs in zip(distances.items(), disputed, strict=True)
     ]
     return tuple(
-        sorted(listed, key=lambda pair: (pair.closeness, Distance.EXACT.value not in pair.distances, pair.positions))
+        sorted(
+            listed,
+            key=lambda pair: (
+                not pair.confirmed,
+                pair.closeness,
+                Distance.EXACT.value not in pair.distances,
+                pair.positions,
+            ),
+        )
     )
+
+
+def _places_of(near: NearPairs) -> Iterator[tuple[int, int]]:
+    return zip(near.first.tolist(), near.second.tolist(), strict=True)
 
 
 def decided_duplicates(decisions: Decisions) -> list[tuple[int, int]]:

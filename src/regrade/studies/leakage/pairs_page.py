@@ -62,6 +62,8 @@ def pairs_page(result: Leakage, first: ThumbnailLoader, second: ThumbnailLoader,
     shown = result.pairs[:most]
     title = f"Near duplicates: {result.title}"
     about = f"{amount(len(result.pairs), 'pair')}, the nearest first"
+    if doubtful := sum(not pair.confirmed for pair in result.pairs):
+        about = f"{amount(len(result.pairs), 'pair')}, {doubtful:,} of them not confirmed by the pixels, these last"
     if len(shown) < len(result.pairs):
         about += f"; the first {len(shown):,} are shown, all of them are in the CSV"
     body = "".join(_article(place, pair, first, second) for place, pair in enumerate(shown))
@@ -81,6 +83,7 @@ def _article(place: int, pair: LeakedPair, first: ThumbnailLoader, second: Thumb
     sides += _side(second(pair.positions[1]), pair.reference, pair.reference_label)
     facts = [f"{html.escape(name)} {_number(value)}" for name, value in pair.distances.items()]
     facts += ["mirrored"] if pair.mirrored else []
+    facts += [] if pair.confirmed else ["not confirmed by the pixels"]
     facts += ['<span class="differs">labels differ</span>'] if pair.differs else []
     choices = "".join(
         f'<label><input type="radio" name="pair-{place}" value="{verdict}"> {verdict}</label>' for verdict in VERDICTS

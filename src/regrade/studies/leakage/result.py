@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from regrade.core import Column, Distance, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
 from regrade.studies.leakage.pairs import DecidedPairs, LeakedPair
@@ -31,7 +31,8 @@ class DistanceResult:
 
     ``share`` is relative to the images that could be compared. Within one set only surplus images count, not the one
     kept per group. ``labeled`` images have a labeled near duplicate, and ``differing`` is the share of these with a
-    different label. ``crowded`` images reached the limit of listed neighbors and may have more.
+    different label. ``unconfirmed`` pairs are within the threshold, and their pixels do not show that they are near
+    duplicates: they count nowhere else. ``crowded`` images reached the limit of listed neighbors and may have more.
     """
 
     distance: str
@@ -42,6 +43,7 @@ class DistanceResult:
     labeled: int
     differing: Estimate | None
     crowded: int
+    unconfirmed: int = 0
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,8 @@ class Leakage(Tabular):
         columns += [Column("differing", "of these with another label, %")] if labeled else []
         crowded = any(result.crowded for result in self.results)
         columns += [Column("crowded", "with more near duplicates")] if crowded else []
+        doubtful = any(result.unconfirmed for result in self.results)
+        columns += [Column("unconfirmed", "similar, not confirmed")] if doubtful else []
         rows = tuple(
             (result.distance, _number(result.cut), *(getattr(result, column.key) for column in columns[2:]))
             for result in self.results
@@ -166,7 +170,7 @@ class Leakage(Tabular):
             Column("found", f"{words[0]}"),
             Column("others", f"{words[1]}"),
             Column("difference", f"{words[0]} − {words[1]}"),
-            Column("change", f"all − {words[1]}"),
+            Column("change", f"all − {words[1]}", detail=True),
             Column("holm", "p, Holm", percent=False, digits=4),
         )
         rows = tuple(
@@ -188,7 +192,8 @@ class Leakage(Tabular):
             columns += [
                 Column("label", "label"), Column("reference_label", "its label"), Column("differs", "labels differ")
             ]  # fmt: skip
-        columns.append(Column("mirrored", "mirrored"))
+        columns.append(Column("mirrored", "mirrored", detail=True))
+        columns += [] if all(pair.confirmed for pair in self.pairs) else [Column("confirmed", "confirmed")]
         rows = tuple(
             (
                 *(getattr(pair, column.key) for column in columns),
@@ -206,7 +211,7 @@ class Leakage(Tabular):
         """Return one row per group of near duplicates within the set."""
         columns = (Column("kept", "keep"), Column("count", "surplus images"), Column("surplus", "surplus"))
         rows = tuple((group.kept, len(group.surplus), ", ".join(group.surplus)) for group in self.groups)
-        kept = "kept: the largest image, or the first of equal size; groups include near duplicates of near duplicates"
+        kept = "kept: the largest image, or the first of equal size; each surplus image is a near duplicate of it"
         return Table(f"groups {self._where}", columns, rows, (kept, *self._left_out()))
 
     @property
@@ -221,12 +226,11 @@ class Leakage(Tabular):
         lines += [f"intervals: {', '.join(methods)}"] if methods else []
         if any(result.crowded for result in self.results):
             lines.append("more near duplicates: images that reached the limit of candidates; raise it with --most")
-        by_model = {distance.value for distance in Distance if distance.is_by_model}
-        lines += [
-            f"{result.distance}: near in embedding space means similar, not identical; let people judge the pairs"
-            for result in self.results
-            if result.distance in by_model
-        ]
+        if any(result.unconfirmed for result in self.results):
+            lines.append(
+                "similar, not confirmed: their pixels do not show that these pairs are near duplicates; they are not "
+                "counted: let people judge them"
+            )
         return [*lines, *self._decisions(), *self._left_out()]
 
     def _decisions(self) -> list[str]:

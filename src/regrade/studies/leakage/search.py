@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +20,18 @@ from regrade.core import (
     TestSet,
     UnknownName,
 )
+from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
 from regrade.core.names import member, refuse_text
 from regrade.core.panel import PairRelation
 from regrade.display.text import to_csv
 from regrade.neighbors import (
+    CONFIRMED_SMALL_DIFFERENCE,
     NEIGHBORS,
     SIZE,
+    SMALL_SIDE,
+    TINY_SIDE,
+    Decoder,
     ImageCollection,
     NeighborEngine,
     default_threshold,
@@ -35,13 +40,20 @@ from regrade.neighbors import (
     image_pairs,
     no_progress,
     phash_pairs,
+    with_confirmation,
 )
 from regrade.store import Store, write_file
 from regrade.studies.leakage.analysis import leakage
 from regrade.studies.leakage.pairs import Decisions
 from regrade.studies.leakage.pairs_page import pairs_page
 from regrade.studies.leakage.result import Leakage
-from regrade.studies.leakage.signatures import ImageProgress, collection_of, fresh_signatures, kept_signatures
+from regrade.studies.leakage.signatures import (
+    ImageProgress,
+    collection_of,
+    decoder_of,
+    fresh_signatures,
+    kept_signatures,
+)
 from regrade.studies.loading import scored_predictions
 from regrade.studies.scoring import Scoring
 from regrade.studies.study import ProgressCallback
@@ -112,6 +124,13 @@ class ImageSet:
     source: ImageSource | None = None
     collection: ImageCollection | None = None
     features: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """What decodes an image by its position; None without images."""
+        if self.collection is not None:
+            return self.collection.image
+        return None if self.source is None else decoder_of(self.source)
 
     @property
     def unreadable(self) -> dict[str, str]:
@@ -191,7 +210,7 @@ def _search(
 ) -> LeakageSearch:
     if second is not None and not search.by_model:
         check_readable(second)
-    pairs = tuple(find_pairs(first, second, search, progress))
+    pairs = find_duplicates(first, second, search, progress)
     sides = (first,) if second is None else (first, second)
     result = leakage(
         first.examples,
@@ -201,6 +220,7 @@ def _search(
         preference=None if first.collection is None else first.collection.signatures.areas,
         unreadable={side.examples.name: side.unreadable for side in sides},
         decisions=decisions,
+        cautions=_cautions(sides),
         confidence=confidence,
     )
     return LeakageSearch(result, first, second or first)
@@ -216,7 +236,7 @@ def check_readable(against: ImageSet) -> None:
 def find_pairs(
     first: ImageSet, second: ImageSet | None, search: SearchOptions, progress: ImageProgress
 ) -> Iterator[NearPairs]:
-    """The pairs of each distance, in the order of the options."""
+    """The pairs of each distance, in the order of the options; people or `find_duplicates` confirm them."""
     image_distances = {
         distance: threshold for distance, threshold in search.thresholds.items() if distance in _BY_DECODING
     }
@@ -233,6 +253,42 @@ def find_pairs(
             if distance in pairs_by_distance
             else _stored_pairs(distance, threshold, first, second, search)
         )
+
+
+def find_duplicates(
+    first: ImageSet, second: ImageSet | None, search: SearchOptions, progress: ImageProgress
+) -> tuple[NearPairs, ...]:
+    """The pairs of each distance, and which of them are near duplicates by their pixels, too.
+
+    Without images, none of the pairs by a model's embeddings is confirmed.
+    """
+    pairs = tuple(find_pairs(first, second, search, progress))
+    own, references = first.decoder, (second or first).decoder
+    if own is None or references is None:
+        return tuple(replace(near, confirmed=np.zeros(len(near), dtype=bool)) for near in pairs)
+    return with_confirmation(pairs, own, references, progress=progress)
+
+
+def _cautions(sides: Sequence[ImageSet]) -> list[str]:
+    """Which images are too small for what perceptual hashes and DSSIM compare."""
+    meanings = {
+        (
+            TINY_SIDE,
+            SMALL_SIDE,
+        ): "perceptual hashes say little about them, DSSIM is not measured, and a pair is confirmed "
+        f"only if its pixels are almost equal (relative difference up to {CONFIRMED_SMALL_DIFFERENCE:g})",
+        (0, TINY_SIDE): "different ones may differ less than copies do: only equal pixels make a duplicate",
+    }
+    signatures = {side.examples.name: side.collection.signatures for side in sides if side.collection is not None}
+    lines = []
+    for (low, high), meaning in meanings.items():
+        counts = {
+            name: int((part.readable & (part.areas >= low**2) & (part.areas < high**2)).sum())
+            for name, part in signatures.items()
+        }
+        small = [f"{amount(count, 'image')} of {name}" for name, count in counts.items() if count]
+        lines += [f"smaller than {high} x {high} pixels: {' and '.join(small)}; {meaning}"] if small else []
+    return lines
 
 
 def _stored_pairs(

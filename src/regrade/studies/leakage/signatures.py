@@ -19,7 +19,7 @@ from regrade.core import (
     joined_signatures,
 )
 from regrade.core.cores import usable_cores
-from regrade.neighbors import ImageCollection, compute_signatures
+from regrade.neighbors import Decoder, ImageCollection, compute_signatures
 from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of
 
@@ -79,6 +79,11 @@ def fresh_signatures(source: ImageSource, *, size: int, progress: ImageProgress)
 def collection_of(image_signatures: Signatures, source: ImageSource) -> ImageCollection:
     """Signatures together with their images."""
     return ImageCollection(image_signatures, _ImageDecoder(source))
+
+
+def decoder_of(source: ImageSource) -> Decoder:
+    """What decodes the image at a position of a source."""
+    return _ImageDecoder(source)
 
 
 class _ImageDecoder:

@@ -187,7 +187,8 @@ NEIGHBORS_COMMAND = Study(
     name="neighbors",
     question="Which images are duplicates?",
     summary="Find exact and near duplicates: pairs between two folders, or groups within one folder and which image to "
-    "keep.\n\nNeeds no workspace and stores nothing; `regrade study leakage` stores the signatures of images.",
+    "keep. Pairs that the pixels do not confirm are listed, and not counted."
+    "\n\nNeeds no workspace and stores nothing; `regrade study leakage` stores the signatures of images.",
     options=NeighborsOptions,
     result=Leakage,
     run=lambda _, options: find_near_duplicates(options),

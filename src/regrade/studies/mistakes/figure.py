@@ -70,13 +70,11 @@ def _panel(title: str, subtitle: str) -> altair.TitleParams:
 def _finding(rows: Sequence[TriageRow], counts: Sequence[CategoryCount]) -> str:
     if rows:
         best = rows[0]
-        kinds = list(TriageKind)
-        right = sum(best.counts[kinds.index(kind)] for kind in (TriageKind.COLLAPSED, TriageKind.MULTILABEL))
-        failed = best.counts[kinds.index(TriageKind.FAILURE)]
-        accepted, plain = (f"{100 * part / best.errors:.0f}%" for part in (right, failed))
+        failed = best.counts[list(TriageKind).index(TriageKind.FAILURE)]
+        accepted, plain = (f"{100 * part / best.errors:.0f}%" for part in (best.accepted, failed))
         return (
-            f"{accepted} of {best.model}'s {best.errors:,} errors are correct under the labels; an automatic triage "
-            f"leaves {plain} unexplained"
+            f"{accepted} of {best.model}'s {best.errors:,} errors under the original labels are correct under the new "
+            f"ones; an automatic triage leaves {plain} unexplained"
         )
     first = counts[0]
     return f"Reviewers call {first.major:,} of {amount(first.mistakes, 'mistake')} of {first.review} major"

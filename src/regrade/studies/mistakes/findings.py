@@ -10,8 +10,6 @@ from regrade.studies.mistakes.categories import CategoryCount
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.triage import TriageKind
 
-_RIGHT, _FAILED = (TriageKind.COLLAPSED, TriageKind.MULTILABEL), (TriageKind.FAILURE,)
-
 _NONE_OVERTURNED = no_claim("mistakes: none overturned")
 _OVERTURNED = no_claim("mistakes: overturned")
 _RIGHT_ANSWERS = no_claim("mistakes: right by the labels")
@@ -50,15 +48,16 @@ def _accepted_errors(result: Mistakes) -> Finding | None:
     row = next((row for row in result.triage if row.errors), None)
     if row is None:
         return None
-    kinds = list(TriageKind)
-    right, failed = (sum(row.counts[kinds.index(kind)] for kind in chosen) for chosen in (_RIGHT, _FAILED))
+    right, failed = row.accepted, row.counts[list(TriageKind).index(TriageKind.FAILURE)]
     fine, bad = (proportion(count, row.errors, confidence=result.confidence) for count in (right, failed))
     text = (
-        f"An error here is a prediction that differs from the original label or that {result.labels} rejects. "
-        f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are correct under "
-        f"{result.labels} or predict a class that is treated as equivalent, and an automatic triage leaves "
-        f"{share(bad)} unexplained. The triage is a suggestion; predictions that no one has judged count as errors."
+        f"Of {amount(row.errors, 'error')} of {row.model}, the best model, under the original labels, {right:,} or "
+        f"{share(fine)} are correct under {result.labels}, and an automatic triage leaves {share(bad)} unexplained. "
+        "The triage is a suggestion; predictions that no one has judged count as wrong."
     )
+    if row.rejected:
+        rejects = f"equal an original label that {result.labels} rejects"
+        text += f" A further {amount(row.rejected, 'prediction')} {rejects}."
     flow = next((flow for flow in result.flows if flow.model == row.model), None)
     if flow is not None and not right and flow.open == flow.mistakes > 0:
         headline = f"No one has judged the best model's errors on {result.test_set} for {result.labels} yet"

@@ -15,6 +15,8 @@ from regrade.studies.mistakes.triage import ALIKE, TriageAgreement, TriageKind, 
 
 _LISTED = 5  # most frequencies of pairs listed in a note
 
+_RARE_KINDS = (TriageKind.COLLAPSED, TriageKind.CO_OCCURRENCE, TriageKind.NON_PROTOTYPICAL)
+
 
 def flow_table(title: str, flows: Sequence[Flow], notes: Sequence[str]) -> Table:
     """Return one row per model, without empty columns."""
@@ -56,17 +58,21 @@ def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) ->
     columns = (
         Column("model", "model"),
         Column("errors", "errors"),
-        *(Column(kind.name.lower(), kind.value) for kind in TriageKind),
+        *(Column(kind.name.lower(), kind.value, detail=kind in _RARE_KINDS) for kind in TriageKind),
+        Column("rejected", "label rejected", detail=True),
     )
     nothing: tuple[Cell, ...] = (None,) * len(TriageKind)
-    lines: tuple[tuple[Cell, ...], ...] = tuple((row.model, row.errors, *(row.shares or nothing)) for row in rows)
+    lines: tuple[tuple[Cell, ...], ...] = tuple(
+        (row.model, row.errors, *(row.shares or nothing), row.rejected) for row in rows
+    )
     return Table(
         f"suggested kinds of errors on {title}, in % of a model's errors",
         columns,
         lines,
         (
             "a suggestion, not a decision: the first kind that fits, from left to right",
-            "an error is a prediction other than the original label, or the original label if it is not right",
+            "an error is a prediction other than the original label; label rejected: further predictions, equal to an "
+            "original label that is not right",
             *_methods(share for row in rows for share in row.shares or ()),
             *notes,
         ),
@@ -79,7 +85,7 @@ def agreement_table(title: str, rows: Sequence[TriageAgreement], notes: Sequence
         Column("source", "predictions of"),
         Column("review", "on mistakes of"),
         Column("images", "images in both"),
-        Column("same", "same prediction"),
+        Column("same", "same prediction", detail=True),
         Column("category", "people say"),
         Column("people", "people"),
         Column("triage", "triage"),
@@ -127,7 +133,7 @@ def category_table(test_set: str, categories: Categories) -> Table:
         Column("mistakes", "mistakes"),
         Column("share", "share"),
         Column("major", "major"),
-        Column("minor", "minor"),
+        Column("minor", "minor", detail=True),
         Column("major_share", "major among them"),
     )
     lines = tuple(
@@ -198,7 +204,7 @@ def change_table(title: str, changes: Sequence[Change], notes: Sequence[str]) ->
         Column("fixed", "fixed"),
         Column("new", "new"),
         Column("common", "common"),
-        Column("same", "same prediction"),
+        Column("same", "same prediction", detail=True),
         Column("other", "other prediction"),
         Column("fixed_share", "fixed, in %"),
     )

@@ -64,21 +64,30 @@ def by_kind(values: Sequence[T]) -> dict[TriageKind, T]:
 
 @dataclass(frozen=True)
 class TriageRow(Record):
-    """One model's errors by kind: counts in the order of `TriageKind`, and their shares (None without errors)."""
+    """One model's errors by kind: counts in the order of `TriageKind`, and their shares (None without errors).
+
+    Errors are predictions other than the original label; the labels accept ``accepted`` of them. The ``rejected``
+    predictions equal the original label, but the labels reject it.
+    """
 
     model: str
     images: int
     counts: tuple[int, ...]
     shares: tuple[Estimate, ...] | None
+    accepted: int = 0
+    rejected: int = 0
 
     def json_fields(self) -> dict[str, Any]:
         """The counts and shares by kind."""
         counts = {"model": self.model, "images": self.images, "errors": self.errors, "counts": by_kind(self.counts)}
-        return {**counts, "shares": None if self.shares is None else by_kind(self.shares)}
+        return {
+            **counts, "shares": None if self.shares is None else by_kind(self.shares), "accepted": self.accepted,
+            "label_rejected": self.rejected,
+        }  # fmt: skip
 
     @property
     def errors(self) -> int:
-        """Number of errors: predictions other than the original label, or equal to it where the labels reject it."""
+        """Number of errors under the original labels: predictions other than the original label."""
         return sum(self.counts)
 
 
@@ -98,14 +107,20 @@ class Triage:
         return self.ground.after.scored & self.ground.test_set.labeled
 
     def row(self, predictions: Predictions, *, confidence: float) -> TriageRow:
-        """Count one model's errors by kind."""
+        """Count one model's errors under the original labels by kind."""
         examples = np.flatnonzero(self.scored & predictions.counted)
         kinds = self.kinds(examples, predictions.top1[examples])
-        counts = kind_counts(kinds)
-        return TriageRow(predictions.model, len(examples), counts, shares_of(counts, confidence))
+        is_label = predictions.top1[examples] == self.ground.test_set.labels[examples]
+        is_right = np.isin(self._states(examples, predictions.top1[examples]), _RIGHT)
+        counts = kind_counts(kinds[~is_label])
+        accepted, rejected = int((is_right & ~is_label).sum()), int((~is_right & is_label).sum())
+        return TriageRow(predictions.model, len(examples), counts, shares_of(counts, confidence), accepted, rejected)
 
     def kinds(self, examples: IntArray, predictions: IntArray) -> IntArray:
-        """Shape (r,): for predictions on distinct images, the index of the kind in `TriageKind`, or `NO_ERROR`."""
+        """Shape (r,): for predictions on distinct images, the index of the kind in `TriageKind`, or `NO_ERROR`.
+
+        A prediction of the original label has a kind if the labels reject it.
+        """
         accepted = np.isin(self._states(examples, predictions), _RIGHT)
         errors = (predictions != self.ground.test_set.labels[examples]) | ~accepted
         kinds = np.full(len(examples), NO_ERROR)

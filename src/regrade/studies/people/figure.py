@@ -9,6 +9,7 @@ from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.display.style import COLORS, GRAY, SHAPES
+from regrade.display.wording import listed
 from regrade.studies.people.accuracy import Contender, PeopleRow
 from regrade.studies.people.result import People
 from regrade.studies.scoring import EVERYTHING
@@ -79,7 +80,10 @@ def _title(result: People) -> str:
     """The comparison of the best person and the best model."""
     people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
     if not models:
-        return f"{people[0]} has the highest accuracy of {len(people)} people on {result.basis.test_set}"
+        values = {row.who: row.accuracy.value for row in result.on(EVERYTHING)}
+        leaders = [name for name in people if values[name] == values[people[0]]]
+        verb = "has" if len(leaders) == 1 else "have"
+        return f"{listed(leaders)} {verb} the highest accuracy of {len(people)} people on {result.basis.test_set}"
     leader = result.ahead()
     if leader is None:
         return f"Not enough data to tell whether the best person or the best model is ahead on {result.basis.test_set}"

@@ -105,10 +105,10 @@ class People(Tabular, records="rows"):
         """One row per person or model, with the accuracy on every subset."""
         accuracies = {(row.who, row.subset): row.accuracy for row in self.rows}
         partly = any(self.own[who].n != accuracies[who, EVERYTHING].n for who in self.own)
-        columns = [Column("who", "who"), Column("kind", "kind")]
+        columns = [Column("who", "who"), Column("kind", "kind", detail=True)]
         columns += [Column(name, f"{name} ({size:,})") for name, size in self.sizes.items()]
         columns += [Column("own", "all they labeled")] if partly else []
-        columns += [Column("novel", "novel")] if any(self.novel.values()) else []
+        columns += [Column("novel", "novel", detail=True)] if any(self.novel.values()) else []
         rows = []
         for row in self.on(EVERYTHING):
             cells: list[Cell] = [row.who, row.kind.value, *(accuracies.get((row.who, name)) for name in self.sizes)]
@@ -176,8 +176,8 @@ class People(Tabular, records="rows"):
             Column("person", "person"),
             Column("images", "images"),
             Column("median", "median", **plain),
-            Column("lower_quartile", "lower quartile", **plain),
-            Column("upper_quartile", "upper quartile", **plain),
+            Column("lower_quartile", "lower quartile", **plain, detail=True),
+            Column("upper_quartile", "upper quartile", **plain, detail=True),
             Column("hours", "hours", **plain),
             *(Column(f"quarter_{q}", f"accuracy, {word} quarter") for q, word in enumerate(_QUARTERS, start=1)),
         )

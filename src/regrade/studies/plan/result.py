@@ -76,11 +76,11 @@ class Plan(Tabular, records="rows"):
             Column("name", "for"),
             Column("accuracy", "accuracy"),
             Column("target", self.target, digits=2),
-            Column("disagreement", "disagreement"),
-            Column("available", "at hand"),
+            Column("disagreement", "disagreement", detail=True),
+            Column("available", "at hand", detail=True),
             Column("decided", "decided"),
             Column("needed", f"{self.unit} needed"),
-            Column("power", "power"),
+            Column("power", "power", detail=True),
             Column("smallest", "smallest detectable", digits=2),
         ]
         shown = [_with_digits(column, self.rows) for column in columns if _has(self.rows, column.key)]

@@ -124,8 +124,8 @@ class Similarity(Tabular):
             Column("second", "second"),
             Column("kappa", "error consistency", percent=False, digits=2),
             Column("agreement", "same class"),
-            Column("dominance", "only second right"),
-            Column("independent", "if independent"),
+            Column("dominance", "only second right", detail=True),
+            Column("independent", "if independent", detail=True),
             Column("excess", "difference to independent"),
         )
         rows = tuple(tuple(getattr(pair, column.key) for column in columns) for pair in self.pairs)

@@ -133,9 +133,9 @@ class TrainedHead(Tabular):
             Column("l2", "L2", percent=False, digits=6),
             Column("held_out_loss", "held-out loss", percent=False, digits=4),
             Column("held_out_worst_group", "held-out worst group"),
-            Column("iterations", "iterations"),
-            Column("objective", "objective", percent=False, digits=6),
-            Column("gradient_norm", "gradient norm", percent=False, digits=9),
+            Column("iterations", "iterations", detail=True),
+            Column("objective", "objective", percent=False, digits=6, detail=True),
+            Column("gradient_norm", "gradient norm", percent=False, digits=9, detail=True),
             Column("converged", "converged"),
             Column("chosen", "chosen"),
         )

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from regrade.core import NO_ANSWER, AlreadyStored, InputError, ModelSpec, Predictions, ScoreKind
-from regrade.core.arrays import FloatArray
+from regrade.core import NO_ANSWER, AlreadyStored, InputError, ModelSpec, Predictions, ScoreKind, Ties
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.predictions import STORED_K
-from regrade.metrics import top_k_classes
+from regrade.metrics import ties_across, top_k_classes
 from regrade.models.head_model import HeadFile
 from regrade.store import PredictionSource, Store, manifest_of
 from regrade.train.head.inputs import StoredEmbeddings
@@ -54,7 +54,7 @@ def store_scores(
     best[readable] = np.take_along_axis(scores[readable], classes[readable], axis=1)
     predictions = Predictions(
         spec.name, test_set.name, file.class_space.name, classes, best, scores.astype(np.float16), ScoreKind.LOGITS,
-        fingerprints=stored.predictions.fingerprints,
+        fingerprints=stored.predictions.fingerprints, ties=_ties(scores, classes, readable),
     )  # fmt: skip
     manifest = replace(
         manifest_of(predictions, test_set, file.class_space, PredictionSource()),
@@ -64,3 +64,8 @@ def store_scores(
         unreadable=stored.manifest.unreadable,
     )
     store.add_predictions(test_set, [(predictions, manifest)], file.class_space)
+
+
+def _ties(scores: FloatArray, classes: IntArray, readable: BoolArray) -> Ties | None:
+    ties = ties_across(scores[readable], classes[readable])
+    return None if ties is None else Ties(np.flatnonzero(readable)[ties.rows], ties.bits)

@@ -1,0 +1,1 @@
+"""Study of classes: which classes a model gets right, and which it confuses."""

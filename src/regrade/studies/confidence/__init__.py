@@ -1,0 +1,1 @@
+"""Study of confidence: calibration, selective accuracy and conformal sets, also under shift."""

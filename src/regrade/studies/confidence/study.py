@@ -1,0 +1,186 @@
+"""The record of the study of confidence: its options, and how its data are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regrade.core import InputError, MismatchError, ScoreKind, TestSet, UndefinedError
+from regrade.core.arrays import FloatArray
+from regrade.store import Store
+from regrade.studies.confidence.analysis import ImageConfidences, confidence_study
+from regrade.studies.confidence.figure import confidence_figure
+from regrade.studies.confidence.findings import confidence_findings, confidence_verdicts
+from regrade.studies.confidence.result import Confidence, ConfidencePart
+from regrade.studies.grade.metrics import GradedImages, graded_images
+from regrade.studies.loading import chosen_models, scored_predictions
+from regrade.studies.report_data import ReportData
+from regrade.studies.study import (
+    Chapter,
+    Parts,
+    Study,
+    StudyOptions,
+    models_option,
+    option,
+    parts_of,
+    seed_option,
+    test_set_option,
+)
+
+_FEWEST = 10  # images of a test set with a prediction
+_CHAPTER = 500  # images of a chapter: with fewer, intervals are wide
+
+
+@dataclass(frozen=True)
+class ConfidenceOptions(StudyOptions):
+    """Which models, on which test set and new sets, and what is promised."""
+
+    test_set: str = test_set_option()
+    new: Sequence[str] = option(
+        "New test set: what was fitted on --test-set is tested there (temperature, threshold, conformal sets). May be "
+        "repeated.",
+        (),
+    )
+    models: Sequence[str] = models_option()
+    miss: float = option("Share of labels that conformal sets may miss, in %.", 0.1, percent=True)
+    target: float = option("Accuracy that a certified threshold must show, in %.", 0.95, percent=True)
+    seed: int = seed_option("the halves of the test set and of randomized conformal scores")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value in (("--miss", self.miss), ("--target", self.target)):
+            if not 0 < value < 1:
+                raise InputError(f"{name} must be between 0% and 100%, got {100 * value:g}%")
+
+
+def run(store: Store, options: ConfidenceOptions) -> Confidence:
+    """Study the confidences of models: calibration, selective accuracy and conformal sets.
+
+    Temperature, threshold and conformal sets are fitted on the test set, and tested on its ``new`` sets. Conformal sets
+    may ``miss`` this share of labels; ``target`` is the accuracy that a certified threshold must show. ``seed`` is that
+    of the two halves of the test set. Models without stored scores are left out and named.
+    """
+    test_sets = _test_sets(store, options)
+    chosen = chosen_models(store, test_sets[0], options.models)
+    sets_of, skipped = _with_scores(store, test_sets, chosen)
+    if not sets_of:
+        raise InputError(
+            f"no model has stored scores on {test_sets[0].name}: regrade predict --keep scores, or import "
+            "probabilities or logits of all classes"
+        )
+    notes = (f"left out, without stored scores: {', '.join(skipped)}",) if skipped else ()
+    return confidence_study(
+        (
+            [_scored_images(store, test_set, model, options.seed) for test_set in sets_of[model]]
+            for model in options.progress(tuple(sets_of))
+        ),
+        count=sum(map(len, sets_of.values())),
+        miss=options.miss,
+        target=options.target,
+        confidence=store.config.confidence,
+        notes=notes,
+    )
+
+
+def _test_sets(store: Store, options: ConfidenceOptions) -> tuple[TestSet, ...]:
+    """The test set and the new ones, which have the same classes and other names."""
+    if len({options.test_set, *options.new}) <= len(options.new):
+        raise InputError("--test-set and the --new test sets must differ from each other")
+    original, *new = (store.test_set(name) for name in (options.test_set, *options.new))
+    for test_set in new:
+        if test_set.class_space.digest != original.class_space.digest:
+            raise MismatchError(
+                f"{test_set.name} has other classes ({test_set.class_space.name}) than {original.name} "
+                f"({original.class_space.name}): what is fitted on one has no meaning on the other"
+            )
+    return (original, *new)
+
+
+def _with_scores(
+    store: Store, test_sets: Sequence[TestSet], models: Sequence[str]
+) -> tuple[dict[str, tuple[TestSet, ...]], list[str]]:
+    """The test sets on which each model has usable scores, the original among them, and the models left out."""
+    sets_of = {
+        model: tuple(test_set for test_set in test_sets if has_confidences(store, test_set, model)) for model in models
+    }
+    usable = {model: sets for model, sets in sets_of.items() if test_sets[0] in sets}
+    return usable, [model for model in models if model not in usable]
+
+
+def has_confidences(store: Store, test_set: TestSet, model: str) -> bool:
+    """Whether a model has stored probabilities of its predictions, or scores of all classes, in the set's classes."""
+    if model not in store.predictions.model_names(test_set.name):
+        return False
+    manifest = store.predictions.manifest(test_set.name, model)
+    scored = manifest.full_scores or manifest.score_kind == ScoreKind.PROBABILITIES.value
+    return scored and manifest.class_space_digest == test_set.class_space.digest
+
+
+def _scored_images(store: Store, test_set: TestSet, model: str, seed: int) -> ImageConfidences:
+    """The labeled images with a prediction; halves and random numbers are the same for all models of a test set."""
+    ((predictions, scoring),) = scored_predictions(store, test_set, (model,))
+    counted = scoring.counted & predictions.counted
+    images = graded_images(predictions, scoring.labels, scoring.top_k(predictions, 1).right, counted).answered()
+    if len(images.positions) < _FEWEST:
+        raise InputError(
+            f"{model!r} has {len(images.positions)} predictions of labeled images on {test_set.name}: a study of "
+            f"confidence needs {_FEWEST}"
+        )
+    rng = np.random.default_rng(seed)
+    half = rng.permutation(len(test_set)) < len(test_set) / 2
+    draws = rng.random(len(test_set))
+    return ImageConfidences(
+        model,
+        test_set.name,
+        np.clip(images.confidences(), 0.0, 1.0),
+        images.correct,
+        images.labels,
+        _probabilities(images),
+        half[images.positions],
+        draws[images.positions],
+    )
+
+
+def _probabilities(images: GradedImages) -> FloatArray | None:
+    try:
+        blocks = [np.minimum(block, 1.0).astype(np.float32) for _, block in images.probabilities()]
+    except UndefinedError:
+        return None
+    return np.concatenate(blocks)
+
+
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """The models with scores on the original set, if it is not small, and on the sets that can be compared with it."""
+    original = data.original
+    names = data.store.predictions.model_names(original.name)
+    if len(original) < _CHAPTER or not any(has_confidences(data.store, original, model) for model in names):
+        return
+    new = [
+        test_set.name
+        for test_set in data.sets
+        if data.comparable(test_set) and test_set.class_space.digest == original.class_space.digest
+    ]
+    tables = parts_of(ConfidencePart.CALIBRATION, ConfidencePart.SETS)
+    yield Chapter(original.name, ConfidenceOptions(original.name, new), tables)
+
+
+CONFIDENCE = Study(
+    name="confidence",
+    question="Can a model's confidence be trusted?",
+    summary="Check confidences: calibration, accuracy of the most confident predictions, and conformal sets, also on "
+    "new data.",
+    options=ConfidenceOptions,
+    result=Confidence,
+    run=run,
+    figure=confidence_figure,
+    findings=confidence_findings,
+    verdicts=confidence_verdicts,
+    parts=Parts(
+        ConfidencePart,
+        "Table to print. losses: ECE, Brier score, NLL. temperature: before and after scaling. bins: reliability "
+        "curves. selective: accuracy of the most confident. accepted: certified thresholds. sets: conformal sets.",
+    ),
+    chapters=chapters,
+)
