@@ -67,9 +67,9 @@ RENAMINGS = {
 
 @pytest.mark.parametrize("what", RENAMINGS)
 def test_renaming_there_and_back_restores_every_file(workspace, what):
-    there, back = RENAMINGS[what]
+    rename, back = RENAMINGS[what]
     before, read_before = snapshot(workspace.store.root), read_every_file(workspace.store)
-    renamed = there(workspace)
+    renamed = rename(workspace)
     assert workspace.verify().problems == ()
     after = snapshot(workspace.store.root)
     assert len(after) == len(before) and after.keys() != before.keys()
