@@ -30,13 +30,13 @@ def models(root):
 def test_remove_lists_what_goes_and_restore_puts_it_back(root):
     ran = run_well("models", "remove", "plain", "--yes", "-w", root)
     lines = ran.err.splitlines()
-    assert lines[0].startswith("2 models (plain/seed-0 and plain/seed-1) on shelf: 2 records, 6 files, ")
+    assert lines[0].startswith("plain (2 models) on shelf: 2 records, 6 files, ")
     assert lines[1].startswith("  predictions/shelf/plain%2Fseed-0: 3 files, ")
     assert lines[-1].endswith("undo with regrade removed restore 1")
     assert models(root) == ["two words"]
     assert "1 problem" not in run_well("verify", "-w", root).out
     ran = run_well("removed", "restore", "-w", root)
-    assert ran.err.startswith("restored 2 models (plain/seed-0 and plain/seed-1) on shelf: 6 files, ")
+    assert ran.err.startswith("restored plain (2 models) on shelf: 6 files, ")
     assert models(root) == ["plain/seed-0", "plain/seed-1", "two words"]
 
 

@@ -53,8 +53,8 @@ def reviewed(reviewed_template, tmp_path) -> Workspace:
 REMOVALS = {
     "a model": (lambda ws: ws.models.remove("first"), "first on shelf"),
     "a person": (lambda ws: ws.models.remove("person:Ada"), "person:Ada on shelf"),
-    "a method": (lambda ws: ws.models.remove("seeded"), "2 models (seeded/seed-0 and seeded/seed-1) on shelf"),
-    "a pattern": (lambda ws: ws.models.remove("*r*"), "3 models (first, fourth and third) on shelf"),
+    "a method": (lambda ws: ws.models.remove("seeded"), "seeded (2 models) on shelf"),
+    "a pattern": (lambda ws: ws.models.remove("*r*"), "*r* (3 models) on shelf"),
     "checkpoints": (lambda ws: ws.models.remove("net", ensembles=True), "net on shelf"),
     "a version": (lambda ws: ws.labels.remove("own@3", test_set="shelf"), "labels own@3 of shelf"),
     "labels": (lambda ws: ws.labels.remove("own", test_set="shelf"), "labels own@1, own@2 and own@3 of shelf"),
@@ -178,10 +178,10 @@ def test_version_is_restored_only_after_its_predecessor(workspace):
 @pytest.mark.parametrize(
     ("remove", "message"),
     [
-        (lambda ws: ws.testsets.remove("shelf"), "the ledger has queues exam, mistakes and novel about it"),
+        (lambda ws: ws.testsets.remove("shelf"), "the ledger has queues 'exam', 'mistakes' and 'novel' about it"),
         (lambda ws: ws.labels.remove("own@1", test_set="shelf"), "own@1 is not the newest version"),
-        (lambda ws: ws.labels.remove("own", test_set="shelf"), "the ledger has queue novel about them"),
-        (lambda ws: ws.labels.remove("complete", test_set="shelf"), "the ledger has queue mistakes about them"),
+        (lambda ws: ws.labels.remove("own", test_set="shelf"), "the ledger has queue 'novel' about them"),
+        (lambda ws: ws.labels.remove("complete", test_set="shelf"), "the ledger has queue 'mistakes' about them"),
         (lambda ws: ws.models.remove("person:Olga"), "the answers of person:Olga on shelf were published from queue"),
     ],
 )

@@ -171,11 +171,11 @@ def test_what_the_ledger_or_a_build_refers_to_is_not_renamed(workspace, template
     folder = workspace.store.root.parent
     shutil.copy(template.parent / "labels.csv", folder)
     add_published_queues(workspace)
-    with pytest.raises(StoreError, match="fourth is not renamed: the ledger has queue mistakes about it"):
+    with pytest.raises(StoreError, match="fourth is not renamed: the ledger has queue 'mistakes' about it"):
         workspace.models.rename("fourth", "x")
-    with pytest.raises(StoreError, match="shelf is not renamed: the ledger has queues exam, mistakes and novel"):
+    with pytest.raises(StoreError, match="shelf is not renamed: the ledger has queues 'exam', 'mistakes' and 'novel'"):
         workspace.testsets.rename("shelf", "x")
-    with pytest.raises(StoreError, match="labels own are not renamed: the ledger has queue novel about them"):
+    with pytest.raises(StoreError, match="labels own are not renamed: the ledger has queue 'novel' about them"):
         workspace.labels.rename("own", "x", test_set="shelf")
     with pytest.raises(StoreError, match="published from queue exam"):
         workspace.models.rename("person:Olga", "person:x")

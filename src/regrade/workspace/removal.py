@@ -25,6 +25,7 @@ from regrade.workspace.ledger import existing_ledger
 if TYPE_CHECKING:
     from regrade.ledger import Queue
 
+_NAMED = 3  # the most test sets that a title lists
 _UNFINISHED = ".partial"
 _BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "neighbors")
 """The kinds of records with a folder for each test set."""
@@ -56,7 +57,7 @@ def plan_model_removal(
         refuse_published(store, name, chosen[name])
     refuse_unfinished_in_use(store, present)
     return RemovalPlan(
-        _models_in_words(chosen, ensembles=ensembles),
+        _models_in_words(names, chosen, ensembles=ensembles),
         _command("models remove", *names, *(("-t", test_set) if test_set else ()), *(["--ensemble"] * ensembles)),
         tuple(StoredRecord.at(store.root, path) for path in present),
         {name: _digest(store, name) for name in sets if chosen[name]},
@@ -120,11 +121,12 @@ def refuse_unfinished_in_use(store: Store, paths: Iterable[Path]) -> None:
             raise StoreError(f"{folder} is locked by another process: wait until it ends")
 
 
-def _models_in_words(chosen: dict[str, tuple[str, ...]], *, ensembles: bool) -> str:
+def _models_in_words(names: Sequence[str], chosen: dict[str, tuple[str, ...]], *, ensembles: bool) -> str:
+    """The names as they were given, how many models they stand for, and where."""
     sets = [name for name in chosen if chosen[name]]
-    models = list(dict.fromkeys(model for name in sets for model in chosen[name]))
-    noun = amount(len(models), "ensemble" if ensembles else "model")
-    return f"{models[0] if len(models) == 1 else f'{noun} ({listed(models)})'} on {listed(sets)}"
+    models = {model for name in sets for model in chosen[name]}
+    count = "" if models == set(names) else f" ({amount(len(models), 'ensemble' if ensembles else 'model')})"
+    return f"{listed(names)}{count} on {listed(sets) if len(sets) <= _NAMED else amount(len(sets), 'test set')}"
 
 
 def _model_notes(store: Store, chosen: dict[str, tuple[str, ...]]) -> Iterator[str]:
@@ -167,7 +169,7 @@ def _check_is_test_set(store: Store, name: str) -> None:
 
 def refuse_test_set_in_use(store: Store, name: str, what: str) -> None:
     """Raise if a queue of the ledger or a build uses a test set."""
-    if queues := [queue.name for queue in _queues_on(store, name)]:
+    if queues := [repr(queue.name) for queue in _queues_on(store, name)]:
         raise StoreError(
             f"test set {name} is not {what}: the ledger has {_nouns('queue', queues)} about it, and votes are kept"
         )
@@ -252,7 +254,7 @@ def plan_label_removal(store: Store, name: str, test_set: str) -> RemovalPlan:
         for queue in ledger.queues.all() if ledger is not None else ():
             if queue.test_set == test_set and queue.labels in (*full_names, name):
                 raise StoreError(
-                    f"labels {name} are not removed: the ledger has queue {queue.name} about them, and votes are kept"
+                    f"labels {name} are not removed: the ledger has queue {queue.name!r} about them, and votes are kept"
                 )
     places = [place_of(kind, test_set, full) for full in full_names for kind in ("labels", "reviews")]
     records = [StoredRecord.at(store.root, store.root / place) for place in places if (store.root / place).exists()]

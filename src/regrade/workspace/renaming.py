@@ -103,7 +103,7 @@ def _refuse_queues_about_model(store: Store, model: str, test_sets: Sequence[str
         for queue in ledger.queues.all() if ledger is not None else ():
             if queue.model == model and queue.test_set in test_sets:
                 raise StoreError(
-                    f"{model} is not renamed: the ledger has queue {queue.name} about it, and votes are kept"
+                    f"{model} is not renamed: the ledger has queue {queue.name!r} about it, and votes are kept"
                 )
 
 
@@ -297,7 +297,7 @@ def _refuse_queues_about_labels(store: Store, name: str, test_set: str) -> None:
         for queue in ledger.queues.all() if ledger is not None else ():
             if queue.test_set == test_set and queue.labels and without_version(queue.labels) == name:
                 raise StoreError(
-                    f"labels {name} are not renamed: the ledger has queue {queue.name} about them, and votes are kept"
+                    f"labels {name} are not renamed: the ledger has queue {queue.name!r} about them, and votes are kept"
                 )
 
 
