@@ -72,6 +72,7 @@ def test_removed_list_restore_and_purge_as_json(root):
     second = json.loads(run_well("models", "remove", "two words", "-y", "--json", "-w", root).out)
     assert second["command"] == "regrade models remove 'two words'"
     listed = json.loads(run_well("removed", "list", "--json", "-w", root).out)["removed"]
+    assert [removal.pop("at")[:2] for removal in listed] == ["20", "20"]
     assert listed == [{key: removal[key] for key in listed[0]} for removal in (first, second)]
     assert json.loads(run_well("removed", "restore", "1", "--json", "-w", root).out)["number"] == 1
     purged = json.loads(run_well("removed", "purge", "-y", "--json", "-w", root).out)["purged"]

@@ -34,7 +34,7 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     rows = tuple((row.number, row.removed, row.what, len(row.records), row.files, row.bytes) for row in removals)
     notes = ("regrade removed restore NUMBER puts one back, regrade removed purge deletes all for good",) * bool(rows)
     table = Table("removed", tuple(Column(key, key) for key in keys), rows, notes)
-    return CommandResult(table, {"removed": [_as_dict(removal) for removal in removals]})
+    return CommandResult(table, {"removed": [{**_as_dict(removal), "at": removal.removed} for removal in removals]})
 
 
 @app.command()
@@ -119,7 +119,6 @@ def _as_dict(removal: Removal) -> dict[str, Any]:
         "number": removal.number,
         "what": removal.what,
         "command": removal.command,
-        "removed": removal.removed,
         "files": removal.files,
         "bytes": removal.bytes,
         "records": records,
