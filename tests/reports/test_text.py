@@ -42,7 +42,7 @@ class TestMarkdown:
             "**accuracy, in %**\n\n"
             "| model | top-1 | novel | p |\n"
             "| --- | ---: | ---: | ---: |\n"
-            "| a\\|b_c | 50.0 [25.0, 75.0] | 1,234 | 1.0e-09 |\n"
+            "| a\\|b_c | 50.0 [25.0, 75.0] | 1,234 | 1e-09 |\n"
             "| 100% & more | – | – | 0.250 |\n"
             "\nfirst note  \nsecond note  \n"
         )
@@ -55,7 +55,7 @@ class TestLatex:
     def test_a_booktabs_table(self):
         text = to_latex(TABLE)
         assert "\\begin{tabular}{lrrr}" in text
-        assert "    a|b\\_c & 50.0 [25.0, 75.0] & 1,234 & 1.0e-09 \\\\\n" in text
+        assert "    a|b\\_c & 50.0 [25.0, 75.0] & 1,234 & 1e-09 \\\\\n" in text
         assert "    100\\% \\& more & -- & -- & 0.250 \\\\\n" in text
         assert "\\caption{accuracy, in \\%. first note. second note}" in text
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import UndefinedError
@@ -28,6 +27,8 @@ def scale_probabilities(probabilities: FloatArray, temperature: float) -> FloatA
     >>> scale_probabilities(np.array([[0.8, 0.2]]), 2.0).round(4).tolist()
     [[0.6667, 0.3333]]
     """
+    from scipy import special
+
     return np.asarray(special.softmax(_logarithms(probabilities) / temperature, axis=1))
 
 
@@ -58,6 +59,8 @@ def fit_temperature(probabilities: FloatArray, labels: IntArray, *, start: float
 
 def _slopes(probabilities: FloatArray, labels: IntArray, inverse: float) -> tuple[float, float]:
     """The first and the second derivative of the summed loss with respect to the inverse temperature."""
+    from scipy import special
+
     first = second = 0.0
     for logits, own in _blocks(probabilities, labels):
         weights = special.softmax(inverse * logits, axis=1)
