@@ -1,10 +1,15 @@
 """Tables as CSV, Markdown and LaTeX, with arbitrary content."""
 
 import csv
+import html
 import io
+import re
 
+import pytest
+from hostile_markdown import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from regrade.core import Column, Estimate, Table
 from regrade.display import to_csv, to_latex, to_markdown
@@ -42,10 +47,26 @@ class TestMarkdown:
             "**accuracy, in %**\n\n"
             "| model | top-1 | novel | p |\n"
             "| --- | ---: | ---: | ---: |\n"
-            "| a\\|b_c | 50.0 [25.0, 75.0] | 1,234 | 1.0e-09 |\n"
+            "| a\\|b_c | 50.0 [25.0, 75.0] | 1,234 | 1e-09 |\n"
             "| 100% & more | – | – | 0.250 |\n"
             "\nfirst note  \nsecond note  \n"
         )
+
+    @pytest.mark.parametrize("hostile", [*HOSTILE, "@team", "__a__", "_b_", "#1", "www.example.org", "me@example.org"])
+    def test_hostile_texts_stay_text(self, hostile):
+        table = Table(f"accuracy of {hostile}", (Column("model", hostile),), ((hostile,),), (hostile,))
+        page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(to_markdown(table))
+        assert set(re.findall(r"<(\w+)", page)) <= {"p", "strong", "table", "thead", "tbody", "tr", "th", "td", "br"}
+        shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in hostile)
+        text = html.unescape(re.sub("<[^>]+>", "", page)).replace("\u200b", "")
+        assert text.count(shown) == 4  # title, heading, cell and note
+        assert not re.search(r"(?<!\w)@\w|https?://|www\.", to_markdown(table))  # no mention, no link without brackets
+
+    @pytest.mark.parametrize(
+        "name", ["vit_base_patch16_224", "resnet50-s1 (a & b)", "real@1", "größe 7%", "70% to 80%"]
+    )
+    def test_plain_names_are_written_as_they_are(self, name):
+        assert f"\n| {name} |\n" in to_markdown(Table(name, (Column("model", "model"),), ((name,),), (name,)))
 
     def test_an_empty_table(self):
         assert "| a | b |\n| --- | --- |\n" in to_markdown(EMPTY)
@@ -55,7 +76,7 @@ class TestLatex:
     def test_a_booktabs_table(self):
         text = to_latex(TABLE)
         assert "\\begin{tabular}{lrrr}" in text
-        assert "    a|b\\_c & 50.0 [25.0, 75.0] & 1,234 & 1.0e-09 \\\\\n" in text
+        assert "    a|b\\_c & 50.0 [25.0, 75.0] & 1,234 & 1e-09 \\\\\n" in text
         assert "    100\\% \\& more & -- & -- & 0.250 \\\\\n" in text
         assert "\\caption{accuracy, in \\%. first note. second note}" in text
 
