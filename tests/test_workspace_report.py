@@ -88,9 +88,9 @@ class TestChapters:
                 )
         inside = np.arange(500) < 20
         keep_slices(chosen.store, SliceSet("hard", "old", 500, {"hard": inside}, chosen_hard=True))
-        found = material(chosen, original="old")
-        assert {"generalization on old and new", "confidence on old"} <= {chapter.title for chapter in found.chapters}
-        new = [chapter.compute().new for chapter in found.chapters if chapter.kind == "confidence"]
+        report = material(chosen, original="old")
+        assert {"generalization on old and new", "confidence on old"} <= {chapter.title for chapter in report.chapters}
+        new = [chapter.compute().new for chapter in report.chapters if chapter.kind == "confidence"]
         assert new == [("new",)]
         assert not any("generalization" in title for title in kinds(chosen, "old", "hard", original="old"))
         assert material(chosen, ("hard", "new")).hard_sets_and_slices == ("hard",)  # also without the source

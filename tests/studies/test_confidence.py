@@ -183,13 +183,13 @@ def test_without_scores_the_study_says_what_to_do(world):
 
 
 def test_models_that_predict_other_classes_are_left_out_for_that_reason(world):
-    other, test_set = world.testsets.class_space("cifar-10"), world.store.test_set("old")
+    cifar, test_set = world.testsets.class_space("cifar-10"), world.store.test_set("old")
     scores = np.eye(CLASSES, dtype=np.float16)[test_set.labels]
     best = test_set.labels[:, None].astype(np.int32)
     kept = {"full_scores": scores, "score_kind": ScoreKind.PROBABILITIES}
-    predictions = Predictions("other classes", "old", other.name, best, **kept)
+    predictions = Predictions("other classes", "old", cifar.name, best, **kept)
     world.store.add_predictions(
-        test_set, [(predictions, manifest_of(predictions, test_set, other, PredictionSource()))], other
+        test_set, [(predictions, manifest_of(predictions, test_set, cifar, PredictionSource()))], other
     )
     notes = world.study.confidence("old", models=["sharp", "classes only", "other classes"]).notes
     assert notes == (

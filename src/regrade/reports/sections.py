@@ -160,7 +160,8 @@ def figure_parts(figure: Figure) -> tuple[Figure, ...]:
 
     Panels with a common axis stay together.
     """
-    spec, chart = figure.spec, figure.chart
+    spec = figure.spec
+    chart: Any = figure.chart
     panels = spec.get("vconcat", ())
     heights = list(accumulate(_height(panel) + _MARGINS for panel in panels))
     if len(panels) < 2 or heights[-1] <= _TALL or _has_common_axis(spec):
