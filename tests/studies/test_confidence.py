@@ -189,7 +189,7 @@ def test_models_that_predict_other_classes_are_left_out_for_that_reason(world):
     kept = {"full_scores": scores, "score_kind": ScoreKind.PROBABILITIES}
     predictions = Predictions("other classes", "old", cifar.name, best, **kept)
     world.store.add_predictions(
-        test_set, [(predictions, manifest_of(predictions, test_set, cifar, PredictionSource()))], other
+        test_set, [(predictions, manifest_of(predictions, test_set, cifar, PredictionSource()))], cifar
     )
     notes = world.study.confidence("old", models=["sharp", "classes only", "other classes"]).notes
     assert notes == (
