@@ -8,7 +8,8 @@ import pytest
 from report_world import HOSTILE, IMAGES, make_world
 
 import regrade
-from regrade.core import AlreadyStored, InputError, TestSet, UnknownName
+from regrade.core import AlreadyStored, InputError, SliceSet, TestSet, UnknownName
+from regrade.store import keep_slices
 from regrade.studies import ReportData
 from regrade.workspace import report_writing
 from regrade.workspace.chapters import ReportMaterial
@@ -75,6 +76,24 @@ class TestChapters:
             for model in "abc":
                 apart.models.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
         assert not any(title.startswith("generalization") for title in kinds(apart))
+
+    def test_sets_that_were_chosen_to_be_hard_are_not_new_sets(self, tmp_path):
+        chosen = regrade.init(tmp_path / "W")
+        for name, size in (("old", 500), ("hard", 20), ("new", 20)):
+            ids, labels = tuple(f"{name} {number}" for number in range(size)), np.arange(size) % 10
+            chosen.store.add_test_set(TestSet(name, chosen.testsets.class_space("digits"), ids, labels))
+            for model in "abc":
+                chosen.models.add_predictions(
+                    model, np.full((size, 10), 0.05) + 0.5 * np.eye(10)[labels], test_set=name
+                )
+        inside = np.arange(500) < 20
+        keep_slices(chosen.store, SliceSet("hard", "old", 500, {"hard": inside}, chosen_hard=True))
+        report = material(chosen, original="old")
+        assert {"generalization on old and new", "confidence on old"} <= {chapter.title for chapter in report.chapters}
+        new = [chapter.compute().new for chapter in report.chapters if chapter.kind == "confidence"]
+        assert new == [("new",)]
+        assert not any("generalization" in title for title in kinds(chosen, "old", "hard", original="old"))
+        assert material(chosen, ("hard", "new")).hard_sets_and_slices == ("hard",)  # also without the source
 
     def test_original_defaults_to_the_largest_set(self, tmp_path):
         sizes = regrade.init(tmp_path / "W")

@@ -13,7 +13,10 @@ from regrade.metrics import (
     aps_scores,
     conformal_rank,
     conformal_threshold,
+    label_places,
     lac_scores,
+    ordered_aps_scores,
+    rank_penalties,
     raps_scores,
 )
 
@@ -70,6 +73,18 @@ def test_aps_and_raps_scores_match_a_slow_restatement():
             expected = sum(row[better] for better in ranking[: rank - 1]) + draw * row[place]
             assert aps_row[place] == pytest.approx(expected)
             assert raps_row[place] == pytest.approx(expected + 0.2 * max(rank - RAPS_FREE, 0))
+
+
+def test_ordered_scores_at_the_places_of_labels_are_those_of_all_classes():
+    rng = np.random.default_rng(2)
+    probabilities = rng.integers(0, 4, (50, 9)).astype(np.float32)  # with many ties
+    probabilities[:, 0] += 1
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    draws, labels, each = rng.random(50), rng.integers(0, 9, 50), np.arange(50)
+    ordered, places = ordered_aps_scores(probabilities, draws), label_places(probabilities, labels)
+    np.testing.assert_array_equal(ordered[each, places], aps_scores(probabilities, draws)[each, labels])
+    raps = ordered + rank_penalties(9)
+    np.testing.assert_array_equal(raps[each, places], raps_scores(probabilities, draws)[each, labels])
 
 
 def test_conformal_threshold_by_hand():

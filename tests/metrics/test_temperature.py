@@ -6,7 +6,7 @@ from scipy import optimize, special
 from sklearn.metrics import log_loss
 
 from regrade.core import UndefinedError
-from regrade.metrics import SMALLEST_PROBABILITY, fit_temperature, scale_probabilities
+from regrade.metrics import SMALLEST_PROBABILITY, fit_temperature, scale_predictions, scale_probabilities
 
 
 @pytest.mark.parametrize("sharpness", [0.2, 1.0, 5.0])
@@ -40,6 +40,14 @@ def test_scale_probabilities_of_temperature_1_changes_nothing():
 def test_scale_probabilities_keeps_the_order_of_classes():
     probabilities = np.random.default_rng(0).dirichlet(np.ones(4), 10)
     np.testing.assert_array_equal(scale_probabilities(probabilities, 2.5).argsort(), probabilities.argsort())
+
+
+def test_scale_predictions_are_the_largest_and_the_labels_scaled_probabilities():
+    rng = np.random.default_rng(0)
+    probabilities, labels = rng.dirichlet(np.ones(4), 300), rng.integers(0, 4, 300)  # more than a block
+    scaled, parts = scale_probabilities(probabilities, 2.5), scale_predictions(probabilities, labels, 2.5)
+    np.testing.assert_allclose(parts.confidences, scaled.max(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(parts.at_label, scaled[np.arange(300), labels], rtol=1e-12)
 
 
 @pytest.mark.parametrize("label", [0, 1], ids=["always right", "always wrong"])

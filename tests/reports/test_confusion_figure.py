@@ -49,6 +49,12 @@ class TestFigure:
         assert sum(row["images"] for row in shares) == 600
         assert sum(row["images"] for row in shares if row["part"] == "hard") == study.hard.images
 
+    def test_errors_on_fewer_than_20_hard_images_are_not_drawn(self):
+        drawn = figure(studied(images=190))  # a tenth is 19
+        assert "Which models err on the hard images?" not in [" ".join(title) for title in panels(drawn)]
+        assert "errors on fewer than 20 hard images not drawn" in " ".join(drawn.spec["title"]["subtitle"])
+        assert len(panels(figure(studied(images=200)))) == len(panels(drawn)) + 1
+
     def test_errors_by_score_have_intervals_and_cover_all_images(self):
         drawn = figure(studied())
         points = rows(drawn, having="at")

@@ -1,6 +1,7 @@
 """The figure of a study of people: points, titles and every format."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,14 @@ def test_all_people_and_models_are_drawn_on_the_first_subsets():
     first = next(point for point in drawn if point["who"] == row.who and point["panel"].startswith("all"))
     assert first["value"] == pytest.approx(100 * row.accuracy.value, abs=0.01)
     assert {point["kind"] for point in drawn if point["who"].startswith("person:")} == {"people"}
+
+
+def test_subsets_with_fewer_than_20_images_are_not_drawn():
+    study = result(4)
+    drawn = figure(replace(study, sizes=study.sizes | {"without dogs": 19}))
+    assert not any(point["panel"].startswith("without dogs") for point in points(drawn))
+    assert len({point["panel"] for point in points(drawn)}) == 3 - (len(study.sizes) == 3)
+    assert "1 subset with fewer than 20 images not drawn" in " ".join(drawn.spec["title"]["subtitle"])
 
 
 def test_of_many_models_only_the_best_are_drawn():

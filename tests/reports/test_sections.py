@@ -1,10 +1,14 @@
 """Sections of a report, and its key findings."""
 
+import altair
 import pytest
 
 from regrade.core import Column, Table, Tabular, UndefinedError
-from regrade.display import Finding, FindingKind
+from regrade.display import Figure, Finding, FindingKind
+from regrade.display.figure import heading_of
+from regrade.display.parts import heading
 from regrade.reports import Provenance, Report, Section, anchor_of, section_of
+from regrade.reports.sections import figure_parts
 from regrade.studies import Study, StudyOptions
 
 KIND = FindingKind("plain: so", "Looked at.", claims=True)
@@ -93,3 +97,25 @@ class TestSection:
     )
     def test_anchors_are_safe_in_links_and_files(self, names, anchor):
         assert anchor_of(*names) == anchor
+
+
+def stacked(*heights, shared=False):
+    panels = [
+        altair.Chart(altair.InlineData([{"x": i}])).mark_point().encode(x="x:Q").properties(height=height)
+        for i, height in enumerate(heights)
+    ]
+    chart = altair.vconcat(*panels).properties(title=heading("Title", "subtitle"))
+    return Figure("f", "alt", chart.resolve_scale(x="shared") if shared else chart)
+
+
+def test_tall_figure_is_divided_after_what_fits_on_a_screen():
+    first, second = figure_parts(stacked(100, 100, 400))
+    assert [len(part.spec["vconcat"]) for part in (first, second)] == [2, 1]
+    assert heading_of(first.spec) == ("Title", "subtitle")
+    assert heading_of(second.spec) == ("Title (continued)", "")
+    assert [panel["height"] for panel in (*first.spec["vconcat"], *second.spec["vconcat"])] == [100, 100, 400]
+
+
+@pytest.mark.parametrize("figure", [stacked(100, 200), stacked(900), stacked(400, 400, shared=True)])
+def test_figures_that_fit_or_share_an_axis_stay_whole(figure):
+    assert figure_parts(figure) == (figure,)

@@ -1,10 +1,15 @@
 """Tables as CSV, Markdown and LaTeX, with arbitrary content."""
 
 import csv
+import html
 import io
+import re
 
+import pytest
+from hostile_markdown import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from regrade.core import Column, Estimate, Table
 from regrade.display import to_csv, to_latex, to_markdown
@@ -46,6 +51,22 @@ class TestMarkdown:
             "| 100% & more | – | – | 0.250 |\n"
             "\nfirst note  \nsecond note  \n"
         )
+
+    @pytest.mark.parametrize("hostile", [*HOSTILE, "@team", "__a__", "_b_", "#1", "www.example.org", "me@example.org"])
+    def test_hostile_texts_stay_text(self, hostile):
+        table = Table(f"accuracy of {hostile}", (Column("model", hostile),), ((hostile,),), (hostile,))
+        page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(to_markdown(table))
+        assert set(re.findall(r"<(\w+)", page)) <= {"p", "strong", "table", "thead", "tbody", "tr", "th", "td", "br"}
+        shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in hostile)
+        text = html.unescape(re.sub("<[^>]+>", "", page)).replace("\u200b", "")
+        assert text.count(shown) == 4  # title, heading, cell and note
+        assert not re.search(r"(?<!\w)@\w|https?://|www\.", to_markdown(table))  # no mention, no link without brackets
+
+    @pytest.mark.parametrize(
+        "name", ["vit_base_patch16_224", "resnet50-s1 (a & b)", "real@1", "größe 7%", "70% to 80%"]
+    )
+    def test_plain_names_are_written_as_they_are(self, name):
+        assert f"\n| {name} |\n" in to_markdown(Table(name, (Column("model", "model"),), ((name,),), (name,)))
 
     def test_an_empty_table(self):
         assert "| a | b |\n| --- | --- |\n" in to_markdown(EMPTY)

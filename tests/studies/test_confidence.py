@@ -176,8 +176,28 @@ def test_scores_of_the_best_classes_give_what_they_can(world):
 
 
 def test_without_scores_the_study_says_what_to_do(world):
-    with pytest.raises(InputError, match="no model has stored scores on old: regrade predict --keep scores"):
+    with pytest.raises(
+        InputError, match=r"no model has stored scores of the classes of old \(.*classes only\): regrade predict --keep"
+    ):
         world.study.confidence("old", models=["classes only"])
+
+
+def test_models_that_predict_other_classes_are_left_out_for_that_reason(world):
+    cifar, test_set = world.testsets.class_space("cifar-10"), world.store.test_set("old")
+    scores = np.eye(CLASSES, dtype=np.float16)[test_set.labels]
+    best = test_set.labels[:, None].astype(np.int32)
+    kept = {"full_scores": scores, "score_kind": ScoreKind.PROBABILITIES}
+    predictions = Predictions("other classes", "old", cifar.name, best, **kept)
+    world.store.add_predictions(
+        test_set, [(predictions, manifest_of(predictions, test_set, cifar, PredictionSource()))], cifar
+    )
+    notes = world.study.confidence("old", models=["sharp", "classes only", "other classes"]).notes
+    assert notes == (
+        "left out, without stored scores: classes only",
+        "left out, with predictions of other classes than those of old: other classes",
+    )
+    with pytest.raises(InputError, match=r"no model has stored scores .*other classes than those of old"):
+        world.study.confidence("old", models=["other classes"])
 
 
 def test_options_that_make_no_sense_are_rejected(world):

@@ -38,6 +38,23 @@ def model(test_set, right, name="m"):
     return Predictions(name, test_set.name, test_set.class_space.name, answers[:, None]), Scoring(test_set)
 
 
+def test_intervals_of_the_model_table_agree_with_the_corrected_test():
+    test_set, train = examples([0, 1, 2] * 60), examples([0] * 60, "train")
+    pairs = [near(Distance.EXACT, [(i, i) for i in range(60)], 180)]
+    wrong = [np.isin(np.arange(180), np.arange(60, 60 + 2 * count)) for count in range(12)]  # only clean images
+    result = leakage(test_set, pairs, [model(test_set, ~part, f"m{i}") for i, part in enumerate(wrong)], against=train)
+    table, rows = result.part(LeakagePart.MODELS), result.models_by()
+    places = [[column.key for column in table.columns].index(key) for key in ("difference", "change")]
+    changed_minds = 0
+    for row, cells in zip(rows, table.rows, strict=True):
+        for estimate in (cells[place] for place in places):
+            assert (estimate.low > 0) == (row.holm <= 0.05)
+            assert "12 together" in estimate.method
+        changed_minds += (row.difference.low > 0) != (row.holm <= 0.05)
+    assert {row.holm <= 0.05 for row in rows} == {True, False}
+    assert changed_minds  # the intervals per model would contradict
+
+
 def test_between_two_sets_by_hand():
     test_set, train = examples([0, 1, 2, 0, 1, 2]), examples([2, 0, 0, 1, -1], "train", OTHER)
     pairs = [

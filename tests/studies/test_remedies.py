@@ -46,6 +46,17 @@ def test_worst_group_and_disparity_of_a_small_table():
     assert (worst.baseline.value, disparity.remedied.value) == pytest.approx((min(means[0]), np.ptp(means[1])))
 
 
+def test_groups_with_fewer_than_20_images_are_not_drawn():
+    correct = seeded_correctness(np.random.default_rng(0), np.array([[1.0], [1.2]]), seeds=1, images=59)
+    result = compared_methods(correct, groups=3)  # 20, 20 and 19 images
+    small = next(row for row in result.rows if row.images == 19)
+    drawn = figure(result)
+    assert {point["label"] for data in drawn.spec["datasets"].values() for point in data if "label" in point} == {
+        row.label for row in result.rows if row is not small
+    }
+    assert "; 1 slice or group with fewer than 20 images not drawn" in drawn.alt
+
+
 @pytest.mark.parametrize("household", [1, 3])
 def test_interval_over_seeds_and_images_matches_a_plain_restatement(household):
     correct = seeded_correctness(np.random.default_rng(0), np.array([[1.0], [1.2]]), seeds=5, images=240)

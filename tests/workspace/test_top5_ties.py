@@ -159,3 +159,17 @@ def test_ties_through_class_maps():
     assert Scoring(test_set, both).top_k(predictions, 5).expected == pytest.approx(np.full(10, expected))
     first = ClassMap(space, pairs, tuple((i,) for i in range(10)), MapRule.WITHIN_MAPPED)
     assert Scoring(test_set, first).top_k(predictions, 5).expected == pytest.approx(np.full(10, 0.5))
+
+
+def test_studies_of_groups_note_ties_that_class_order_decides(tmp_path):
+    workspace, regions = regrade.init(tmp_path / "W"), ("a", "b", "c") * (IMAGES // 3)
+    space = ClassSpace("twenty", tuple(f"class {number}" for number in range(CLASSES)))
+    ids = tuple(map(str, range(IMAGES)))
+    workspace.store.add_test_set(TestSet("placed", space, ids, LABELS, {"region": regions}))
+    for name, scores in (("plain", UNTIED), ("tied", np.full((IMAGES, CLASSES), 0.05))):
+        workspace.models.add_predictions(name, scores, test_set="placed")
+    note = "tied: 60 images tied across place 5, decided by class order"
+    for top, expected in ((5, 1), (1, 0)):
+        geography = workspace.study.geography("placed", by="region", top=top)
+        remedies = workspace.study.remedies(["placed"], baseline="plain", remedies=["tied"], by="region", top=top)
+        assert [sum(note in text for text in result.notes) for result in (geography, remedies)] == [expected] * 2

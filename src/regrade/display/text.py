@@ -11,12 +11,15 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from regrade.core import Table
+from regrade.core import Cell, Table
 
 _MANY = 8  # a single row with at least so many columns is shown as a list
 _PART = 4096  # rows of CSV written at a time
 _APART = "   "
-_MARKS = re.compile(r"[\\`*_{}\[\]<>#!|~&$]|:(?=/)|(?<=[a-zA-Z])\.(?=[a-zA-Z])")  # those that format or link
+_MARKS = re.compile(  # those that format or link: not "_" within a word, or "&" before a space
+    r"[\\`*{}\[\]<>#!|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|:(?=/)|(?<=[a-zA-Z])\.(?=[a-zA-Z])"
+)
+_MENTION = re.compile(r"(?<!\w)@|@(?!\d+(?![\w.-]))")  # but not the version of labels: real@1
 _LATEX = str.maketrans({
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "–": "--",
@@ -61,13 +64,18 @@ def to_text(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """A Markdown table with its title above and its notes below."""
-    heading = [column.heading for column in table.columns]
+    """A Markdown table with its title above and its notes below; names in it cannot format, link or mention."""
+    heading = [escaped_markdown(column.heading) for column in table.columns]
     marks = ["---:" if right else "---" for right in table.numeric()]
-    lines = [heading, marks, *([text.replace("|", r"\|") for text in row] for row in table.texts())]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    notes = "".join(f"\n{note}  " for note in table.notes)
-    return f"**{table.title}**\n\n{body}\n{notes}\n"
+    rows = (map(_markdown_cell, cells, texts) for cells, texts in zip(table.rows, table.texts(), strict=True))
+    body = "\n".join(f"| {' | '.join(line)} |" for line in (heading, marks, *rows))
+    notes = "".join(f"\n{escaped_markdown(note)}  " for note in table.notes)
+    return f"**{escaped_markdown(table.title)}**\n\n{body}\n{notes}\n"
+
+
+def _markdown_cell(cell: Cell, text: str) -> str:
+    """The text of a cell; numbers and their intervals need no escaping."""
+    return escaped_markdown(text) if isinstance(cell, str) else text
 
 
 def code_span(text: str) -> str:
@@ -89,7 +97,7 @@ def escaped_markdown(text: str) -> str:
     \*a\* of 1.5 in \[b\]
     """
     shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
-    return _MARKS.sub(r"\\\g<0>", shown).replace("@", "@\u200b")
+    return _MENTION.sub("@\u200b", _MARKS.sub(r"\\\g<0>", shown))
 
 
 def to_latex(table: Table) -> str:

@@ -17,7 +17,10 @@ from regrade.metrics.conformal import (
     aps_scores,
     conformal_rank,
     conformal_threshold,
+    label_places,
     lac_scores,
+    ordered_aps_scores,
+    rank_penalties,
     raps_scores,
 )
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
@@ -53,7 +56,7 @@ from regrade.metrics.similarity import (
     error_consistency,
     independent_dominance,
 )
-from regrade.metrics.temperature import fit_temperature, scale_probabilities
+from regrade.metrics.temperature import ScaledPredictions, fit_temperature, scale_predictions, scale_probabilities
 from regrade.metrics.top_k import (
     best_within,
     expected_correct,
@@ -79,6 +82,7 @@ __all__ = [
     "LabelScores",
     "MultilabelRule",
     "ReliabilityBins",
+    "ScaledPredictions",
     "TrainingScores",
     "agreement",
     "aps_scores",
@@ -106,18 +110,22 @@ __all__ = [
     "independent_dominance",
     "judge",
     "label_confidence",
+    "label_places",
     "label_variability",
     "lac_scores",
     "log_losses",
     "mapped_correct",
     "mean_corruption_error",
     "negative_log_likelihood",
+    "ordered_aps_scores",
     "prediction_entropies",
     "prediction_margins",
+    "rank_penalties",
     "raps_scores",
     "relative_mean_corruption_error",
     "relative_robustness",
     "reliability_bins",
+    "scale_predictions",
     "scale_probabilities",
     "ties_across",
     "top_k_classes",

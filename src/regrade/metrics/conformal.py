@@ -38,8 +38,7 @@ def aps_scores(probabilities: FloatArray, draws: FloatArray) -> FloatArray:
     >>> aps_scores(np.array([[0.25, 0.75]]), np.array([0.5])).tolist()
     [[0.875, 0.375]]
     """
-    order, sums = _ordered_sums(probabilities, draws)
-    return _restored(sums, order)
+    return _restored(ordered_aps_scores(probabilities, draws), probabilities)
 
 
 def raps_scores(
@@ -49,21 +48,43 @@ def raps_scores(
 
     The penalty keeps sets small if there are many classes of small probability.
     """
-    order, sums = _ordered_sums(probabilities, draws)
-    ranks = np.arange(1, order.shape[1] + 1)
-    return _restored(sums + penalty * np.maximum(ranks - free, 0), order)
+    penalties = rank_penalties(probabilities.shape[1], penalty=penalty, free=free)
+    return _restored(ordered_aps_scores(probabilities, draws) + penalties, probabilities)
 
 
-def _ordered_sums(probabilities: FloatArray, draws: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The classes (n, c) of each image, the most probable first, and their scores."""
-    order = np.argsort(-probabilities, axis=1, kind="stable")
-    ordered = np.take_along_axis(probabilities, order, axis=1)
-    return order, np.cumsum(ordered, axis=1, dtype=np.float64) - (1.0 - draws[:, None]) * ordered
+def ordered_aps_scores(probabilities: FloatArray, draws: FloatArray) -> FloatArray:
+    """Shape (n, c): `aps_scores` of the classes of each image, the most probable first; several times faster.
+
+    >>> ordered_aps_scores(np.array([[0.25, 0.75]]), np.array([0.5])).tolist()
+    [[0.375, 0.875]]
+    """
+    ordered = -np.sort(-probabilities, axis=1)
+    return np.cumsum(ordered, axis=1, dtype=np.float64) - (1.0 - draws[:, None]) * ordered
 
 
-def _restored(ordered: FloatArray, order: IntArray) -> FloatArray:
+def rank_penalties(classes: int, *, penalty: float = RAPS_PENALTY, free: int = RAPS_FREE) -> FloatArray:
+    """Shape (c,): what `raps_scores` adds to `ordered_aps_scores`.
+
+    >>> rank_penalties(4, penalty=0.5, free=2).tolist()
+    [0.0, 0.0, 0.5, 1.0]
+    """
+    return penalty * np.maximum(np.arange(1, classes + 1) - free, 0)
+
+
+def label_places(probabilities: FloatArray, labels: IntArray) -> IntArray:
+    """Shape (n,): how many classes precede the label, the most probable first, classes of equal probability by index.
+
+    >>> label_places(np.array([[0.25, 0.5, 0.25]]), np.array([2])).tolist()
+    [2]
+    """
+    own = probabilities[np.arange(len(labels)), labels][:, None]
+    before = np.arange(probabilities.shape[1]) < labels[:, None]
+    return np.asarray(((probabilities > own) | ((probabilities == own) & before)).sum(axis=1))
+
+
+def _restored(ordered: FloatArray, probabilities: FloatArray) -> FloatArray:
     scores = np.empty_like(ordered)
-    np.put_along_axis(scores, order, ordered, axis=1)
+    np.put_along_axis(scores, np.argsort(-probabilities, axis=1, kind="stable"), ordered, axis=1)
     return scores
 
 

@@ -6,15 +6,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any
 
 from regrade.core import RegradeError, Table, Tabular
 from regrade.display import Figure, Finding
+from regrade.display.figure import heading_of
+from regrade.display.parts import heading
 from regrade.studies import Study
 
 MOST_FINDINGS = 7
 """The most key findings of a report."""
 
+_TALL, _SCREEN = 700, 450  # pixels: figures with higher panels are divided, and what is shown of them at first
+_PANEL, _MARGINS = 200, 110  # pixels: the height of a panel that says none, and that of its title, axis and legend
 _PER_QUESTION = 2  # key findings that answer the same question
 
 
@@ -136,7 +141,7 @@ def section_of(
     drawn, notes = list[Figure](), list[str]()
     for draw in (partial(_own_figure, study), more_figures):
         try:
-            drawn += draw(result)
+            drawn += [part for figure in draw(result) for part in figure_parts(figure)]
         except RegradeError as error:
             notes.append(f"no figure: {error}")
     first, *more_tables = tables or (result.table(),)
@@ -148,6 +153,40 @@ def section_of(
 
 def _own_figure(study: Study[..., Any, Any], result: Tabular) -> Sequence[Figure]:
     return () if study.figure is None else (study.figure(result),)
+
+
+def figure_parts(figure: Figure) -> tuple[Figure, ...]:
+    """A figure that is taller than a screen as its first panels and the others, which a page folds.
+
+    Panels with a common axis stay together.
+    """
+    spec = figure.spec
+    chart: Any = figure.chart
+    panels = spec.get("vconcat", ())
+    heights = list(accumulate(_height(panel) + _MARGINS for panel in panels))
+    if len(panels) < 2 or heights[-1] <= _TALL or _has_common_axis(spec):
+        return (figure,)
+    first = max(sum(height <= _SCREEN for height in heights), 1)
+    title, _ = heading_of(spec)
+    upper, lower = chart.copy(deep=False), chart.copy(deep=False)
+    upper.vconcat, lower.vconcat = chart.vconcat[:first], chart.vconcat[first:]
+    lower.title = heading(f"{title} (continued)")
+    return replace(figure, chart=upper), replace(figure, chart=lower)
+
+
+def _height(panel: Mapping[str, Any]) -> float:
+    """The height of a panel without titles and axes, in pixels; a guess where the content decides it."""
+    if "hconcat" in panel:
+        return max(map(_height, panel["hconcat"]))
+    if "vconcat" in panel:
+        return sum(map(_height, panel["vconcat"]))
+    height = panel.get("height", panel.get("spec", {}).get("height"))
+    return height if isinstance(height, int | float) else _PANEL
+
+
+def _has_common_axis(spec: Mapping[str, Any]) -> bool:
+    scales = spec.get("resolve", {}).get("scale", {})
+    return "shared" in (scales.get("x"), scales.get("y"))
 
 
 def anchor_of(*names: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from regrade.core import InputError, TestSet, UnknownName
 from regrade.core.names import refuse_text
@@ -86,9 +87,18 @@ class ReportData:
         chosen = {name: full for name, full in self._chosen_labels.items() if full in versions}
         return tuple((newest | chosen).values())
 
+    @cached_property
+    def hard(self) -> frozenset[str]:
+        """Slices that were chosen because models find them hard; a test set of the same images has the same name."""
+        stored = (self.store.test_set(name) for name in self.store.test_sets.names())
+        return frozenset(name for test_set in stored for name in test_set.hard_slices)
+
     def comparable(self, test_set: TestSet) -> bool:
-        """Whether a set can be compared with the original: the same classes or a subset, and enough common models."""
-        if test_set.name == self.original.name:
+        """Whether a set can be compared with the original: the same classes or a subset, and enough common models.
+
+        A set that was chosen to be hard cannot: that models are worse on it says nothing about new images.
+        """
+        if test_set.name == self.original.name or test_set.name in self.hard:
             return False
         common = set(self.store.predictions.model_names(test_set.name)) & set(
             self.store.predictions.model_names(self.original.name)

@@ -79,8 +79,8 @@ class ReportMaterial:
 
     @property
     def hard_sets_and_slices(self) -> tuple[str, ...]:
-        """Slices chosen because models find them hard; a test set of the same images has the same name."""
-        return tuple(sorted({name for test_set in self.data.sets for name in test_set.hard_slices}))
+        """Slices and test sets that were chosen because models find them hard."""
+        return tuple(sorted(self.data.hard))
 
     @cached_property
     def models_and_people(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,17 +13,18 @@ from regrade.metrics import (
     RAPS_FREE,
     SMALLEST_PROBABILITY,
     ReliabilityBins,
-    aps_scores,
     brier_scores,
     conformal_rank,
     conformal_threshold,
     equal_size_bins,
     fit_temperature,
+    label_places,
     lac_scores,
     log_losses,
-    raps_scores,
+    ordered_aps_scores,
+    rank_penalties,
     reliability_bins,
-    scale_probabilities,
+    scale_predictions,
 )
 from regrade.stats import (
     CertifiedThreshold,
@@ -59,7 +60,7 @@ from regrade.studies.confidence.result import (
 COVERAGES = (1.0, 0.9, 0.8, 0.5)
 """The coverages of selective accuracy."""
 
-_ROWS = 4096  # images whose scores of all classes are computed at a time
+_ROWS = 128  # images whose scores of all classes are computed at a time: they stay in the cache of a core
 _CURVE = 200  # points of a risk-coverage curve
 _LARGEST_LOSS = -float(np.log(SMALLEST_PROBABILITY))
 
@@ -158,20 +159,24 @@ def _model_rows(
     original, *new = sets
     threshold = certified_threshold(original.confidences, original.correct, target=target, confidence=levels.confidence)
     temperature = _temperature(original)
+    label_scores = _label_scores(original)
     yield replace(
         _row(original, original.test_set, levels),
         scaled=_cross_scaled(original, temperature, levels),
         accepted=None if threshold is None else _accepted(original, threshold, levels, shifted=False),
-        sets=_conformal(original.part(original.half), original.part(~original.half), miss, levels),
+        sets=_conformal(
+            {score: values[original.half] for score, values in label_scores.items()},
+            original.part(~original.half),
+            miss,
+            levels,
+        ),
     )
     for images in new:
         yield replace(
             _row(images, original.test_set, levels),
-            scaled=None
-            if temperature is None
-            else _scaled(images, _softened(images, temperature), temperature, levels),
+            scaled=_transferred(images, temperature, levels),
             accepted=None if threshold is None else _accepted(images, threshold, levels, shifted=True),
-            sets=_conformal(original, images, miss, levels),
+            sets=_conformal(label_scores, images, miss, levels),
         )
 
 
@@ -227,12 +232,11 @@ def _losses(
     if probabilities is None:
         return None, None
     brier = np.clip(brier_scores(probabilities, labels), 0.0, 2.0)
-    return bounded_mean(brier, largest=2.0, confidence=confidence), _nll(probabilities, labels, confidence)
+    return bounded_mean(brier, largest=2.0, confidence=confidence), _nll(log_losses(probabilities, labels), confidence)
 
 
-def _nll(probabilities: FloatArray, labels: IntArray, confidence: float) -> Estimate:
-    losses = np.clip(log_losses(probabilities, labels), 0.0, _LARGEST_LOSS)
-    return bounded_mean(losses, largest=_LARGEST_LOSS, confidence=confidence)
+def _nll(losses: FloatArray, confidence: float) -> Estimate:
+    return bounded_mean(np.clip(losses, 0.0, _LARGEST_LOSS), largest=_LARGEST_LOSS, confidence=confidence)
 
 
 def _temperature(images: ImageConfidences, start: float | None = None) -> float | None:
@@ -244,24 +248,24 @@ def _temperature(images: ImageConfidences, start: float | None = None) -> float 
         return None
 
 
-def _softened(images: ImageConfidences, temperature: float) -> FloatArray:
+def _scaled_parts(images: ImageConfidences, temperature: float) -> FloatArray:
+    """Shape (2, n): the scaled probabilities of the predicted class and of the label, in single precision."""
     assert images.probabilities is not None
-    blocks = [
-        scale_probabilities(images.probabilities[start : start + _ROWS], temperature).astype(np.float32)
-        for start in range(0, len(images), _ROWS)
-    ]
-    return np.minimum(np.concatenate(blocks), 1.0)
+    scaled = scale_predictions(images.probabilities, images.labels, temperature)
+    return np.minimum(np.stack([scaled.confidences, scaled.at_label]).astype(np.float32), 1.0)
 
 
 def _cross_scaled(images: ImageConfidences, temperature: float | None, levels: Levels) -> Scaled | None:
     """Each half scaled with the temperature of the other; None if any of the three has none."""
+    if temperature is None:
+        return None
     halves = [images.part(images.half), images.part(~images.half)]
     fitted = [_temperature(half, temperature) for half in halves]
-    if temperature is None or fitted[0] is None or fitted[1] is None or images.probabilities is None:
+    if fitted[0] is None or fitted[1] is None:
         return None
-    scaled = np.empty_like(images.probabilities, dtype=np.float32)
-    scaled[images.half] = _softened(halves[0], fitted[1])
-    scaled[~images.half] = _softened(halves[1], fitted[0])
+    scaled = np.empty((2, len(images)), dtype=np.float32)
+    scaled[:, images.half] = _scaled_parts(halves[0], fitted[1])
+    scaled[:, ~images.half] = _scaled_parts(halves[1], fitted[0])
     return _scaled(images, scaled, temperature, levels)
 
 
@@ -269,16 +273,16 @@ def _transferred(images: ImageConfidences, temperature: float | None, levels: Le
     """All images scaled with a temperature that was fitted on others."""
     if temperature is None or images.probabilities is None:
         return None
-    return _scaled(images, _softened(images, temperature), temperature, levels)
+    return _scaled(images, _scaled_parts(images, temperature), temperature, levels)
 
 
-def _scaled(images: ImageConfidences, probabilities: FloatArray, temperature: float, levels: Levels) -> Scaled:
-    sure = probabilities.max(axis=1).astype(np.float64)  # the order of the classes stays
+def _scaled(images: ImageConfidences, parts: FloatArray, temperature: float, levels: Levels) -> Scaled:
+    sure, at_label = parts.astype(np.float64)  # the order of the classes stays
     return Scaled(
         temperature,
         calibration_error(sure, images.correct, confidence=levels.confidence),
         _binned_error(reliability_bins(sure, images.correct), levels.confidence),
-        _nll(probabilities, images.labels, levels.confidence),
+        _nll(-np.log(np.maximum(at_label, SMALLEST_PROBABILITY)), levels.confidence),
     )
 
 
@@ -315,57 +319,81 @@ def _accepted(images: ImageConfidences, certified: CertifiedThreshold, levels: L
     return Accepted(certified.target, certified.threshold, coverage, right, n, accuracy, verdict)
 
 
-ClassScores = Callable[[FloatArray, FloatArray], FloatArray]
-_SCORES: Mapping[ConformalScore, ClassScores] = {
-    ConformalScore.LAC: lambda probabilities, _: lac_scores(probabilities),
-    ConformalScore.APS: aps_scores,
-    ConformalScore.RAPS: raps_scores,
-}
 _MANY_CLASSES = 4 * RAPS_FREE  # with fewer, sets by RAPS are nearly those by APS
 
 
 def _conformal(
-    calibration: ImageConfidences, images: ImageConfidences, miss: float, levels: Levels
+    calibration: Mapping[ConformalScore, FloatArray], images: ImageConfidences, miss: float, levels: Levels
 ) -> tuple[ConformalSets, ...]:
-    """The sets on ``images`` whose thresholds are calibrated on other images, by every score."""
-    if calibration.probabilities is None or images.probabilities is None or not len(calibration) or not len(images):
+    """The sets on ``images`` by every score, with thresholds from the scores (n,) of the labels of other images."""
+    if images.probabilities is None or not len(images) or not all(len(values) for values in calibration.values()):
         return ()
-    few = images.probabilities.shape[1] < _MANY_CLASSES
-    scores = [score for score in ConformalScore if not (few and score is ConformalScore.RAPS)]
-    return tuple(_conformal_sets(score, calibration, images, miss=miss, levels=levels) for score in scores)
+    thresholds = {score: conformal_threshold(values, miss=miss) for score, values in calibration.items()}
+    return tuple(
+        _conformal_sets(sets, images.probabilities.shape[1], len(calibration[sets.score]), miss=miss, levels=levels)
+        for sets in _image_sets(images, thresholds)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _ImageSets:
+    """Conformal sets of n images by one score: the scores (n,) of their labels, and the sizes (n,) of their sets."""
+
+    score: ConformalScore
+    threshold: float
+    label_scores: FloatArray
+    sizes: IntArray
 
 
 def _conformal_sets(
-    score: ConformalScore, calibration: ImageConfidences, images: ImageConfidences, *, miss: float, levels: Levels
+    sets: _ImageSets, classes: int, calibration_images: int, *, miss: float, levels: Levels
 ) -> ConformalSets:
-    label_scores, _ = _per_image(calibration, _SCORES[score], np.inf)
-    threshold = conformal_threshold(label_scores, miss=miss)
-    of_labels, sizes = _per_image(images, _SCORES[score], threshold)
-    covered, rank = int((of_labels <= threshold).sum()), conformal_rank(len(calibration), miss)
-    sizes_of_samples = {"rank": rank, "calibration_images": len(calibration)}
-    least = least_expected_coverage(len(images), level=levels.coverage, **sizes_of_samples)
-    assert images.probabilities is not None
-    largest = float(images.probabilities.shape[1])
+    images, rank = len(sets.sizes), conformal_rank(calibration_images, miss)
+    covered = int((sets.label_scores <= sets.threshold).sum())
+    sizes_of_samples = {"rank": rank, "calibration_images": calibration_images}
+    least = least_expected_coverage(images, level=levels.coverage, **sizes_of_samples)
     return ConformalSets(
-        score,
-        threshold,
-        len(calibration),
-        proportion(covered, len(images), confidence=levels.confidence),
-        bounded_mean(sizes.astype(np.float64), largest=largest, confidence=levels.confidence),
-        {size: int(count) for size, count in enumerate(np.bincount(sizes)) if count},
-        least / len(images),
-        undercoverage_p_value(covered, len(images), **sizes_of_samples),
+        sets.score,
+        sets.threshold,
+        calibration_images,
+        proportion(covered, images, confidence=levels.confidence),
+        bounded_mean(sets.sizes.astype(np.float64), largest=float(classes), confidence=levels.confidence),
+        {size: int(count) for size, count in enumerate(np.bincount(sets.sizes)) if count},
+        least / images,
+        undercoverage_p_value(covered, images, **sizes_of_samples),
         CoverageVerdict.BELOW if covered < least else CoverageVerdict.NOT_SHOWN,
     )
 
 
-def _per_image(images: ImageConfidences, scores: ClassScores, threshold: float) -> tuple[FloatArray, IntArray]:
-    """The score (n,) of each image's label, and the number (n,) of classes with a score up to the threshold."""
-    assert images.probabilities is not None
-    of_labels, sizes = [], []
+def _label_scores(images: ImageConfidences) -> dict[ConformalScore, FloatArray]:
+    """The scores (n,) of the labels; empty without the probabilities of all classes."""
+    if images.probabilities is None or not len(images):
+        return {}
+    few = images.probabilities.shape[1] < _MANY_CLASSES
+    never = {score: -np.inf for score in ConformalScore if not (few and score is ConformalScore.RAPS)}
+    return {sets.score: sets.label_scores for sets in _image_sets(images, never)}
+
+
+def _image_sets(images: ImageConfidences, thresholds: Mapping[ConformalScore, float]) -> Iterator[_ImageSets]:
+    """The sets of all classes up to the threshold, by score."""
+    blocks: dict[ConformalScore, list[tuple[FloatArray, IntArray]]] = {score: [] for score in thresholds}
     for start in range(0, len(images), _ROWS):
-        rows = slice(start, start + _ROWS)
-        block = scores(images.probabilities[rows], images.draws[rows])
-        of_labels.append(block[np.arange(len(block)), images.labels[rows]])
-        sizes.append((block <= threshold).sum(axis=1))
-    return np.concatenate(of_labels), np.concatenate(sizes)
+        for score, of_labels, of_classes in _block_scores(images, slice(start, start + _ROWS)):
+            if score in thresholds:
+                blocks[score].append((of_labels, (of_classes <= thresholds[score]).sum(axis=1)))
+    for score, threshold in thresholds.items():
+        label_scores, sizes = map(np.concatenate, zip(*blocks[score], strict=True))
+        yield _ImageSets(score, threshold, label_scores, sizes)
+
+
+def _block_scores(images: ImageConfidences, rows: slice) -> Iterator[tuple[ConformalScore, FloatArray, FloatArray]]:
+    """Each score of the labels (b,) of some images, and of all classes (b, c) in any order, with one sort per image."""
+    assert images.probabilities is not None
+    probabilities, labels = images.probabilities[rows], images.labels[rows]
+    each = np.arange(len(labels))
+    lac = lac_scores(probabilities)
+    yield ConformalScore.LAC, lac[each, labels], lac
+    places, aps = label_places(probabilities, labels), ordered_aps_scores(probabilities, images.draws[rows])
+    yield ConformalScore.APS, aps[each, places], aps
+    raps = aps + rank_penalties(probabilities.shape[1])
+    yield ConformalScore.RAPS, raps[each, places], raps

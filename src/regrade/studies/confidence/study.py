@@ -64,13 +64,13 @@ def run(store: Store, options: ConfidenceOptions) -> Confidence:
     """
     test_sets = _test_sets(store, options)
     chosen = chosen_models(store, test_sets[0], options.models)
-    sets_of, skipped = _with_scores(store, test_sets, chosen)
+    sets_of = _with_scores(store, test_sets, chosen)
+    notes = _left_out(store, test_sets[0], [model for model in chosen if model not in sets_of])
     if not sets_of:
         raise InputError(
-            f"no model has stored scores on {test_sets[0].name}: regrade predict --keep scores, or import "
-            "probabilities or logits of all classes"
+            f"no model has stored scores of the classes of {test_sets[0].name} ({'; '.join(notes)}): regrade predict "
+            "--keep scores, or import probabilities or logits of all classes"
         )
-    notes = (f"left out, without stored scores: {', '.join(skipped)}",) if skipped else ()
     return confidence_study(
         (
             [_scored_images(store, test_set, model, options.seed) for test_set in sets_of[model]]
@@ -98,15 +98,22 @@ def _test_sets(store: Store, options: ConfidenceOptions) -> tuple[TestSet, ...]:
     return (original, *new)
 
 
-def _with_scores(
-    store: Store, test_sets: Sequence[TestSet], models: Sequence[str]
-) -> tuple[dict[str, tuple[TestSet, ...]], list[str]]:
-    """The test sets on which each model has usable scores, the original among them, and the models left out."""
+def _with_scores(store: Store, test_sets: Sequence[TestSet], models: Sequence[str]) -> dict[str, tuple[TestSet, ...]]:
+    """The test sets on which each model has usable scores, for models that have them on the original."""
     sets_of = {
         model: tuple(test_set for test_set in test_sets if has_confidences(store, test_set, model)) for model in models
     }
-    usable = {model: sets for model, sets in sets_of.items() if test_sets[0] in sets}
-    return usable, [model for model in models if model not in usable]
+    return {model: sets for model, sets in sets_of.items() if test_sets[0] in sets}
+
+
+def _left_out(store: Store, original: TestSet, models: Sequence[str]) -> tuple[str, ...]:
+    """Notes that name the models without usable scores, by reason."""
+    other_classes = [model for model in models if not _predicts_its_classes(store, original, model)]
+    reasons = {
+        "without stored scores": [model for model in models if model not in other_classes],
+        f"with predictions of other classes than those of {original.name}": other_classes,
+    }
+    return tuple(f"left out, {reason}: {', '.join(names)}" for reason, names in reasons.items() if names)
 
 
 def has_confidences(store: Store, test_set: TestSet, model: str) -> bool:
@@ -115,7 +122,11 @@ def has_confidences(store: Store, test_set: TestSet, model: str) -> bool:
         return False
     manifest = store.predictions.manifest(test_set.name, model)
     scored = manifest.full_scores or manifest.score_kind == ScoreKind.PROBABILITIES.value
-    return scored and manifest.class_space_digest == test_set.class_space.digest
+    return scored and _predicts_its_classes(store, test_set, model)
+
+
+def _predicts_its_classes(store: Store, test_set: TestSet, model: str) -> bool:
+    return store.predictions.manifest(test_set.name, model).class_space_digest == test_set.class_space.digest
 
 
 def _scored_images(store: Store, test_set: TestSet, model: str, seed: int) -> ImageConfidences:
@@ -131,24 +142,33 @@ def _scored_images(store: Store, test_set: TestSet, model: str, seed: int) -> Im
     rng = np.random.default_rng(seed)
     half = rng.permutation(len(test_set)) < len(test_set) / 2
     draws = rng.random(len(test_set))
+    confidences, probabilities = _confidences_and_probabilities(images)
     return ImageConfidences(
         model,
         test_set.name,
-        np.clip(images.confidences(), 0.0, 1.0),
+        np.clip(confidences, 0.0, 1.0),
         images.correct,
         images.labels,
-        _probabilities(images),
+        probabilities,
         half[images.positions],
         draws[images.positions],
     )
 
 
-def _probabilities(images: GradedImages) -> FloatArray | None:
+def _confidences_and_probabilities(images: GradedImages) -> tuple[FloatArray, FloatArray | None]:
+    """Those of the predicted classes (n,), and those of all classes (n, c), if stored; logits are read only once."""
+    confidences, probabilities = np.empty(len(images.positions)), None
+    predicted = images.predicted
     try:
-        blocks = [np.minimum(block, 1.0).astype(np.float32) for _, block in images.probabilities()]
+        for rows, block in images.probabilities():
+            if probabilities is None:
+                probabilities = np.empty((len(predicted), block.shape[1]), dtype=np.float32)
+            np.minimum(block, 1.0, out=probabilities[rows[0] : rows[-1] + 1], casting="same_kind")
+            confidences[rows] = block[np.arange(len(rows)), predicted[rows]]
     except UndefinedError:
-        return None
-    return np.concatenate(blocks)
+        return images.confidences(), None
+    of_logits = images.predictions.score_kind is not ScoreKind.PROBABILITIES
+    return confidences if of_logits else images.confidences(), probabilities
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:

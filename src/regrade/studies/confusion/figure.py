@@ -27,6 +27,7 @@ from regrade.display.style import COLORS, GRAY, INK, SHAPES
 from regrade.stats import proportion
 from regrade.studies.confusion.findings import harder_for, with_difference
 from regrade.studies.confusion.result import ConfusedModel, Confusion
+from regrade.studies.scoring import FEWEST_DRAWN
 
 _WIDTH = 400
 _CURVES, _ROWS = 3, 14  # the most models that are readable as curves and as rows
@@ -45,7 +46,7 @@ def confusion_figure(result: Confusion) -> Figure:
     panels: list[Any] = [_histogram(result)]
     if result.models:
         panels.append(_curves(result))
-    if with_difference(result.models):
+    if with_difference(result.models) and not _few_hard(result):
         panels.append(_transfer(result))
     if result.unlabeled:
         panels.append(_expected(result))
@@ -55,12 +56,23 @@ def confusion_figure(result: Confusion) -> Figure:
         f"{amount(result.images, 'image')} of {result.test_set}, scored by {amount(len(ensemble.members), 'member')} "
         f"of {ensemble.name} at {amount(len(ensemble.epochs), 'epoch')}. The confusion score is the mean entropy of "
         f"their averaged probabilities: 0 means always certain, {ensemble.top:.1f} {ensemble.unit} that all classes "
-        "are equally likely"
+        f"are equally likely{_left_out(result)}"
     )
     chart = altair.VConcatChart(vconcat=panels, spacing=30, title=heading(title, subtitle)).resolve_scale(
         color="independent", shape="independent", x="independent", y="independent"
     )
     return Figure(f"confusion on {result.test_set}", f"{title}. {subtitle}.", chart)
+
+
+def _few_hard(result: Confusion) -> bool:
+    """Whether there are too few hard images to draw errors on them."""
+    return result.hard is not None and result.hard.images < FEWEST_DRAWN
+
+
+def _left_out(result: Confusion) -> str:
+    if not (_few_hard(result) and with_difference(result.models)):
+        return ""
+    return f"; errors on fewer than {FEWEST_DRAWN} hard images not drawn"
 
 
 def _title(result: Confusion) -> str:

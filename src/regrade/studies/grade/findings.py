@@ -27,6 +27,7 @@ _LABELS_TEST = (
 _WEAKEST_TEST = "Fisher's exact tests of the slice against every other slice, one-sided, Bonferroni-corrected."
 _SLICES_TEST = "Fisher's exact tests of all ordered pairs of slices, one-sided, Holm-corrected."
 _REST_TEST = "Fisher's exact test of the slice against the rest of the images, one-sided."
+_NOT_BY_INTERVALS = "Slices are compared with each other by corrected tests, not by these intervals."
 _ACCURACY = no_claim("grade: accuracy of one model")
 _RANGE = no_claim("grade: range of accuracies")
 _SAME_BY_LABELS = no_claim("grade: labels change nothing shown", _LABELS_TEST)
@@ -146,7 +147,7 @@ def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, E
     lowest, among = names[0], amount(len(names), "slice")
     text = (
         f"{model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, and on "
-        f"{share(everything)} of all."
+        f"{share(everything)} of all. {_NOT_BY_INTERVALS}"
     )
     if significantly_below(p_values[0], level=level)[1:].all():
         headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"

@@ -20,7 +20,7 @@ from regrade.metrics import (
 )
 from regrade.stats import absolute_mean, balanced_proportion, bounded_mean
 
-_ROWS = 4096  # images whose probabilities are in memory at a time
+_ROWS = 512  # images whose probabilities are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)

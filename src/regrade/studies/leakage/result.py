@@ -8,6 +8,7 @@ from enum import Enum
 from regrade.core import Column, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
+from regrade.stats import agreeing_with_test, widen_for_comparisons
 from regrade.studies.leakage.pairs import DecidedPairs, LeakedPair
 
 ANY = "any"
@@ -52,8 +53,8 @@ class LeakedModel:
 
     ``leaked`` is the accuracy on the images with near duplicates and ``clean`` that on the others. ``difference`` is
     leaked - clean, and ``change`` is all - clean, the effect of the leaked images on the reported accuracy. Intervals
-    are per model; ``p_value`` is of Fisher's exact test that the difference is 0, and ``holm`` is corrected for all
-    models.
+    are per model; in `Leakage.model_table`, those of differences are for all models together. ``p_value`` is of
+    Fisher's exact test that the difference is 0, and ``holm`` is corrected for all models.
     """
 
     model: str
@@ -173,16 +174,31 @@ class Leakage(Tabular):
             Column("change", f"all − {words[1]}", detail=True),
             Column("holm", "p, Holm", percent=False, digits=4),
         )
+        models = self.models_by()
         rows = tuple(
-            (row.model, row.all, row.leaked, row.clean, row.difference, row.change, row.holm)
-            for row in self.models_by()
+            (row.model, row.all, row.leaked, row.clean, *self._together(row, len(models)), row.holm) for row in models
         )
         notes = (
-            f"{words[0]}: found by any distance; differences in points, with intervals per model",
+            f"{words[0]}: found by any distance; differences in points",
             f"p: Fisher's exact test of {words[0]} against {words[1]}, corrected for all models (Holm)",
+            "intervals of differences hold for all models together and exclude 0 exactly if p is at most "
+            f"{1 - self.confidence:.2g}; those of accuracies are per model",
             "the difference compares two kinds of images, which may differ in more than leakage",
         )
         return Table(f"top-1 accuracy {self._where}, in %", columns, rows, notes)
+
+    def _together(self, row: LeakedModel, models: int) -> tuple[Estimate | None, Estimate | None]:
+        """Difference and change with intervals that agree with the corrected test."""
+        differs = row.holm is not None and row.holm <= 1 - self.confidence
+        first, second = (
+            estimate
+            and agreeing_with_test(
+                widen_for_comparisons(estimate, models, confidence=self.confidence) if models > 1 else estimate,
+                differs=differs,
+            )
+            for estimate in (row.difference, row.change)
+        )
+        return first, second
 
     def pair_table(self) -> Table:
         """Return one row per pair, nearest first; the last column is for people to fill in."""

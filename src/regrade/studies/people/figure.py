@@ -12,7 +12,7 @@ from regrade.display.style import COLORS, GRAY, SHAPES
 from regrade.display.wording import listed
 from regrade.studies.people.accuracy import Contender, PeopleRow
 from regrade.studies.people.result import People
-from regrade.studies.scoring import EVERYTHING
+from regrade.studies.scoring import EVERYTHING, FEWEST_DRAWN
 
 _ROWS = 18  # the most people and models with readable names
 _PANELS = 3
@@ -22,7 +22,8 @@ _KINDS = {Contender.PERSON: "people", Contender.MODEL: "models"}
 def people_figure(result: People) -> Figure:
     """A dot with its interval for each person and model, a panel for each of the first subsets."""
     drawn = _drawn(result)
-    panels = {name: f"{name} ({size:,})" for name, size in list(result.sizes.items())[:_PANELS]}
+    large = [name for name in result.sizes if name not in _small_subsets(result)]
+    panels = {name: f"{name} ({result.sizes[name]:,})" for name in large[:_PANELS]}
     points = [_point(row, panels[row.subset]) for row in result.rows if row.subset in panels and row.who in drawn]
     chart = _dots(points, drawn).facet(
         column=altair.Column(
@@ -33,6 +34,11 @@ def people_figure(result: People) -> Figure:
     )
     alt = f"{_title(result)}. Accuracies of {len(drawn)} people and models on {', '.join(panels)}, with intervals."
     return Figure(f"people on {result.basis.test_set}", alt, chart)
+
+
+def _small_subsets(result: People) -> frozenset[str]:
+    """The subsets with too few images to be drawn."""
+    return frozenset(name for name, size in result.sizes.items() if name != EVERYTHING and size < FEWEST_DRAWN)
 
 
 def _drawn(result: People) -> list[str]:
@@ -98,8 +104,10 @@ def _subtitle(result: People, drawn: list[str]) -> str:
     judged = f", {result.basis.labels}@{result.basis.labels_version}" if result.basis.labels else ""
     method = result.on(EVERYTHING)[0].accuracy.method
     with_models = f" and {which}" if models else ""
+    small = len(_small_subsets(result))
+    left_out = f"; {amount(small, 'subset')} with fewer than {FEWEST_DRAWN} images not drawn" if small else ""
     return (
         f"Accuracy of {amount(len(people), 'person', 'people')}{with_models} on the same "
         f"{amount(result.basis.images, 'image')}{judged}, and on "
-        f"subsets of them (images in brackets), with intervals ({method})"
+        f"subsets of them (images in brackets), with intervals ({method}){left_out}"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from regrade.core.amounts import amount
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, panel_heading
@@ -14,6 +15,7 @@ from regrade.display.style import COLORS, GRAY, SHAPES
 from regrade.display.wording import listed
 from regrade.studies.remedies.findings import remedies_findings
 from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow
+from regrade.studies.scoring import FEWEST_DRAWN
 
 _WIDTH, _STEP, _LABEL = 360, 14, 300
 _REMEDIES = len(COLORS)
@@ -24,7 +26,7 @@ _ALL = "interventions"  # the only series of a figure in which every row names b
 def remedies_figure(result: Remedies) -> Figure:
     """Differences with their intervals, a panel per test set or slice; zero is no difference."""
     drawn = list(result.remedies[: _INTERVENTIONS if result.baseline is None else _REMEDIES])
-    rows = [row for row in result.rows if row.remedy in drawn]
+    rows = [row for row in result.rows if row.remedy in drawn and not _is_small_part(row)]
     series = [_ALL] if result.baseline is None else drawn
     places = list(dict.fromkeys(row.place for row in rows))
     panels = [_panel(place, [row for row in rows if row.place == place], series) for place in places]
@@ -34,8 +36,17 @@ def remedies_figure(result: Remedies) -> Figure:
     return Figure(f"remedies compared with {result.reference}", f"{title}. {subtitle}", chart)
 
 
+def _is_small_part(row: RemedyRow) -> bool:
+    """Whether a row is about a slice or group with too few images to be drawn."""
+    return (row.group is not None or row.slice is not None) and row.images < FEWEST_DRAWN
+
+
 def _subtitle(result: Remedies, drawn: list[str]) -> str:
     shown = f"; the first {len(drawn)} of {len(result.remedies)} remedies" if len(drawn) < len(result.remedies) else ""
+    if small := len({(row.place, row.group) for row in result.rows if _is_small_part(row)}):
+        shown += (
+            f"; {amount(small, 'slice or group', 'slices or groups')} with fewer than {FEWEST_DRAWN} images not drawn"
+        )
     together = ", simultaneous for all differences" if len(result.rows) > 1 else ""
     lower = dict.fromkeys(row.measure.value for row in result.rows if row.measure.less_is_better)
     less = f" Less {listed(list(lower))} is better." if lower else ""
