@@ -52,8 +52,8 @@ def test_a_table_without_rows_keeps_its_columns():
 
 def test_a_single_row_with_many_columns_prints_as_a_list():
     columns = tuple(Column(f"c{j}", "heading" if j else "h", percent=False) for j in range(8))
-    one = Table("t", columns, (tuple(range(8)),), ("note",))
-    assert str(one).splitlines() == ["t", "h        0", *(f"heading  {j}" for j in range(1, 8)), "note"]
+    row = Table("t", columns, (tuple(range(8)),), ("note",))
+    assert str(row).splitlines() == ["t", "h        0", *(f"heading  {j}" for j in range(1, 8)), "note"]
     assert str(Table("t", columns[:7], (tuple(range(7)),))).splitlines()[1].count("heading") == 6
 
 

@@ -76,8 +76,9 @@ def test_hugging_face_example():
     config = SimpleNamespace(id2label={number: f"class {number}" for number in range(10)})
     output = PredictionOutput(predictions=LOGITS, label_ids=LABELS, metrics={})
     trainer = SimpleNamespace(predict=lambda _: output, model=SimpleNamespace(config=config))
-    names = executed("Hugging Face", trainer=trainer, dataset=None)
+    names = executed("Hugging Face", vit=trainer, swin=trainer, dataset=None)
     assert 100 * names["result"]["vit"].top1.value == pytest.approx(CORRECT)
+    assert names["comparison"]["swin", "vit"].only_first == 0
 
 
 def test_pandas_example():

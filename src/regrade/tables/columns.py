@@ -125,7 +125,7 @@ def class_index(reference: Any, space: ClassSpace, *, reading: Reading) -> int:
     if reading is Reading.AUTO:
         _refuse_ambiguous(space, "classes")
     if not 0 <= reference < len(space):
-        raise InputError(space.outside(reference))
+        raise InputError(space.outside(brief(reference)))
     return reference
 
 
