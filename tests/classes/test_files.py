@@ -37,6 +37,13 @@ def written(tmp_path):
     return write
 
 
+def test_text_has_one_id_per_line(written):
+    space = class_space_from_file(written("pets.txt", "\ufeffcat\r\nbig dog\n\n"))
+    assert (space.name, space.ids, space.names) == ("pets", ("cat", "big dog"), ("cat", "big dog"))
+    with pytest.raises(InputError, match="is empty"):
+        class_space_from_file(written("none.txt", "\n"))
+
+
 def test_csv_with_ids_only(written):
     space = class_space_from_file(written("pets.csv", "id\nwolf\npug\n"))
     assert (space.name, space.ids, space.names) == ("pets", ("wolf", "pug"), ("wolf", "pug"))
@@ -125,7 +132,7 @@ def test_given_name_overrides_the_file(written):
         ("a.json", '{"ids": ["a"], "groups": ["g"]}', "groups: expected an object"),
         ("a.json", '{"ids": ["a"], "parents": {"a": 1}}', "parents: expected a list, got 1"),
         ("a.json", '{"ids": ["a"], "name": ""}', "a class space needs a name"),
-        ("a.txt", "pug\n", "expected a file that ends in .csv or .json"),
+        ("a.tsv", "pug\n", "expected a file that ends in .csv, .json or .txt"),
     ],
 )
 def test_class_space_from_file_rejects_invalid_files(written, name, content, message):

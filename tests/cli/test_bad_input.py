@@ -527,6 +527,11 @@ class TestWorkspaces:
             assert_one_line(run("grade", "-t", "pets", "-w", place), "not a workspace", "regrade init")
         assert_one_line(run("grade", "-t", "pets", "-w", tmp_path / ("x" * 300)), "File name too long")
 
+    def test_a_forgotten_workspace_is_named(self, pets, monkeypatch):
+        monkeypatch.chdir(pets.parent)
+        for given in ((), ("-w", "ptes")):
+            assert_one_line(run("grade", "-t", "pets", *given), f"name one with -w: {pets.name}; or create")
+
     def test_init_rejects_invalid_folders(self, pets, tmp_path):
         (tmp_path / "file").write_text("")
         before = snapshot(tmp_path)

@@ -50,6 +50,13 @@ def test_a_table_without_rows_keeps_its_columns():
     assert Table("empty", (MODEL, TOP1), ()).to_arrow().column_names == ["model", "top1"]
 
 
+def test_a_single_row_with_many_columns_prints_as_a_list():
+    columns = tuple(Column(f"c{j}", "heading" if j else "h", percent=False) for j in range(8))
+    row = Table("t", columns, (tuple(range(8)),), ("note",))
+    assert str(row).splitlines() == ["t", "h        0", *(f"heading  {j}" for j in range(1, 8)), "note"]
+    assert str(Table("t", columns[:7], (tuple(range(7)),))).splitlines()[1].count("heading") == 6
+
+
 def test_table_rejects_rows_of_another_width():
     with pytest.raises(InputError, match="every row of table 'bad' must have 2 cells"):
         Table("bad", (MODEL, TOP1), (("a", 1), ("b",)))

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,9 +23,10 @@ IDS = np.array([f"{number:05d}.png" for number in range(200)])
 
 
 def blocks_below(title):
-    """The blocks of code below a heading, by language."""
+    """The code below a heading, by language."""
     section = re.search(rf"^## {title}\n(.*?)(?=^## )", PAGE, re.DOTALL | re.MULTILINE)[1]
-    return dict(re.findall(r"^```(console|python)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE))
+    blocks = re.findall(r"^```(console|python)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    return {form: "".join(code for own, code in blocks if own == form) for form in ("console", "python")}
 
 
 def run_commands(block):
@@ -59,21 +61,24 @@ def test_timm_example():
     probabilities = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
     frame["prob"] = list(np.take_along_axis(probabilities, top, axis=1))
     frame.to_csv("resnet50.csv", index=False)
+    frame.to_csv("resnet101.csv", index=False)
     assert f"{CORRECT:.1f} [" in run_commands(blocks_below("timm")["console"])
 
 
 def test_torch_example():
     loader = torch.utils.data.DataLoader(list(zip(torch.tensor(LOGITS), torch.tensor(LABELS), strict=True)), 64)
-    names = executed("PyTorch loop", loader=loader, network=torch.nn.Identity())
-    assert 100 * names["result"]["mine"].top1.value == pytest.approx(CORRECT)
+    names = executed("PyTorch loop", loader=loader, small=torch.nn.Identity(), large=torch.neg)
+    assert 100 * names["result"]["small"].top1.value == pytest.approx(CORRECT)
+    assert names["comparison"]["small", "large"].result.value == "different"
 
 
 def test_hugging_face_example():
     config = SimpleNamespace(id2label={number: f"class {number}" for number in range(10)})
     output = PredictionOutput(predictions=LOGITS, label_ids=LABELS, metrics={})
     trainer = SimpleNamespace(predict=lambda _: output, model=SimpleNamespace(config=config))
-    names = executed("Hugging Face", trainer=trainer, dataset=None)
+    names = executed("Hugging Face", vit=trainer, swin=trainer, dataset=None)
     assert 100 * names["result"]["vit"].top1.value == pytest.approx(CORRECT)
+    assert names["comparison"]["swin", "vit"].only_first == 0
 
 
 def test_pandas_example():
@@ -87,6 +92,6 @@ def test_pandas_example():
 
 
 def test_npz_example():
-    write_labels("cifar-10")
-    np.savez("resnet50.npz", scores=LOGITS, ids=IDS, labels=LABELS)
+    executed("NPZ", scores=LOGITS, ids=IDS, labels=LABELS)
+    shutil.copy("resnet50.npz", "resnet101.npz")
     assert f"{CORRECT:.1f} [" in run_commands(blocks_below("NPZ")["console"])

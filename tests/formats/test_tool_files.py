@@ -190,7 +190,18 @@ def test_a_table_without_ids_is_read_in_order_if_its_labels_match(workspace, tmp
         workspace.models.import_predictions(tmp_path / "n.csv", test_set="val", model="n")
 
 
-@pytest.mark.parametrize("key", ["label_ids", "y", "targets"])
+def test_archives_that_cannot_be_read_say_what_to_do(workspace, tmp_path):
+    np.savez(tmp_path / "two.npz", first=LOGITS, second=LOGITS)
+    np.savez(tmp_path / "objects.npz", scores=LOGITS, ids=np.array(IDS, dtype=object))
+    with pytest.raises(RegradeError, match="one model at a time, with --prediction-column first --model NAME"):
+        workspace.models.import_predictions(tmp_path / "two.npz", test_set="val")
+    with pytest.raises(RegradeError, match=r"save text, ids=ids.astype\(str\)"):
+        workspace.models.import_predictions(tmp_path / "objects.npz", test_set="val")
+    with pytest.raises(RegradeError, match=r"'vall' is new: give its classes .*, or name a stored one: val"):
+        workspace.models.import_predictions(tmp_path / "two.npz", test_set="vall")
+
+
+@pytest.mark.parametrize("key", ["label_ids", "y", "targets", "y_test"])
 def test_labels_of_an_archive_are_compared(workspace, tmp_path, key):
     np.savez(tmp_path / "m.npz", predictions=LOGITS, **{key: CLASSES})
     assert_imported(workspace, tmp_path / "m.npz", 5)

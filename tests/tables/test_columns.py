@@ -120,7 +120,8 @@ def test_class_indices_rejects_ambiguous_numbers():
     ("values", "kind", "words"),
     [
         (["cat", "dgo"], InputError, "row 2.*dgo.*did you mean dog"),
-        ([3, 10], InputError, "row 2: class index 10 is outside cifar-10 .0 to 9."),
+        ([3, 10], InputError, r"row 2: class index 10 is outside cifar-10 \(0 to 9\); .*: subtract 1 if"),
+        ([3, 11], InputError, r"row 2: class index 11 is outside cifar-10 \(0 to 9\)$"),
         ([-1], InputError, "class index -1"),
         ([1.5], FormatError, "row 1: 1.5 is not a class id or class index"),
         ([1.0, float("nan")], FormatError, "row 2: nan is not a class id"),

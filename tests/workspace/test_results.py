@@ -1,7 +1,5 @@
 """Every result of a report: its records, data frame, figure and display in a notebook."""
 
-import re
-
 import pytest
 from report_world import make_world
 
@@ -52,8 +50,12 @@ def test_records_are_found_by_model(results):
     assert model in grade and grade[model].model == model and comparison[model].model == model
     for pair in comparison.pairs:
         assert comparison[pair.first, pair.second] == pair
-        with pytest.raises(InputError, match=re.escape(f"use [{pair.first!r}, {pair.second!r}]")):
-            comparison[pair.second, pair.first]
+        mirrored = comparison[pair.second, pair.first]
+        assert (mirrored.first, mirrored.only_first) == (pair.second, pair.only_second)
+        own, opposite = pair.difference, mirrored.difference
+        assert (opposite.value, opposite.low, opposite.high) == (-own.value, -own.high, -own.low)
+        assert mirrored.in_words(0.05).split("power")[-1] == pair.in_words(0.05).split("power")[-1]
+        assert mirrored.reversed() == pair
     with pytest.raises(InputError, match="a pair is two different models"):
         comparison[model, model]
     with pytest.raises(UnknownName, match="unknown row 'nobody'"):

@@ -26,6 +26,7 @@ def class_space_from_file(path: str | Path, name: str | None = None) -> ClassSpa
       ``groups`` (several parents or groups are separated by ``;``).
     - JSON: a list of ids, an object ``{id: name}``, or an object with ``ids`` and optionally
       ``name``, ``names``, ``groups``, ``parents`` (see `class_space_from_json`).
+    - Text (``.txt``): one id per line, in order.
     - A folder: the names of its sub-folders, sorted as text ("10" comes before "2"). The class indices
       of a model must have the same order.
     """
@@ -47,9 +48,9 @@ def _check_whitespace(space: ClassSpace) -> None:
 def _reader(path: Path) -> Callable[[Path], Mapping[str, Any]]:
     if path.is_dir():
         return _folder
-    readers = {".csv": _csv_space, ".json": _json_space}
+    readers = {".csv": _csv_space, ".json": _json_space, ".txt": _text_space}
     if path.suffix.casefold() not in readers:
-        raise FormatError("expected a file that ends in .csv or .json, or a folder of folders")
+        raise FormatError("expected a file that ends in .csv, .json or .txt, or a folder of folders")
     return readers[path.suffix.casefold()]
 
 
@@ -61,6 +62,10 @@ def _folder(path: Path) -> Mapping[str, Any]:
         if not name.isascii() and any("\udc80" <= character <= "\udcff" for character in name):
             raise FormatError(f"the name of the sub-folder {name!a} is not valid UTF-8: rename it first")
     return {"name": path.resolve().name, "ids": ids}
+
+
+def _text_space(path: Path) -> Mapping[str, Any]:
+    return {"ids": [line.strip() for line in _text(path).splitlines() if line.strip()]}
 
 
 def _json_space(path: Path) -> Mapping[str, Any]:

@@ -36,7 +36,7 @@ def predictions(
     test_set: TestSetOption,
     classes: Annotated[
         str | None,
-        typer.Option(help="Class space: imagenet-1k, cifar-10, digits, ..., or your own CSV, JSON or folder."),
+        typer.Option(help="Class space: imagenet-1k, cifar-10, digits, ..., or your own TXT, CSV, JSON or folder."),
     ] = None,
     model: Annotated[
         str | None,

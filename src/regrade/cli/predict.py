@@ -42,7 +42,8 @@ def predict(
         ),
     ],
     classes: Annotated[
-        str | None, typer.Option(help="Class space of models that do not declare one: a name, CSV, JSON or folder.")
+        str | None,
+        typer.Option(help="Class space of models that do not declare one: a name, TXT, CSV, JSON or folder."),
     ] = None,
     size: Annotated[
         int | None, typer.Option(min=1, help="Crop size in pixels, for models without their own preprocessing.")

@@ -117,7 +117,7 @@ def add(
         ),
     ],
     classes: Annotated[
-        str | None, typer.Option(help="Class space: imagenet-1k, ..., or your own CSV, JSON or folder.")
+        str | None, typer.Option(help="Class space: imagenet-1k, ..., or your own TXT, CSV, JSON or folder.")
     ] = None,
     layout: Annotated[
         Layout,

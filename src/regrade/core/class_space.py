@@ -118,6 +118,12 @@ class ClassSpace:
         except KeyError:
             raise UnknownName(f"class id of {self.name}", class_id, self.ids, hint=self._name_hint(class_id)) from None
 
+    def outside(self, index: object) -> str:
+        """The message that a class index is out of range; that of labels that count from 1 says what to do."""
+        from_one = "; indices count from 0: subtract 1 if those in the data count from 1"
+        hint = from_one if str(index) == str(len(self)) else ""
+        return f"class index {index} is outside {self.name} (0 to {len(self) - 1}){hint}"
+
     def resolve(self, text: str) -> int:
         """The index of a class by its id, its name, one of its words, or all its words with a comma between them.
 

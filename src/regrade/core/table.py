@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 T = TypeVar("T")
+_MANY = 8  # a single row with at least so many columns is printed as a list
 _SHOWN_ROWS = 200  # of a table in a notebook
 
 Cell = str | int | float | bool | Estimate | None
@@ -126,8 +127,18 @@ class Table:
         places = range(len(self.columns))
         return tuple(any(isinstance(row[j], int | float | Estimate) for row in self.rows) for j in places)
 
+    @property
+    def is_list(self) -> bool:
+        """Whether the table is printed as a list, one line per column: a single row with many columns."""
+        return len(self.rows) == 1 and len(self.columns) >= _MANY
+
     def __str__(self) -> str:
-        lines = [[column.heading for column in self.columns], *self.texts()]
+        headings = [column.heading for column in self.columns]
+        if self.is_list:
+            width = max(map(len, headings))
+            items = zip(headings, self.texts()[0], strict=True)
+            return "\n".join([self.title, *(f"{name.ljust(width)}  {text}" for name, text in items), *self.notes])
+        lines = [headings, *self.texts()]
         widths = [max(len(line[j]) for line in lines) for j in range(len(self.columns))]
         body = [
             "  ".join(

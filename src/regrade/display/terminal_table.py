@@ -7,7 +7,6 @@ from rich.text import Text
 
 from regrade.core import Table
 from regrade.display.column_layout import GAP, ColumnLayout, ShownColumn, column_layout, whole_columns
-from regrade.display.text import is_list
 from regrade.display.wrapping import wrapped_lines
 
 
@@ -16,7 +15,7 @@ def draw_table(table: Table, console: Console, *, wide: bool = False) -> None:
     _print_lines(console, _prose(table.title, console.width, "bold"))
     console.print()
     layout = whole_columns(table) if wide else column_layout(table, console.width)
-    if is_list(table) or (layout.hidden and len(table.rows) == 1):
+    if table.is_list or (layout.hidden and len(table.rows) == 1):
         _print_lines(console, _list_lines(table, console.width))
         layout = ColumnLayout(())
     else:

@@ -13,7 +13,6 @@ from rich.cells import cell_len
 
 from regrade.core import Cell, Table
 
-_MANY = 8  # a single row with at least so many columns is shown as a list
 _PART = 4096  # rows of CSV written at a time
 _APART = "   "
 _MARKS = re.compile(  # those that format or link: not "_" within a word, or "&" before a space
@@ -47,15 +46,10 @@ def _csv_lines(rows: list[list[Any]]) -> str:
     return buffer.getvalue()
 
 
-def is_list(table: Table) -> bool:
-    """Whether a table is shown as a list, one line per column: a single row with many columns."""
-    return len(table.rows) == 1 and len(table.columns) >= _MANY
-
-
 def to_text(table: Table) -> str:
     """Plain text with aligned columns of any width, the title above and the notes below."""
     headings = [column.heading for column in table.columns]
-    if is_list(table):
+    if table.is_list:
         body = _aligned([list(pair) for pair in zip(headings, table.texts()[0], strict=True)], [False, False])
     else:
         body = _aligned([headings, *table.texts()], table.numeric())

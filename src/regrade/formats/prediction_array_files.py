@@ -35,7 +35,7 @@ from regrade.tables import (
 )
 
 ID_KEYS = ("ids", "image", "images", "id", "example", "examples", "filenames", "filename", "paths", "files")
-_LABEL_KEYS = ("labels", "label", "targets", "target", "y_true", "label_ids", "y", "gt", "ground_truth")
+_LABEL_KEYS = ("labels", "label", "targets", "target", "y_true", "y_test", "label_ids", "y", "gt", "ground_truth")
 _PREDICTION_KEYS = ("classes", "topk", "top5", "predictions", "prediction", "preds", "pred", "y_pred", "indices")
 SCORE_KEYS = ("scores", "logits", "probabilities", "probs", "logit", "prob", "outputs", "output", "y_score")
 _SHOWN = 6
@@ -112,6 +112,11 @@ def _only_scores(arrays: ArrayFile, space: ClassSpace) -> str:
     fitting = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] == len(space)]
     if len(fitting) == 1 and not fitting[0].endswith("weight"):
         return fitting[0]
+    if len(fitting) > 1:
+        raise FormatError(
+            f"has several arrays with a score per class, {', '.join(fitting[:_SHOWN])}: import one model at a time, "
+            f"with --prediction-column {fitting[0]} --model NAME"
+        )
     listed = ", ".join(list(arrays.declared)[:_SHOWN])
     raise FormatError(f"has the arrays {listed}: choose the predictions with --prediction-column, or name them scores")
 
@@ -195,6 +200,8 @@ def _check_rows(arrays: ArrayFile, name: str, rows: int) -> None:
 
 def array_texts(arrays: ArrayFile, name: str) -> tuple[str, ...]:
     """The strings or integers of an array as strings; raise on other types, or if they are not UTF-8."""
+    if arrays.declared[name].dtype.kind == "O":
+        raise FormatError(f"{name} contains Python objects: save text, {name}={name}.astype(str)")
     if arrays.declared[name].dtype.kind not in "SUiu":
         raise FormatError(f"{name} contains {arrays.declared[name].dtype}, not text or integers")
     try:

@@ -83,10 +83,7 @@ class ArrayClasses:
         outside = np.argwhere((values < 0) | (values >= len(self.space)))
         if len(outside):
             place = tuple(outside[0])
-            raise InputError(
-                f"{name}, row {place[0] + 1}: class index {values[place]} is outside the {len(self.space)} classes of "
-                f"{self.space.name} (0 to {len(self.space) - 1})"
-            )
+            raise InputError(f"{name}, row {place[0] + 1}: {self.space.outside(values[place])}")
         return values.astype(np.int64)
 
     def _refuse_ambiguous(self, name: str) -> None:

@@ -49,6 +49,8 @@ from regrade.store.testsets import (
 )
 from regrade.store.transaction import Transaction, recover, transaction
 
+_SHOWN = 6  # workspaces that a message lists
+
 
 class Store:
     """A workspace on disk: collections of records that are written atomically, and not changed afterwards.
@@ -92,7 +94,10 @@ class Store:
     def open(cls, root: Path) -> Store:
         """Open a workspace; raise if the folder is not a workspace."""
         if not (root / CONFIG).is_file():
-            raise StoreError(f"{root} is not a workspace (no {CONFIG}): create one with regrade init {root}")
+            place = root if root.is_dir() else root.parent
+            workspaces = [file.parent for file in sorted(place.glob(f"*/{CONFIG}"))[:_SHOWN]]
+            choice = f"name one with -w: {', '.join(map(str, workspaces))}; or " if workspaces else ""
+            raise StoreError(f"{root} is not a workspace (no {CONFIG}): {choice}create one with regrade init {root}")
         config = read_config(root / CONFIG)
         recover(root)
         remove_abandoned_work(root)

@@ -125,7 +125,7 @@ def class_index(reference: Any, space: ClassSpace, *, reading: Reading) -> int:
     if reading is Reading.AUTO:
         _refuse_ambiguous(space, "classes")
     if not 0 <= reference < len(space):
-        raise InputError(f"class index {brief(reference)} is outside {space.name} (0 to {len(space) - 1})")
+        raise InputError(space.outside(brief(reference)))
     return reference
 
 
@@ -178,10 +178,7 @@ def _by_id(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
 def _in_range(indices: IntArray, space: ClassSpace, name: str, k: int) -> IntArray:
     outside = np.flatnonzero((indices < 0) | (indices >= len(space)))
     if outside.size:
-        raise InputError(
-            f"column {name!r}, row {outside[0] // k + 1}: class index {indices[outside[0]]} is outside "
-            f"{space.name} (0 to {len(space) - 1})"
-        )
+        raise InputError(f"column {name!r}, row {outside[0] // k + 1}: {space.outside(indices[outside[0]])}")
     return indices
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from regrade.store import PredictionSource, Store, Stored, manifest_of
 from regrade.tables import IdMatch, check_labels
 from regrade.workspace.import_checks import AccuracyCheck, check_accuracy
 
-_SHOWN = 6  # columns that a note lists
+_SHOWN = 6  # columns or test sets that a message lists
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def read_predictions(
     is put before the names of models.
     """
     stored_set = store.test_set(test_set) if store.test_sets.has(test_set) else None
-    spaces = _spaces(stored_set, classes, test_set)
+    spaces = _spaces(stored_set, classes, test_set, store.test_sets.names())
     content = read(spaces)
     target = stored_set or _new_test_set(content, test_set, spaces.labels, origin)
     match = _matched(content, target, origin)
@@ -177,11 +177,14 @@ def _stored_scores(predictions: FilePredictions, space: ClassSpace) -> str:
     return f"best {best:,} of {len(space):,} classes{scores}"
 
 
-def _spaces(test_set: TestSet | None, classes: ClassSpace | None, name: str) -> FileClassSpaces:
+def _spaces(
+    test_set: TestSet | None, classes: ClassSpace | None, name: str, stored_names: Sequence[str]
+) -> FileClassSpaces:
     if test_set is not None:
         return FileClassSpaces(classes or test_set.class_space, test_set.class_space)
     if classes is None:
-        raise InputError(f"test set {name!r} is new: give its classes with --classes, e.g. imagenet-1k")
+        stored = f", or name a stored one: {', '.join(stored_names[:_SHOWN])}" if stored_names else ""
+        raise InputError(f"test set {name!r} is new: give its classes with --classes, e.g. imagenet-1k{stored}")
     return FileClassSpaces(classes, classes)
 
 

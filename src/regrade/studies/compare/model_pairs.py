@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import overload
@@ -109,6 +109,22 @@ class Pair:
         needed = f"; about {amount(self.images_needed, 'image')} for 80% power" if self.images_needed else ""
         return f"no difference detected between {self.first} and {self.second} on {images} {between}{needed}"
 
+    def reversed(self) -> Pair:
+        """The same comparison with the models in the other order: differences change their sign."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            first_accuracy=self.second_accuracy,
+            second_accuracy=self.first_accuracy,
+            difference=_negative(self.difference),
+            only_first=self.only_second,
+            only_second=self.only_first,
+            lowest=0.0 - self.highest,
+            highest=0.0 - self.lowest,
+            anytime=_negative(self.anytime) if self.anytime else None,
+        )
+
     def _within(self, level: float) -> bool:
         return self.equivalence is not None and self.equivalence <= level
 
@@ -120,6 +136,12 @@ class Pair:
         if worst > 0:
             return ", however the novel predictions are judged"
         return ", but judging the novel predictions could reverse it"
+
+
+def _negative(difference: Estimate) -> Estimate:
+    """The difference in the other direction; 0 stays 0, without a sign."""
+    own = difference
+    return replace(own, value=0.0 - own.value, low=0.0 - own.high, high=0.0 - own.low)
 
 
 def _points(value: float, direction: str) -> str:

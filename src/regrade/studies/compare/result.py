@@ -54,7 +54,7 @@ class Comparison(Tabular, records="ranks"):
     def __getitem__(self, key: int | slice | str | tuple[str, ...]) -> Any:
         """The rank of a model by position or name, or the `Pair` of two models: ``comparison["a", "b"]``.
 
-        The models of a pair are in the order in which they were given; the reverse order raises: the signs differ.
+        Its difference is that of the first named model minus the second.
         """
         if not isinstance(key, tuple):
             return super().__getitem__(key)
@@ -62,9 +62,7 @@ class Comparison(Tabular, records="ranks"):
             raise InputError(f"a pair is two different models, got {', '.join(key)}")
         first, second = (self[model].model for model in key)
         pair = self.pairs[int(self.pairs.rows_of([first], [second])[0])]
-        if pair.first != first:
-            raise InputError(f"the difference of this pair is {second} minus {first}: use [{second!r}, {first!r}]")
-        return pair
+        return pair if pair.first == first else pair.reversed()
 
     @property
     def different_pairs(self) -> int:
