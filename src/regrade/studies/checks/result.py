@@ -1,0 +1,83 @@
+"""The result of methodology checks: one row per check, those that were found first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from regrade.core import Column, Table, Tabular
+from regrade.core.record import Record
+from regrade.display.finding import no_claim, register_verdicts
+
+
+class CheckOutcome(Enum):
+    """What a check concludes."""
+
+    FOUND = "found"
+    PASSED = "passed"
+    NOT_APPLICABLE = "not applicable"
+
+
+register_verdicts(
+    {
+        CheckOutcome.FOUND: no_claim("checks: a pitfall is found", "Counts of the stored data; RG001: Fisher's test."),
+        CheckOutcome.PASSED: no_claim("checks: a pitfall is not found"),
+        CheckOutcome.NOT_APPLICABLE: no_claim("checks: a check does not apply"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class CheckRow(Record):
+    """A check with its outcome: ``detail`` names sets, models and numbers, or says why it does not apply.
+
+    ``section`` is the part of the documentation that explains it.
+    """
+
+    code: str
+    outcome: CheckOutcome
+    title: str
+    detail: str
+    why: str
+    advice: str
+    section: str
+
+
+@dataclass(frozen=True, repr=False)
+class Methodology(Tabular, records="rows"):
+    """The outcome of every methodology check, for these test sets."""
+
+    test_sets: tuple[str, ...]
+    rows: tuple[CheckRow, ...]
+
+    def count(self, outcome: CheckOutcome) -> int:
+        """The number of checks with this outcome."""
+        return sum(row.outcome is outcome for row in self.rows)
+
+    @property
+    def summary(self) -> str:
+        """How many checks found something, passed, and do not apply."""
+        counts = (f"{self.count(outcome)} {outcome.value}" for outcome in CheckOutcome)
+        return f"{len(self.rows)} checks: {', '.join(counts)}"
+
+    def table(self) -> Table:
+        """One row per check; what to do is said for those that were found."""
+        columns = (
+            Column("code", "check"),
+            Column("outcome", "outcome"),
+            Column("title", "looks for"),
+            Column("detail", "because"),
+            Column("advice", "what to do", detail=True),
+        )
+        rows = tuple(
+            (
+                row.code,
+                row.outcome.value,
+                row.title,
+                row.detail,
+                row.advice if row.outcome is CheckOutcome.FOUND else None,
+            )
+            for row in self.rows
+        )
+        note = "passed: the stored data show no sign of it, which does not prove that it is absent"
+        return Table(f"methodology, {self.summary}", columns, rows, (note,))
