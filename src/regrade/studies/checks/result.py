@@ -7,7 +7,6 @@ from enum import Enum
 
 from regrade.core import Column, Table, Tabular
 from regrade.core.record import Record
-from regrade.display.finding import no_claim, register_verdicts
 
 
 class CheckOutcome(Enum):
@@ -16,15 +15,6 @@ class CheckOutcome(Enum):
     FOUND = "found"
     PASSED = "passed"
     NOT_APPLICABLE = "not applicable"
-
-
-register_verdicts(
-    {
-        CheckOutcome.FOUND: no_claim("checks: a pitfall is found", "Counts of the stored data; RG001: Fisher's test."),
-        CheckOutcome.PASSED: no_claim("checks: a pitfall is not found"),
-        CheckOutcome.NOT_APPLICABLE: no_claim("checks: a check does not apply"),
-    }
-)
 
 
 @dataclass(frozen=True)

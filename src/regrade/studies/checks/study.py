@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from regrade.core import STORED_K, LabelSet, LabelState, TestSet, Unlisted
 from regrade.core.arrays import IntArray
 from regrade.store import SignatureKey, Store
+from regrade.studies.checks.analysis import check_methodology
 from regrade.studies.checks.facts import ComparedImages, Evaluation, LabelFacts, ModelFacts, SetFacts
+from regrade.studies.checks.findings import checks_findings
 from regrade.studies.checks.result import Methodology
-from regrade.studies.checks.rules import check_methodology
 from regrade.studies.grade.study import report_slices
 from regrade.studies.leakage.study import searched_pairs
 from regrade.studies.report_data import ReportData
@@ -141,6 +142,7 @@ CHECKS_STUDY = Study(
     options=ChecksOptions,
     result=Methodology,
     run=run,
+    findings=checks_findings,
     verdicts=lambda result: frozenset(row.outcome for row in result.rows),
     chapters=chapters,
     head=None,

@@ -23,7 +23,7 @@ MANY_MODELS = 10
 CLUSTER_COLUMNS = ("household", "photographer", "patient", "person", "subject", "user", "video", "session")
 """Group columns whose values mark images that belong together."""
 
-_LEVEL = 0.05  # of the test of judged shares, for all pairs of models of a label set together
+_LEVEL = 0.05  # of the test of judged shares, for all pairs of models and all label sets together
 _TOP = 5  # places of top-5
 _NAMED = 3  # items named in a sentence
 
@@ -96,7 +96,7 @@ def labels_from_models(evaluation: Evaluation) -> Judgment:
         else "no label set has judged predictions of two models"
     )
     return _decided(
-        [sign for labels in judged if (sign := _judged_apart(labels))],
+        [sign for labels in judged if (sign := _judged_apart(labels, _LEVEL / len(judged)))],
         passed="; ".join(map(_judged_alike, judged)),
         applies=bool(judged),
         otherwise=reason,
@@ -108,7 +108,7 @@ def _comparable_models(labels: LabelFacts) -> bool:
     return not labels.complete and sum(labels.judged.values()) > 0 and sum(map(bool, labels.other.values())) > 1
 
 
-def _judged_apart(labels: LabelFacts) -> str:
+def _judged_apart(labels: LabelFacts, level: float) -> str:
     """The two models whose shares of judged predictions differ most clearly; empty if no pair differs."""
     models = [] if labels.sampled else [model for model, other in labels.other.items() if other]
     if not models:
@@ -116,7 +116,7 @@ def _judged_apart(labels: LabelFacts) -> str:
     pairs = list(combinations(models, 2))
     tests = {pair: _judged_test(labels, *pair) for pair in pairs}
     pair = min(pairs, key=lambda candidate: tests[candidate])
-    if tests[pair] * len(pairs) >= _LEVEL:
+    if tests[pair] * len(pairs) > level:
         return ""
     more, fewer = sorted(pair, key=lambda model: -labels.judged[model] / labels.other[model])
     return (
