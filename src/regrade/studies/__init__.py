@@ -11,6 +11,8 @@ from regrade.studies.agreement.analysis import (
     panel_agreement,
 )
 from regrade.studies.agreement.study import AGREEMENT
+from regrade.studies.checks.analysis import CHECKS, Check
+from regrade.studies.checks.result import CheckOutcome, CheckRow, Methodology
 from regrade.studies.classes.analysis import PredictedClasses, class_study
 from regrade.studies.classes.result import (
     ClassAverages,
@@ -133,6 +135,7 @@ __all__ = [
     "AGREEMENT",
     "ANY",
     "BUILT_IN",
+    "CHECKS",
     "CLUSTER_KAPPA",
     "DRAWS",
     "EVERYTHING",
@@ -152,6 +155,9 @@ __all__ = [
     "CalibrationVerdict",
     "Chance",
     "Chapter",
+    "Check",
+    "CheckOutcome",
+    "CheckRow",
     "ClassAverages",
     "ClassGrades",
     "ClassOrder",
@@ -214,6 +220,7 @@ __all__ = [
     "LeakedPair",
     "LossParts",
     "McNemarTests",
+    "Methodology",
     "MetricFunction",
     "Missed",
     "MissedImage",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def _named(names: Iterable[str]) -> str:
     """The first of some names, with the number of the others."""
     every = list(names)
     more = len(every) - _NAMED
-    return listed([*every[:_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return listed([*every[:_NAMED], *([f"{more} more"] if more > 0 else [])]) if every else ""
 
 
 def labels_from_models(evaluation: Evaluation) -> Judgment:
@@ -104,8 +104,9 @@ def labels_from_models(evaluation: Evaluation) -> Judgment:
 
 
 def _comparable_models(labels: LabelFacts) -> bool:
-    """Whether at least one prediction was judged, and two models have predictions to judge."""
-    return not labels.complete and sum(labels.judged.values()) > 0 and sum(map(bool, labels.other.values())) > 1
+    """Whether predictions were judged, and two models have predictions to judge."""
+    judged = labels.sampled or sum(labels.judged.values()) > 0
+    return judged and not labels.complete and sum(map(bool, labels.other.values())) > 1
 
 
 def _judged_apart(labels: LabelFacts, level: float) -> str:
@@ -120,9 +121,13 @@ def _judged_apart(labels: LabelFacts, level: float) -> str:
         return ""
     more, fewer = sorted(pair, key=lambda model: -labels.judged[model] / labels.other[model])
     return (
-        f"{labels.name}: of the predictions other than the original label, {labels.judged[more]:,} of "
-        f"{labels.other[more]:,} of {more} were judged, but {labels.judged[fewer]:,} of {labels.other[fewer]:,} of {fewer}"
+        f"{labels.name}: {_judged_share(labels, more)} were judged, and {_judged_share(labels, fewer)}; counted are "
+        "predictions other than the original label"
     )
+
+
+def _judged_share(labels: LabelFacts, model: str) -> str:
+    return f"{labels.judged[model]:,} of {amount(labels.other[model], 'prediction')} of {model}"
 
 
 def _judged_alike(labels: LabelFacts) -> str:
@@ -151,9 +156,8 @@ def missing_frequencies(evaluation: Evaluation) -> Judgment:
 
 def chosen_by_models(evaluation: Evaluation) -> Judgment:
     """RG003: graded images were chosen because a graded model fails on them."""
-    slices = [
-        (facts, chosen) for facts in evaluation.sets for chosen in facts.test_set.slice_sets if chosen.chosen_hard
-    ]
+    added = [(facts, slices) for facts in evaluation.sets for slices in facts.test_set.slice_sets]
+    slices = [(facts, chosen) for facts, chosen in added if chosen.chosen_hard]
     graded = {model.name for facts in evaluation.sets for model in facts.models}
     signs = []
     for facts, chosen in slices:
@@ -173,8 +177,9 @@ def chosen_by_models(evaluation: Evaluation) -> Judgment:
 def equal_images(evaluation: Evaluation) -> Judgment:
     """RG004: images are in another set too, or twice in the same set."""
     signs = [
-        f"{amount(pair.equal, 'image')} of {pair.test_set} "
-        + ("repeat an earlier one" if pair.test_set == pair.against else f"also in {pair.against}")
+        f"{pair.test_set} has {amount(pair.equal, 'repeated image')}"
+        if pair.test_set == pair.against
+        else f"{pair.test_set} has {amount(pair.equal, 'image')} of {pair.against}"
         for pair in sorted(evaluation.compared, key=lambda pair: -pair.equal)
         if pair.equal
     ]
@@ -225,7 +230,7 @@ def empty_classes(evaluation: Evaluation) -> Judgment:
     for facts in labeled:
         classes, empty = len(facts.test_set.class_space), _empty_classes(facts)
         if empty:
-            signs.append(f"{empty:,} of {amount(classes, 'class', 'classes')} of {facts.name} have no labeled image")
+            signs.append(f"{facts.name} has no labeled image of {empty:,} of its {amount(classes, 'class', 'classes')}")
     return _decided(
         signs,
         passed=f"every class of {_named(facts.name for facts in labeled)} has a labeled image",
@@ -280,12 +285,10 @@ def _confirms(evaluation: Evaluation, facts: SetFacts, second: SetFacts) -> bool
 def numbers_as_text(evaluation: Evaluation) -> Judgment:
     """RG010: classes that are named by numbers are in the order of text."""
     numbered = {facts.name: ids for facts in evaluation.sets if all(map(str.isdecimal, ids := _class_ids(facts)))}
-    as_text = [
-        name for name, ids in numbered.items() if list(ids) == sorted(ids) and _numbers(ids) != sorted(_numbers(ids))
-    ]
+    as_text = [name for name, ids in numbered.items() if _is_sorted(ids) and not _is_sorted([int(i) for i in ids])]
     return _decided(
         [f"the classes of {name} are in the order {', '.join(numbered[name][:4])} ..." for name in as_text],
-        passed=f"the classes of {_named(numbered)} are in the order of their numbers or in an order of their own",
+        passed=f"the classes of {_named(numbered)} are not sorted as text",
         applies=bool(numbered),
         otherwise="no test set has classes that are named by numbers",
     )
@@ -295,8 +298,8 @@ def _class_ids(facts: SetFacts) -> tuple[str, ...]:
     return facts.test_set.class_space.ids
 
 
-def _numbers(ids: Sequence[str]) -> list[int]:
-    return [int(class_id) for class_id in ids]
+def _is_sorted(ids: Sequence[str] | Sequence[int]) -> bool:
+    return all(first < second for first, second in pairwise(ids))  # type: ignore[operator]
 
 
 def changed_models(evaluation: Evaluation) -> Judgment:

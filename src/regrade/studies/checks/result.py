@@ -45,6 +45,11 @@ class Methodology(Tabular, records="rows"):
         return sum(row.outcome is outcome for row in self.rows)
 
     @property
+    def found(self) -> tuple[str, ...]:
+        """The codes of the checks that found something."""
+        return tuple(row.code for row in self.rows if row.outcome is CheckOutcome.FOUND)
+
+    @property
     def summary(self) -> str:
         """How many checks found something, passed, and do not apply."""
         counts = (f"{self.count(outcome)} {outcome.value}" for outcome in CheckOutcome)
