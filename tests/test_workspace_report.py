@@ -43,10 +43,17 @@ class TestChapters:
             "hardest on new",
             "people on old against many@1",
             "similarity on old",
+            "checks",
         ]
 
     def test_chapters_of_one_test_set(self, world):
-        assert kinds(world, "new") == ["grade on new", "comparison on new", "hardest on new", "similarity on new"]
+        assert kinds(world, "new") == [
+            "grade on new",
+            "comparison on new",
+            "hardest on new",
+            "similarity on new",
+            "checks",
+        ]
 
     def test_open_questions_say_what_they_require(self, world):
         questions = dict(material(world, ("new",)).open_questions())

@@ -149,7 +149,9 @@ def test_found_checks_come_first_and_say_what_to_do():
     result = check_methodology(CASES["RG012"][0][0])
     assert [row.code for row in result][:1] == ["RG012"]
     assert result.found == ("RG012",)
-    assert [row["advice"] is not None for row in result.table().records()] == [True] + [False] * (len(CHECKS) - 1)
+    first, second, *_ = result.table().records()
+    assert first["detail"] == f"{result['RG012'].detail}. {result['RG012'].advice}"
+    assert second["detail"] == result[1].detail
     assert result.summary == "12 checks: 1 found, 1 passed, 10 not applicable"
 
 

@@ -32,6 +32,11 @@ class CheckRow(Record):
     advice: str
     section: str
 
+    @property
+    def explanation(self) -> str:
+        """The detail, and what to do if the check was found."""
+        return f"{self.detail}. {self.advice}" if self.outcome is CheckOutcome.FOUND else self.detail
+
 
 @dataclass(frozen=True, repr=False)
 class Methodology(Tabular, records="rows"):
@@ -56,23 +61,13 @@ class Methodology(Tabular, records="rows"):
         return f"{len(self.rows)} checks: {', '.join(counts)}"
 
     def table(self) -> Table:
-        """One row per check; what to do is said for those that were found."""
+        """One row per check; for those that were found, the reason is followed by what to do."""
         columns = (
             Column("code", "check"),
             Column("outcome", "outcome"),
             Column("title", "looks for"),
             Column("detail", "because"),
-            Column("advice", "what to do", detail=True),
         )
-        rows = tuple(
-            (
-                row.code,
-                row.outcome.value,
-                row.title,
-                row.detail,
-                row.advice if row.outcome is CheckOutcome.FOUND else None,
-            )
-            for row in self.rows
-        )
+        rows = tuple((row.code, row.outcome.value, row.title, row.explanation) for row in self.rows)
         note = "passed: the stored data show no sign of it, which does not prove that it is absent"
         return Table(f"methodology, {self.summary}", columns, rows, (note,))
