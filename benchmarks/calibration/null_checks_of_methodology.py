@@ -28,10 +28,10 @@ def judged_at_random(rng: np.random.Generator, *, models: int, images: int = 500
     for all models or for none.
     """
     judged_classes = rng.random((images, 9)) < 0.6
-    other, judged = {}, {}
+    to_judge, judged = {}, {}
     for number, name in enumerate(model_names(models)):
         wrong = np.flatnonzero(rng.random(images) < 0.15 + 0.1 * number / models)
         classes = np.where(rng.random(len(wrong)) < 0.5, 0, rng.integers(0, 9, len(wrong)))
-        other[name], judged[name] = len(wrong), int(judged_classes[wrong, classes].sum())
-    labels = LabelFacts("own@1", False, other, judged)
+        to_judge[name], judged[name] = len(wrong), int(judged_classes[wrong, classes].sum())
+    labels = LabelFacts("own@1", False, to_judge, judged)
     return check_methodology(Evaluation((SetFacts(labeled_set(images), labels=(labels,)),), "simulated"))

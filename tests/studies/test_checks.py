@@ -13,13 +13,13 @@ from running import assert_one_line, run, run_well
 import regrade
 from regrade.core import ClassSpace, SliceSet, TestSet
 from regrade.stats import fisher_exact
-from regrade.studies import CHECKS, CheckOutcome
+from regrade.studies import CHECKS, MethodologyOutcome
 from regrade.studies.checks.analysis import check_methodology
 from regrade.studies.checks.facts import ComparedImages, Evaluation, LabelFacts, ModelFacts, SetFacts
 from regrade.studies.checks.findings import checks_findings
 
 DOCS = Path(__file__).parents[2] / "docs"
-FOUND, PASSED, NOT_APPLICABLE = CheckOutcome
+FOUND, PASSED, NOT_APPLICABLE = MethodologyOutcome
 
 
 def lettered(name="val", *, classes="abcdefg", images=28, labels=None, **groups):
@@ -38,8 +38,8 @@ def two_sets(first, second, models=(), **fields):
     return Evaluation(sets, first.name, (second.name,), **fields)
 
 
-def labeled(judged, other, **fields):
-    return one_set(labels=(LabelFacts("own@1", fields.pop("complete", False), other, judged, **fields),))
+def labeled(judged, to_judge, **fields):
+    return one_set(labels=(LabelFacts("own@1", fields.pop("complete", False), to_judge, judged, **fields),))
 
 
 def hard(chosen_by):
@@ -134,9 +134,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("code", CASES)
-@pytest.mark.parametrize("outcome", CheckOutcome)
+@pytest.mark.parametrize("outcome", MethodologyOutcome)
 def test_check_has_the_outcome(code, outcome):
-    evaluation, detail = CASES[code][list(CheckOutcome).index(outcome)]
+    evaluation, detail = CASES[code][list(MethodologyOutcome).index(outcome)]
     row = check_methodology(evaluation)[code]
     assert (row.outcome, detail in row.detail) == (outcome, True), row.detail
 
@@ -157,8 +157,8 @@ def test_found_checks_come_first_and_say_what_to_do():
 
 class TestJudgedShares:
     def test_threshold_is_that_of_fishers_test_for_all_pairs(self):
-        def outcome(judged, others):
-            judged_of = {"a": 60, "b": judged} | {f"m{n}": 60 for n in range(others)}
+        def outcome(judged, more_models):
+            judged_of = {"a": 60, "b": judged} | {f"m{n}": 60 for n in range(more_models)}
             return check_methodology(labeled(judged_of, dict.fromkeys(judged_of, 100)))["RG001"].outcome
 
         assert 0.025 < fisher_exact(60, 100, 45, 100) < 0.05
@@ -232,9 +232,9 @@ class TestWorkspace:
         workspace.labels.import_file(tmp_path / "judged.csv", test_set="val", name="judged")
         workspace.models.add_predictions("new", np.eye(10)[np.full(12, 9)], test_set="val")
         row = workspace.study.checks()["RG001"]
-        other = int((predicted != val.labels).sum())
+        differing = int((predicted != val.labels).sum())
         assert row.outcome is FOUND
-        assert f"{other} of {other} predictions of net were judged" in row.detail
+        assert f"{differing} of {differing} predictions of net were judged" in row.detail
 
     def test_command_prints_a_table_and_json(self, workspace):
         folder = workspace.store.root

@@ -12,7 +12,7 @@ from regrade.studies.agreement.analysis import (
 )
 from regrade.studies.agreement.study import AGREEMENT
 from regrade.studies.checks.analysis import CHECKS, Check
-from regrade.studies.checks.result import CheckOutcome, CheckRow, Methodology
+from regrade.studies.checks.result import CheckRow, Methodology, MethodologyOutcome
 from regrade.studies.classes.analysis import PredictedClasses, class_study
 from regrade.studies.classes.result import (
     ClassAverages,
@@ -156,7 +156,6 @@ __all__ = [
     "Chance",
     "Chapter",
     "Check",
-    "CheckOutcome",
     "CheckRow",
     "ClassAverages",
     "ClassGrades",
@@ -221,6 +220,7 @@ __all__ = [
     "LossParts",
     "McNemarTests",
     "Methodology",
+    "MethodologyOutcome",
     "MetricFunction",
     "Missed",
     "MissedImage",

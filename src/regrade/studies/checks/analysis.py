@@ -14,7 +14,7 @@ from regrade.core.test_set import SELECTION_FREQUENCY
 from regrade.display.wording import listed
 from regrade.stats import fisher_exact
 from regrade.studies.checks.facts import Evaluation, LabelFacts, ModelFacts, SetFacts
-from regrade.studies.checks.result import CheckOutcome, CheckRow, Methodology
+from regrade.studies.checks.result import CheckRow, Methodology, MethodologyOutcome
 from regrade.studies.scoring import FEWEST_DRAWN
 
 MANY_MODELS = 10
@@ -32,7 +32,7 @@ _NAMED = 3  # items named in a sentence
 class Judgment:
     """An outcome with the sentence that explains it."""
 
-    outcome: CheckOutcome
+    outcome: MethodologyOutcome
     detail: str
 
 
@@ -56,7 +56,7 @@ class Check:
 
 def check_methodology(evaluation: Evaluation) -> Methodology:
     """Run every check; those that were found come first, then those that passed, each in the order of their codes."""
-    order = {outcome: place for place, outcome in enumerate(CheckOutcome)}
+    order = {outcome: place for place, outcome in enumerate(MethodologyOutcome)}
     rows = (_row(check, check.judge(evaluation)) for check in CHECKS)
     names = tuple(facts.name for facts in evaluation.sets)
     return Methodology(names, tuple(sorted(rows, key=lambda row: order[row.outcome])))
@@ -71,11 +71,11 @@ def _row(check: Check, judgment: Judgment) -> CheckRow:
 def _decided(signs: Sequence[str], *, passed: str, applies: bool, otherwise: str) -> Judgment:
     """FOUND with the signs, NOT_APPLICABLE with a reason if the check does not apply, or PASSED."""
     if not applies:
-        return Judgment(CheckOutcome.NOT_APPLICABLE, otherwise)
+        return Judgment(MethodologyOutcome.NOT_APPLICABLE, otherwise)
     if not signs:
-        return Judgment(CheckOutcome.PASSED, passed)
+        return Judgment(MethodologyOutcome.PASSED, passed)
     more = len(signs) - _NAMED
-    return Judgment(CheckOutcome.FOUND, "; ".join([*signs[:_NAMED], *([f"and {more} more"] if more > 0 else [])]))
+    return Judgment(MethodologyOutcome.FOUND, "; ".join([*signs[:_NAMED], *([f"and {more} more"] if more > 0 else [])]))
 
 
 def _named(names: Iterable[str]) -> str:
@@ -106,12 +106,12 @@ def labels_from_models(evaluation: Evaluation) -> Judgment:
 def _comparable_models(labels: LabelFacts) -> bool:
     """Whether predictions were judged, and two models have predictions to judge."""
     judged = labels.sampled or sum(labels.judged.values()) > 0
-    return judged and not labels.complete and sum(map(bool, labels.other.values())) > 1
+    return judged and not labels.complete and sum(map(bool, labels.to_judge.values())) > 1
 
 
 def _judged_apart(labels: LabelFacts, level: float) -> str:
     """The two models whose shares of judged predictions differ most clearly; empty if no pair differs."""
-    models = [] if labels.sampled else [model for model, other in labels.other.items() if other]
+    models = [] if labels.sampled else [model for model, count in labels.to_judge.items() if count]
     if not models:
         return ""
     pairs = list(combinations(models, 2))
@@ -119,7 +119,7 @@ def _judged_apart(labels: LabelFacts, level: float) -> str:
     pair = min(pairs, key=lambda candidate: tests[candidate])
     if tests[pair] * len(pairs) > level:
         return ""
-    more, fewer = sorted(pair, key=lambda model: -labels.judged[model] / labels.other[model])
+    more, fewer = sorted(pair, key=lambda model: -labels.judged[model] / labels.to_judge[model])
     return (
         f"{labels.name}: {_judged_share(labels, more)} were judged, and {_judged_share(labels, fewer)}; counted are "
         "predictions other than the original label"
@@ -127,7 +127,7 @@ def _judged_apart(labels: LabelFacts, level: float) -> str:
 
 
 def _judged_share(labels: LabelFacts, model: str) -> str:
-    return f"{labels.judged[model]:,} of {amount(labels.other[model], 'prediction')} of {model}"
+    return f"{labels.judged[model]:,} of {amount(labels.to_judge[model], 'prediction')} of {model}"
 
 
 def _judged_alike(labels: LabelFacts) -> str:
@@ -137,7 +137,7 @@ def _judged_alike(labels: LabelFacts) -> str:
 
 
 def _judged_test(labels: LabelFacts, first: str, second: str) -> float:
-    return fisher_exact(labels.judged[first], labels.other[first], labels.judged[second], labels.other[second])
+    return fisher_exact(labels.judged[first], labels.to_judge[first], labels.judged[second], labels.to_judge[second])
 
 
 def missing_frequencies(evaluation: Evaluation) -> Judgment:

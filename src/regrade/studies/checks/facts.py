@@ -25,15 +25,15 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class LabelFacts:
-    """A label set: of each model, the predictions ``other`` than the original label, and how many were ``judged``.
+    """A label set: how many predictions of each model are ``to_judge``, and how many of these were ``judged``.
 
-    ``complete`` is true if unlisted classes are wrong, so that it is not known what people have seen.
+    To judge are those that differ from the original label. ``complete`` is true if unlisted classes are wrong, so that it is not known what people have seen.
     ``sampled`` is true if a random sample of the predictions that no one had judged was reviewed.
     """
 
     name: str
     complete: bool
-    other: Mapping[str, int] = field(default_factory=dict)
+    to_judge: Mapping[str, int] = field(default_factory=dict)
     judged: Mapping[str, int] = field(default_factory=dict)
     sampled: bool = False
 

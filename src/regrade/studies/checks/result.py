@@ -9,7 +9,7 @@ from regrade.core import Column, Table, Tabular
 from regrade.core.record import Record
 
 
-class CheckOutcome(Enum):
+class MethodologyOutcome(Enum):
     """What a check concludes."""
 
     FOUND = "found"
@@ -25,7 +25,7 @@ class CheckRow(Record):
     """
 
     code: str
-    outcome: CheckOutcome
+    outcome: MethodologyOutcome
     title: str
     detail: str
     why: str
@@ -35,7 +35,7 @@ class CheckRow(Record):
     @property
     def explanation(self) -> str:
         """The detail, and what to do if the check was found."""
-        return f"{self.detail}. {self.advice}" if self.outcome is CheckOutcome.FOUND else self.detail
+        return f"{self.detail}. {self.advice}" if self.outcome is MethodologyOutcome.FOUND else self.detail
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,19 +45,19 @@ class Methodology(Tabular, records="rows"):
     test_sets: tuple[str, ...]
     rows: tuple[CheckRow, ...]
 
-    def count(self, outcome: CheckOutcome) -> int:
+    def count(self, outcome: MethodologyOutcome) -> int:
         """The number of checks with this outcome."""
         return sum(row.outcome is outcome for row in self.rows)
 
     @property
     def found(self) -> tuple[str, ...]:
         """The codes of the checks that found something."""
-        return tuple(row.code for row in self.rows if row.outcome is CheckOutcome.FOUND)
+        return tuple(row.code for row in self.rows if row.outcome is MethodologyOutcome.FOUND)
 
     @property
     def summary(self) -> str:
         """How many checks found something, passed, and do not apply."""
-        counts = (f"{self.count(outcome)} {outcome.value}" for outcome in CheckOutcome)
+        counts = (f"{self.count(outcome)} {outcome.value}" for outcome in MethodologyOutcome)
         return f"{len(self.rows)} checks: {', '.join(counts)}"
 
     def table(self) -> Table:

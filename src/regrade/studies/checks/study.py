@@ -79,11 +79,11 @@ def _top1(store: Store, test_set: TestSet, model: str) -> IntArray | None:
 
 def _model_facts(store: Store, test_set: TestSet, name: str) -> ModelFacts:
     manifest = store.predictions.manifest(test_set.name, name)
-    known = manifest.k >= STORED_K and manifest.format >= _WITH_TIES
+    records_ties = manifest.k >= STORED_K and manifest.format >= _WITH_TIES
     return ModelFacts(
         name,
         len(test_set) if manifest.asked is None else manifest.asked,
-        manifest.tied if known else None,
+        manifest.tied if records_ties else None,
         manifest.model.weights_hash,
         manifest.model.preprocessing,
     )
@@ -91,15 +91,15 @@ def _model_facts(store: Store, test_set: TestSet, name: str) -> ModelFacts:
 
 def _label_facts(store: Store, test_set: TestSet, labels: LabelSet) -> LabelFacts:
     """Count, per model, the predictions other than the original label on scored images, and those that were judged."""
-    other, judged = {}, {}
+    to_judge, judged = {}, {}
     for name in store.predictions.model_names(test_set.name):
         top1 = _top1(store, test_set, name)
         if top1 is not None:
-            to_judge = labels.scored & test_set.labeled & (top1 >= 0) & (top1 != test_set.labels)
-            other[name] = int(to_judge.sum())
-            judged[name] = int((to_judge & (labels.states_of(top1) != LabelState.UNJUDGED)).sum())
+            disagreeing = labels.scored & test_set.labeled & (top1 >= 0) & (top1 != test_set.labels)
+            to_judge[name] = int(disagreeing.sum())
+            judged[name] = int((disagreeing & (labels.states_of(top1) != LabelState.UNJUDGED)).sum())
     sampled = store.reviews.read(test_set, labels) is not None
-    return LabelFacts(labels.full_name, labels.unlisted is Unlisted.WRONG, other, judged, sampled)
+    return LabelFacts(labels.full_name, labels.unlisted is Unlisted.WRONG, to_judge, judged, sampled)
 
 
 def _compared(data: ReportData) -> Iterator[ComparedImages]:
