@@ -27,8 +27,9 @@ class ModelFacts:
 class LabelFacts:
     """A label set: how many predictions of each model are ``to_judge``, and how many of these were ``judged``.
 
-    To judge are those that differ from the original label. ``complete`` is true if unlisted classes are wrong, so that it is not known what people have seen.
-    ``sampled`` is true if a random sample of the predictions that no one had judged was reviewed.
+    To judge are those that differ from the original label. ``complete`` is true if unlisted classes are wrong, so that
+    it is not known what people have seen. ``sampled`` is true if a random sample of the predictions that no one had
+    judged was reviewed.
     """
 
     name: str
