@@ -44,10 +44,17 @@ class TestChapters:
             "hardest on new",
             "people on old against many@1",
             "similarity on old",
+            "checks",
         ]
 
     def test_chapters_of_one_test_set(self, world):
-        assert kinds(world, "new") == ["grade on new", "comparison on new", "hardest on new", "similarity on new"]
+        assert kinds(world, "new") == [
+            "grade on new",
+            "comparison on new",
+            "hardest on new",
+            "similarity on new",
+            "checks",
+        ]
 
     def test_open_questions_say_what_they_require(self, world):
         questions = dict(material(world, ("new",)).open_questions())
@@ -112,7 +119,7 @@ class TestChapters:
         }  # fmt: skip
         placed.store.add_test_set(TestSet("places", placed.testsets.class_space("digits"), ids, labels, groups))
         placed.models.add_predictions("a", np.eye(10)[:8] + 0.1, test_set="places")
-        assert kinds(placed) == ["grade on places", "geography on places by region", "slices on places"]
+        assert kinds(placed) == ["grade on places", "geography on places by region", "slices on places", "checks"]
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +143,11 @@ class TestRemedies:
         written = with_seeds.report(
             out=tmp_path / "r", without=["plain", "with data/*"], baseline="plain", remedies=["with data"]
         )
-        assert [section.anchor for section in written.report.sections] == ["grade-usual", "remedies-follow-up"]
+        assert [section.anchor for section in written.report.sections] == [
+            "grade-usual",
+            "remedies-follow-up",
+            "checks",
+        ]
         remedies = written.report.sections[1]
         assert remedies.findings[0].headline == "with data raises accuracy on follow-up"
         assert "2 seeds, 60 images" in remedies.findings[0].text
@@ -241,15 +252,20 @@ class TestWrittenReport:
         for section in written.report.sections:
             assert section.trouble == ""
             assert section.tables or section.gallery
-            if section.result is not None:
+            if section.result is not None and section.anchor != "checks":
                 assert section.figures
                 assert section.findings or section.anchor == "slices-old"
+
+    def test_page_counts_the_checks_that_were_found(self, written):
+        (checked,) = [section.result for section in written.report.sections if section.anchor == "checks"]
+        line = f"{len(checked.found)} of 12 methodology checks found a pitfall: {', '.join(checked.found)}."
+        assert f'{line} <a href="#checks">' in written.page.read_text()
 
     def test_report_has_every_kind_of_chapter(self, written):
         assert {section.anchor for section in written.report.sections} >= {
             "overview", "grade-old-against-many-1", "comparison-new", "generalization-old-and-2-new-sets", "slices-old",
             "geography-far-by-country", "mistakes-old-against-many-1", "hardest-old", "confusion-old",
-            "people-old-against-many-1", "similarity-old", "leakage-old-against-new",
+            "people-old-against-many-1", "similarity-old", "leakage-old-against-new", "checks",
         }  # fmt: skip
         assert written.report.open_questions == ()
 

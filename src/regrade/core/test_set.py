@@ -19,6 +19,9 @@ from regrade.core.errors import InputError, MismatchError, UnknownName
 UNLABELED = -1
 """The label of an example without a label."""
 
+SELECTION_FREQUENCY = "selection_frequency"
+"""The group column of a new test set: how often people selected each image for its class, in bins."""
+
 _BLOCK = 1024  # ids that are hashed at a time
 _DECODED = 1024  # strings that are decoded at a time
 

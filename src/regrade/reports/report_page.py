@@ -15,6 +15,7 @@ from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, 
 from regrade.reports.drawing import DrawnFigure
 from regrade.reports.report_table import packed, packed_text, script_hash, table_html
 from regrade.reports.sections import Gallery, GalleryTile, KeyFinding, Report, Section
+from regrade.studies import Methodology
 
 _PACKAGE = "regrade.reports"  # has the style and the script of the page
 _COLORS = {
@@ -109,7 +110,18 @@ def _key_findings(report: Report) -> str:
     body = f"<ol>{items}</ol>" if items else "<p>There are no findings yet: add models or test sets.</p>"
     level = report.provenance.settings.get("confidence", "")
     note = f'<p class="note">Ranges in brackets are {_escaped(level)} intervals.</p>' if level and items else ""
-    return f'<section id="findings"><h2>Key findings</h2>{body}{note}</section>\n'
+    return f'<section id="findings"><h2>Key findings</h2>{body}{_checks_line(report)}{note}</section>\n'
+
+
+def _checks_line(report: Report) -> str:
+    """How many methodology checks found something, with a link to all of them."""
+    checked = [(section, section.result) for section in report.sections if isinstance(section.result, Methodology)]
+    lines = (
+        f'<p class="note">{len(result.found)} of {amount(len(result), "methodology check")} found a pitfall'
+        f'{": " + ", ".join(result.found) if result.found else ""}. <a href="#{section.anchor}">See the checks</a></p>'
+        for section, result in checked
+    )
+    return "".join(lines)
 
 
 def _key_finding(key_finding: KeyFinding) -> str:

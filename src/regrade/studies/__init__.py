@@ -11,6 +11,8 @@ from regrade.studies.agreement.analysis import (
     panel_agreement,
 )
 from regrade.studies.agreement.study import AGREEMENT
+from regrade.studies.checks.analysis import CHECKS, Check
+from regrade.studies.checks.result import CheckRow, Methodology, MethodologyOutcome
 from regrade.studies.classes.analysis import PredictedClasses, class_study
 from regrade.studies.classes.result import (
     ClassAverages,
@@ -133,6 +135,7 @@ __all__ = [
     "AGREEMENT",
     "ANY",
     "BUILT_IN",
+    "CHECKS",
     "CLUSTER_KAPPA",
     "DRAWS",
     "EVERYTHING",
@@ -152,6 +155,8 @@ __all__ = [
     "CalibrationVerdict",
     "Chance",
     "Chapter",
+    "Check",
+    "CheckRow",
     "ClassAverages",
     "ClassGrades",
     "ClassOrder",
@@ -214,6 +219,8 @@ __all__ = [
     "LeakedPair",
     "LossParts",
     "McNemarTests",
+    "Methodology",
+    "MethodologyOutcome",
     "MetricFunction",
     "Missed",
     "MissedImage",

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
 from regrade.store import Store
+from regrade.studies.checks.study import CHECKS_STUDY
 from regrade.studies.classes.study import CLASSES
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.confidence.study import CONFIDENCE
@@ -102,6 +103,7 @@ class Studies:
     leakage = study_method(LEAKAGE)
     label_change = study_method(LABEL_CHANGE)
     gate = study_method(GATE)
+    checks = study_method(CHECKS_STUDY)
 
 
 class Plans:

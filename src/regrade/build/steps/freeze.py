@@ -23,12 +23,10 @@ from regrade.build.steps.sample import keywords_of, reference_keywords, scores_f
 from regrade.build.steps.tasks import build_name, unchanged_set
 from regrade.core import Column, InputError, MismatchError, Table, Tabular, TestSet
 from regrade.core.amounts import amount
+from regrade.core.test_set import SELECTION_FREQUENCY
 from regrade.store import Store, file_name
 from regrade.studies.stored_subset import check_subset, store_subset
 from regrade.studies.study import Study, StudyOptions, option
-
-FREQUENCY_COLUMN = "selection_frequency"
-"""The group column of a frozen test set with the frequency bin of each image."""
 
 _RELEASES = "releases"
 
@@ -74,7 +72,7 @@ class FrozenBuild(Tabular):
             ("files", self.files),
         )
         columns = (Column("quantity", "quantity"), Column("value", "value"))
-        note = f"accuracy by selection frequency: regrade grade -t {self.test_set} --slice {FREQUENCY_COLUMN}"
+        note = f"accuracy by selection frequency: regrade grade -t {self.test_set} --slice {SELECTION_FREQUENCY}"
         return Table(f"{self.build}, revision {self.revision}: frozen and verified", columns, rows, (note,))
 
 
@@ -263,13 +261,15 @@ def _check_follows(release: Release, revision: StoredRevision, late: Sequence[An
 
 def _test_set(name: str, pool: TestSet, revision: StoredRevision, release: Release) -> TestSet:
     """The drawn images of the pool, in the order of the revision, with a column of frequency bins."""
-    if FREQUENCY_COLUMN in pool.group_columns:
-        raise InputError(f"pool {pool.name} has a group column {FREQUENCY_COLUMN!r}, the name of the frozen set's own")
+    if SELECTION_FREQUENCY in pool.group_columns:
+        raise InputError(
+            f"pool {pool.name} has a group column {SELECTION_FREQUENCY!r}, the name of the frozen set's own"
+        )
     positions = [pool.position(image) for image, _ in revision.sample.examples]
     subset = replace(pool, groups=pool.group_columns, slice_sets=()).subset(name, positions)
     bins = _frequency_bins(release)
     column = tuple(bins[example] for example in revision.sample.examples)
-    return replace(subset, groups={**subset.groups, FREQUENCY_COLUMN: column})
+    return replace(subset, groups={**subset.groups, SELECTION_FREQUENCY: column})
 
 
 def _frequency_bins(release: Release) -> dict[tuple[str, str], str]:

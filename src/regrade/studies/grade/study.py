@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regrade.core import ClassSpace, InputError
+from regrade.core import ClassSpace, InputError, TestSet
 from regrade.metrics import MultilabelRule
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.corruptions.study import COLUMNS as CORRUPTION_COLUMNS
@@ -145,15 +145,19 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
         for labels in data.labels(test_set) or (None,):
             yield Chapter(scored_against(test_set, labels), GradeOptions(test_set.name, labels))
     for test_set in data.sets:
-        columns = [
-            column
-            for column, values in test_set.groups.items()
-            if column not in (*CORRUPTION_COLUMNS, *PLACE_COLUMNS) and 2 <= len(set(values)) <= _MAX_GROUPS
-        ]
-        slices = [*columns, *(slice_set.name for slice_set in test_set.slice_sets)]
-        if slices:
+        if slices := report_slices(test_set):
             options = GradeOptions(test_set.name, slices=slices)
             yield Chapter(test_set.name, options, kind="slices", question="On which images are models weak?")
+
+
+def report_slices(test_set: TestSet) -> list[str]:
+    """The slices that a report shows without being asked: group columns with few values, and all slice sets."""
+    columns = [
+        column
+        for column, values in test_set.groups.items()
+        if column not in (*CORRUPTION_COLUMNS, *PLACE_COLUMNS) and 2 <= len(set(values)) <= _MAX_GROUPS
+    ]
+    return [*columns, *(slice_set.name for slice_set in test_set.slice_sets)]
 
 
 GRADE = Study(

@@ -1,0 +1,1 @@
+"""Methodology checks: numbered pitfalls of an evaluation, each found, passed or not applicable."""
