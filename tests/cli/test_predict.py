@@ -262,7 +262,7 @@ class TestOwnCode:
         run_well(*predict(layered))
         assert json.loads(run_well(*predict(layered, "--json")).out)["pairs"][0]["already"]
         (layered.parent / "helper.py").write_text("SEED = 1\n")
-        assert_one_line(run(*predict(layered)), "are stored with other code: remove ")
+        assert_one_line(run(*predict(layered)), "are stored with other code: run regrade models remove ")
 
     def test_predict_restarts_after_a_module_was_edited(self, layered):
         many(layered, 3000)
@@ -327,7 +327,7 @@ class TestKeep:
     def test_missing_features_error_names_what_to_remove(self, workspace):
         run_well(*predict(workspace, function="Featured"))
         ran = run(*predict(workspace, "--keep", "features", function="Featured"))
-        assert_one_line(ran, "are stored with no features: remove ")
+        assert_one_line(ran, "are stored with no features: run regrade models remove ")
 
 
 class TestSeveralModels:
@@ -362,7 +362,7 @@ class TestSeveralModels:
     def test_other_predictions_under_a_name_stop_the_run(self, workspace):
         run_well(*predict(workspace))
         ran = run(*self.several(workspace, "scores", "same"), "--keep", "scores")
-        assert_one_line(ran, "are stored with only the best classes: remove ")
+        assert_one_line(ran, "are stored with only the best classes: run regrade models remove ")
 
 
 class TestOptions:

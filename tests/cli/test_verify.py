@@ -1,5 +1,6 @@
 """regrade verify reports damaged and missing files; regrade upgrade converts older workspaces."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -11,7 +12,7 @@ from running import assert_one_line, run, run_process, run_well, snapshot
 
 import regrade
 from benchmarks.fault_world import make_every_file, read_every_file
-from regrade.store import Store, read_checked_json
+from regrade.store import Manifest, Store, read_checked_json
 from regrade.store.layout import CHECKPOINTS, CONTENTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES
 
 
@@ -193,8 +194,15 @@ def without_checksums(root) -> None:
     config.write_text(re.sub(r"version = \d", "version = 1", config.read_text()))
 
 
+def with_format_2(content):
+    """The content of predictions that were stored before ties were: with the format of their manifest."""
+    if not isinstance(content, tuple) or not isinstance(content[-1], Manifest):
+        return content
+    return (*content[:-1], dataclasses.replace(content[-1], format=2))
+
+
 def test_upgrade_converts_an_older_workspace(root):
-    new = read_every_file(Store.open(root))
+    new = {name: with_format_2(content) for name, content in read_every_file(Store.open(root)).items()}
     without_checksums(root)
     assert_one_line(run("grade", "-t", "shelf", "-w", root), "older regrade", "regrade upgrade -w")
     assert "rewritten" in run_well("upgrade", "-w", root).err

@@ -346,7 +346,7 @@ def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: 
     if any(differs.values()):
         reasons = ", ".join(reason for reason, true in differs.items() if true)
         command = store.predictions.removal_command(test_set.name, name)
-        raise AlreadyStored(f"predictions of {name} on {test_set.name} are stored with {reasons}: first {command}")
+        raise AlreadyStored(f"predictions of {name} on {test_set.name} are stored with {reasons}: run {command} first")
     away = bool(manifest.fingerprints) and images_are_missing(store.images.read(test_set))
     if manifest.fingerprints and not away:
         _check_images(store, test_set, manifest, options)

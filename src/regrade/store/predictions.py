@@ -165,7 +165,7 @@ class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
         _, model = self.names_of(entry, test_set)
         return (
             f"other predictions of {model!r} on {test_set.name} are stored: import under another name (--model or "
-            f"--name, --prefix for many), or first {self.removal_command(test_set.name, model)}"
+            f"--name, --prefix for many), or run {self.removal_command(test_set.name, model)} first"
         )
 
     def removal_command(self, test_set: str, model: str) -> str:

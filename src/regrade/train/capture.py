@@ -149,7 +149,7 @@ def _is_stored(store: Store, test_set: TestSet, ensemble: str, seed: int | str) 
     if str(seed) not in members:
         raise AlreadyStored(
             f"ensemble {ensemble!r} on {test_set.name} is finished with the seeds {', '.join(members)}: choose another "
-            f"name, or first {store.ensembles.removal_command(test_set.name, ensemble)}"
+            f"name, or run {store.ensembles.removal_command(test_set.name, ensemble)} first"
         )
     return True
 

@@ -108,7 +108,7 @@ def refuse_stored_predictions(store: Store, plan: TrainingPlan, folders: Mapping
             if not network_files(folder) and name in store.predictions.model_names(test_set):
                 raise AlreadyStored(
                     f"predictions of {name} on {test_set} are stored, but its network is not: choose another name, or "
-                    f"first {store.predictions.removal_command(test_set, name)}"
+                    f"run {store.predictions.removal_command(test_set, name)} first"
                 )
 
 
@@ -136,8 +136,8 @@ def _is_stored(store: Store, spec: ModelSpec, test_set: TestSet, *, features: bo
     else:
         return True
     raise AlreadyStored(
-        f"predictions of {spec.name} on {test_set.name} are stored {difference}: first "
-        f"{store.predictions.removal_command(test_set.name, spec.name)}, then run the same command again"
+        f"predictions of {spec.name} on {test_set.name} are stored {difference}: run "
+        f"{store.predictions.removal_command(test_set.name, spec.name)}, then the same command again"
     )
 
 

@@ -157,7 +157,9 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         before = stored.get(name)
         if before is not None and not before.queues:
             command = store.predictions.removal_command(test_set.name, name)
-            raise AlreadyStored(f"the answers of {name} on {test_set.name} were imported from a file: first {command}")
+            raise AlreadyStored(
+                f"the answers of {name} on {test_set.name} were imported from a file: run {command} first"
+            )
         queues = tuple(dict.fromkeys([*(before.queues if before else ()), queue.name]))
         answers = _person_answers(ledger, queues, name, test_set)
         if not answers:

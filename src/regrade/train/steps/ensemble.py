@@ -278,7 +278,7 @@ def _seeds(store: Store, options: EnsembleOptions, test_sets: Sequence[TestSet])
         if set(members) != {str(seed) for seed in seeds} or not folder.is_dir():
             raise AlreadyStored(
                 f"ensemble {options.name} on {test_set.name} is finished with the seeds {', '.join(members)}: choose "
-                f"another name, or first {store.ensembles.removal_command(test_set.name, options.name)}"
+                f"another name, or run {store.ensembles.removal_command(test_set.name, options.name)} first"
             )
     return seeds
 
