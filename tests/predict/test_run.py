@@ -90,7 +90,7 @@ def test_predict_reuses_predictions_whose_crop_mode_was_spelled_differently(stor
 def test_predict_rejects_other_predictions_under_the_same_name(store, model, options, reason):
     predict(store, Toy(), store.test_set("noise"), replace(SMALL, keep_scores=False))
     with pytest.raises(
-        AlreadyStored, match=rf"toy on noise are stored with .*{reason}.*: first regrade models remove toy -t"
+        AlreadyStored, match=rf"toy on noise are stored with .*{reason}.*: run regrade models remove toy -t"
     ):
         predict(store, model, store.test_set("noise"), options)
     assert model.batches == []

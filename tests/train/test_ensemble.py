@@ -524,7 +524,7 @@ def test_kept_features_are_those_of_predict(workspace):
 
 def test_features_cannot_be_added_to_stored_predictions(workspace):
     train(workspace, seeds=(0,))
-    with pytest.raises(AlreadyStored, match="are stored without features: first regrade models remove"):
+    with pytest.raises(AlreadyStored, match="are stored without features: run regrade models remove"):
         train(workspace, seeds=(0,), keep=["features"])
     with pytest.raises(UnknownName, match="kept part 'feature'"):
         train(workspace, seeds=(0,), keep=["feature"])
