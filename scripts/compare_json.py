@@ -122,6 +122,8 @@ DEMO = (
     "study similarity -t mnist",
     "study classes -t mnist",
     "study classes -t mnist --model 'naive Bayes' --order clusters --most 3",
+    "study checks",
+    "study checks -t mnist -t uci-digits --original mnist",
     "study confidence -t mnist --new uci-digits",
     "study confidence -t uci-digits --model 'neural network' --miss 5 --target 90 --seed 1",
     "study similarity -t uci-digits -l own --slice ink=light",

@@ -177,7 +177,13 @@ class TestNamesFromFiles:
         assert lines[1] == "note: ignored the column a\\nb"
         assert data["notes"] == ["ignored the column a\nb"]
         np.savez(tmp_path / "b.npz", **{"a\nb": SCORES, "c": SCORES})
-        refused("predictions", "a.npz", (tmp_path / "b.npz").read_bytes(), (), "a score per class, a\\nb, c: import one model at a time")
+        refused(
+            "predictions",
+            "a.npz",
+            (tmp_path / "b.npz").read_bytes(),
+            (),
+            "a score per class, a\\nb, c: import one model at a time",
+        )
 
 
 class TestOtherImports:

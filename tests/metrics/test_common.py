@@ -112,6 +112,25 @@ def label_scores(g, model):
     return metrics.lac_scores(g.scores[model])[np.arange(len(g.labels)), g.labels]
 
 
+def tied_classes(g, model):
+    """The classes of each image that are tied across the second place."""
+    tied = np.zeros((len(g.labels), CLASSES), dtype=bool)
+    if ties := metrics.ties_across(g.scores[model], g.top2[model]):
+        tied[ties.rows] = ties.classes(np.arange(len(ties)), CLASSES)
+    return tied
+
+
+def expected_top2(g, model):
+    accepted = np.arange(CLASSES) == g.labels[:, None]
+    lowest = np.take_along_axis(g.scores[model], g.top2[model], axis=1)[:, -1:]
+    return metrics.expected_correct(g.top2[model], g.scores[model] == lowest, accepted)
+
+
+def scaled(g, model):
+    values = metrics.scale_predictions(g.scores[model], g.labels, 2.0)
+    return np.stack([values.confidences, values.at_label], axis=1)
+
+
 REFERENCE = np.full(3, 0.5)  # of three corruptions
 
 # one value an image and model: shape (m, n, ...)
@@ -141,6 +160,11 @@ PER_IMAGE = {
     "lac_scores": each(lambda g, m: metrics.lac_scores(g.scores[m])),
     "aps_scores": each(lambda g, m: metrics.aps_scores(g.scores[m], g.scores[m].max(axis=1))),
     "raps_scores": each(lambda g, m: metrics.raps_scores(g.scores[m], g.scores[m].max(axis=1))),
+    "ordered_aps_scores": each(lambda g, m: metrics.ordered_aps_scores(g.scores[m], g.scores[m].max(axis=1))),
+    "label_places": each(lambda g, m: metrics.label_places(g.scores[m], g.labels)),
+    "ties_across": each(tied_classes),
+    "expected_correct": each(expected_top2),
+    "scale_predictions": each(scaled),
     "scale_probabilities": each(lambda g, m: metrics.scale_probabilities(g.scores[m], 2.0)),
     "final_predictions": each(lambda g, m: metrics.final_predictions(checkpoint(g, m)).classes),
 }
@@ -191,6 +215,7 @@ PER_PAIR = {
 # counts over images of the first model
 COUNTS = {
     "confusions": lambda g: counted(metrics.confusions(g.labels, g.predictions[0])),
+    "rank_penalties": lambda g: metrics.rank_penalties(g.scores.shape[2]),
     "conformal_rank": lambda g: np.array(metrics.conformal_rank(len(g.labels), 0.1)),
     "confused_pairs": lambda g: counted(metrics.confused_pairs(g.labels, g.predictions[0])),
 }

@@ -104,7 +104,9 @@ class TestResume:
         test_set = store.test_set("noise")
         predict(store, Toy(features=colors), test_set, replace(SMALL, keep_features=False))
         model = Toy(features=colors)
-        with pytest.raises(AlreadyStored, match=r"stored with no features: run regrade models remove toy -t noise first"):
+        with pytest.raises(
+            AlreadyStored, match=r"stored with no features: run regrade models remove toy -t noise first"
+        ):
             predict(store, model, test_set, SMALL)
         assert model.batches == []
 
