@@ -141,7 +141,7 @@ def test_stopped_folds_resume_with_identical_results(pets, tmp_path):
     assert digests[0] == digests[1]
     assert train(pets).new_epochs == 0
     assert run("verify", "-w", pets.store.root).code == 0
-    with pytest.raises(AlreadyStored, match="another folds"):
+    with pytest.raises(AlreadyStored, match="other settings: folds"):
         train(pets, folds=2)
 
 

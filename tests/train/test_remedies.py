@@ -116,9 +116,9 @@ def test_default_threshold_is_half_of_the_largest_score(workspace):
 
 def test_other_groups_under_the_same_name_are_refused(workspace, grouped):
     train(workspace, grouped)
-    with pytest.raises(AlreadyStored, match="another step size"):
+    with pytest.raises(AlreadyStored, match="other settings: step size"):
         train(workspace, grouped, step_size=0.1)
-    with pytest.raises(AlreadyStored, match="another method"):
+    with pytest.raises(AlreadyStored, match="other settings: method"):
         train(workspace, grouped, method="upsample")
 
 

@@ -98,9 +98,10 @@ class ShareMeasure(Measure):
     def _share(self, rows: BoolArray | FloatArray, confidence: float) -> Estimate:
         if len(rows) > 1:
             return mean_share(rows, self.counted, confidence=confidence)
-        if rows.dtype != np.bool_:
-            return bounded_mean(rows[self.counted], largest=1.0, confidence=confidence)
-        return proportion(int(rows[self.counted].sum()), self.images, confidence=confidence)
+        values = rows[self.counted]
+        if not np.isin(values, (0, 1)).all():
+            return bounded_mean(values, largest=1.0, confidence=confidence)
+        return proportion(int(values.sum()), self.images, confidence=confidence)
 
     def advice(self, threshold: float, alpha: float, *, at_most: bool) -> Advice:
         """Whether the images are too few even without an error, and how many are needed."""

@@ -377,10 +377,11 @@ def _tie_notes(tied: Mapping[str, int]) -> Iterator[str]:
 
 
 def _credit_share(top_k: TopK, counted: BoolArray, confidence: float) -> Estimate | None:
-    """The expected share of right images; without ties, the share itself."""
-    if not top_k.tied_images(counted):
+    """The expected share of right images; where no tie matters, the share itself."""
+    credit = top_k.credit[counted]
+    if np.isin(credit, (0, 1)).all():
         return _share(top_k.right, counted, confidence)
-    return bounded_mean(top_k.credit[counted], largest=1.0, confidence=confidence)
+    return bounded_mean(credit, largest=1.0, confidence=confidence)
 
 
 def _share(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate | None:
