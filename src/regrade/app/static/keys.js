@@ -12,7 +12,7 @@ export const onlyDialog = (dialog) => openDialogs().every((open) => open === dia
 
 export function onKeys(keys, { when = () => true } = {}) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event.target) || !when()) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event.target) || !when(event)) return;
     const act = keys[event.key] ?? keys[event.key.toLowerCase()];
     if (!act) return;
     event.preventDefault();

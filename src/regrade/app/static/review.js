@@ -259,7 +259,7 @@ onKeys({
   ...Object.fromEntries(reasons.map((reason, place) => [String(place + 1), () => flagWith(reason)])),
   ArrowRight: () => move(1), ArrowLeft: () => move(-1), ArrowDown: () => move(columns()), ArrowUp: () => move(-columns()),
   f: () => toggle(focused()), s: submit, n: () => by("next").click(), e: () => enlarge(focused()),
-}, { when: noDialog });
+}, { when: (event) => noDialog() && !event.defaultPrevented }); // the key that closes a dialog does nothing more
 document.addEventListener("keyup", (event) => { if (event.key.toLowerCase() === "e") shrink(); });
 window.addEventListener("blur", shrink);
 guideBlock(by("entry"), page.dataset.space, classId, { queue });
