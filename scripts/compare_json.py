@@ -91,6 +91,7 @@ DEMO = (
     "compare -t mnist --show pairs --equivalence 0.5",
     "compare -t uci-digits 'random forest' 'naive Bayes' --slice ink=light",
     "gate 'neural network' -t mnist -t uci-digits --baseline 'random forest' --margin 1 --slice-margin ink=3 --floor 70"
+    "gate 'nearest neighbors' -t uci-digits --ladder --baseline 'random forest' && testsets ladder uci-digits",
     " --max-negative-flips 5 --at-least top-5=90 --at-most ece=10",
     "study generalization --original mnist --new uci-digits --bootstrap",
     "study generalization --original mnist --new uci-digits --scale logit"

@@ -1,4 +1,7 @@
-"""Null checks of `gate`: PASS for a candidate that violates a rule, and FAIL for one that meets all of them."""
+"""Null checks of `gate`: PASS for a candidate that violates a rule, and FAIL for one that meets all of them.
+
+On a ladder, PASS for any of many submissions, none of which is better than the first model.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import numpy as np
 
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import labeled_set, predicted
+from regrade.core import Ladder
 from regrade.core.arrays import BoolArray
 from regrade.studies import GateResult, GateRules
 from regrade.studies.gate.analysis import GateSet, gate
+from regrade.studies.gate.ladder import Discordant, Entrant, climb
 from regrade.studies.seeded_methods import SeededMethod
 
 MARGIN = 0.02
@@ -67,3 +72,22 @@ def seeds_at_the_margin(rng: np.random.Generator) -> GateResult:
     effect = rng.normal(0, 0.005, size=(8, 1))
     shift = np.repeat([[MARGIN], [0.0]], 4, axis=0)
     return decided(rng.random((8, 1_000)) < accuracies - 0.03 + shift + effect, GateRules(margin=MARGIN))
+
+
+@null_check("gate: pass", case="60 submissions to a ladder that keep what passed and change a tenth of it, 400 images")
+def learning_from_a_ladder(rng: np.random.Generator) -> GateResult:
+    labels, best = rng.integers(0, 2, (2, 400))
+    ladder = Ladder("held-back", "first", "", 0.95)
+    for number in range(60):
+        changed = np.where(rng.random(400) < 0.1, rng.integers(0, 2, 400), best)
+        result = submitted(ladder, number, changed == labels, best == labels)
+        if result.passed or result.ladder is None:
+            break
+        ladder = result.ladder
+    return result
+
+
+def submitted(ladder: Ladder, number: int, right: BoolArray, best: BoolArray) -> GateResult:
+    """A submission to a ladder, from the correctness (n,) of the candidate and of the best model so far."""
+    counts = Discordant(int((right & ~best).sum()), int((best & ~right).sum()), len(right))
+    return climb(ladder, Entrant(str(number), f"{number}", ""), lambda: counts)

@@ -106,6 +106,17 @@ def show_(
 
 
 @app.command()
+@shown
+def ladder(
+    name: Annotated[str, typer.Argument(help="Name of the held-back test set.", autocompletion=complete_test_sets)],
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Show the submissions to the ladder of a held-back test set, and what the next one needs; see `regrade gate`."""
+    status = opened(workspace).testsets.ladder(name)
+    return CommandResult(status.table(), status.as_dict())
+
+
+@app.command()
 def add(
     name: Annotated[
         str, typer.Argument(help="Name for the test set; with a name from the catalog, its class space is known.")

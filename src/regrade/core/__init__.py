@@ -44,6 +44,7 @@ from regrade.core.images import (
     no_fingerprints,
 )
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
+from regrade.core.ladder import Ladder, Submission
 from regrade.core.mistake_annotations import (
     MistakeAnnotations,
     MistakeCategory,
@@ -117,6 +118,7 @@ __all__ = [
     "Interpolation",
     "LabelSet",
     "LabelState",
+    "Ladder",
     "LedgerDamaged",
     "LedgerRefused",
     "LedgerUnavailable",
@@ -150,6 +152,7 @@ __all__ = [
     "StoreError",
     "StoredImage",
     "StratifyBy",
+    "Submission",
     "Table",
     "Tabular",
     "TestSet",

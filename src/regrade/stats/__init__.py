@@ -1,5 +1,6 @@
 """Statistics for accuracies: pure functions, vectorized over many models at once."""
 
+from regrade.stats.adaptive import adaptive_level, better_p_value, smallest_passing_gain
 from regrade.stats.agreement import (
     covariance_interval,
     fleiss_kappa,
@@ -153,6 +154,7 @@ __all__ = [
     "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",
+    "adaptive_level",
     "agreeing_with_test",
     "align_with_test",
     "anytime_accuracy",
@@ -162,6 +164,7 @@ __all__ = [
     "below_others_p_values",
     "benjamini_hochberg",
     "best_share",
+    "better_p_value",
     "binned_correlation",
     "bonferroni_confidence",
     "bootstrap_line",
@@ -258,6 +261,7 @@ __all__ = [
     "slope_ratio",
     "smallest_difference",
     "smallest_disparity",
+    "smallest_passing_gain",
     "smallest_share",
     "spearman",
     "spearman_matrix",

@@ -32,6 +32,7 @@ from regrade.store.described_models import DescribedModelsCollection
 from regrade.store.file_errors import write_errors
 from regrade.store.image_pairs import PairDecisionCollection, PairSearchCollection
 from regrade.store.label_sets import LabelSetCollection
+from regrade.store.ladders import LadderCollection
 from regrade.store.layout import file_name
 from regrade.store.locks import remove_abandoned_work
 from regrade.store.mistake_reviews import MistakeReviewCollection
@@ -73,6 +74,7 @@ class Store:
         self.labels = LabelSetCollection(root)
         self.reviews = ReviewCollection(root)
         self.mistakes = MistakeReviewCollection(root)
+        self.ladders = LadderCollection(root)
         self.pair_searches = PairSearchCollection(root)
         self.pair_decisions = PairDecisionCollection(root)
         self.removals = Removals(root)

@@ -20,6 +20,7 @@ TABLES = (
     "builds/*/*.parquet",
     "pairs/*/*.parquet",
     "models/*.parquet",
+    "ladders/*.parquet",
 )
 """Parquet files with their own checksum."""
 
@@ -61,6 +62,7 @@ _SUFFIXES = {
     "builds": ".parquet",
     "pairs": ".parquet",
     "models": ".parquet",
+    "ladders": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

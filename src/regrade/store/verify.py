@@ -151,7 +151,11 @@ def _missing_test_sets(root: Path, present: set[str]) -> Iterator[CheckedFile]:
 def _needing_test_sets(root: Path) -> dict[str, Path]:
     """A file or folder that belongs to each test set, by the name of the test set."""
     folders = [folder for kind in _BY_TEST_SET for folder in filled_folders(root / kind, "*")]
-    files = [path for pattern in ("images/*.parquet", "maps/*.json") for path in sorted(root.glob(pattern))]
+    files = [
+        path
+        for pattern in ("images/*.parquet", "ladders/*.parquet", "maps/*.json")
+        for path in sorted(root.glob(pattern))
+    ]
     return {original_name(folder.name): folder for folder in folders} | {original_name(f.stem): f for f in files}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from regrade.core import (
     ClassSpace,
+    InputError,
     SliceSet,
 )
 from regrade.core.names import member
@@ -17,6 +18,7 @@ from regrade.formats import SliceFormat, given_classes
 from regrade.store import Removal, RemovalPlan, Store, Stored, keep_slices
 from regrade.studies import Confusion
 from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
+from regrade.studies.gate.ladder import LadderStatus
 from regrade.studies.loading import resolve_class_space
 from regrade.tables import Columns
 from regrade.testsets import (
@@ -84,6 +86,16 @@ class TestSets:
             if class_map is None
             else MapFile(Path(class_map), resolve_class_space(self.store, map_source)),
         )
+
+    def ladder(self, name: str) -> LadderStatus:
+        """Return the submissions to the ladder of a held-back test set, which `gate` with ``ladder`` begins."""
+        test_set = self.store.test_set(name)
+        ladder = self.store.ladders.read(test_set)
+        if ladder is None:
+            raise InputError(
+                f"{name} has no ladder: begin one with regrade gate CANDIDATE -t {name} --ladder --baseline"
+            )
+        return LadderStatus.of(ladder, int(test_set.labeled.sum()))
 
     def plan_removal(self, name: str) -> RemovalPlan:
         """Return what `remove` would remove; nothing changes."""

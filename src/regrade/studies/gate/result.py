@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import Column, Estimate, Ladder, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.core.record import NOT_IN_JSON
+from regrade.core.record import NOT_IN_JSON, json_key
 from regrade.display.junit import JUnitCase, junit_xml
 from regrade.display.text import code_span, escaped_markdown
 from regrade.display.wording import share
@@ -42,6 +42,7 @@ class GateRule(Enum):
     NEGATIVE_FLIPS = "negative flips"
     METRIC = "metric"
     COVERAGE = "coverage"
+    LADDER = "better than the best so far"
 
 
 def _same(text: str) -> str:
@@ -52,9 +53,9 @@ def _same(text: str) -> str:
 class GateRow:
     """A rule with its verdict: what was measured, and what is required.
 
-    ``measured`` has one-sided bounds; None where it is undefined. ``threshold`` is a fraction for shares and
-    differences. ``reason`` says why the verdict is not PASS, and ``images_needed`` is the number of images for 80 %
-    power to PASS, if the measured values are true.
+    ``measured`` has one-sided bounds; None where it is undefined or, on a ladder, not told. ``threshold`` is a fraction
+    for shares and differences, and a p-value on a ladder. ``reason`` says why the verdict is not PASS, and
+    ``images_needed`` is the number of images for 80 % power to PASS, if the measured values are true.
     """
 
     rule: str
@@ -93,7 +94,10 @@ class FlipCount:
 
 @dataclass(frozen=True, repr=False)
 class GateResult(Tabular, records="rows"):
-    """A gate: its verdict, the rules in their order, and how many predictions changed from the baseline's."""
+    """A gate: its verdict, the rules in their order, and how many predictions changed from the baseline's.
+
+    ``ladder`` are all submissions to a held-back test set, if the gate is one of them.
+    """
 
     verdict: GateVerdict
     candidate: str
@@ -102,6 +106,7 @@ class GateResult(Tabular, records="rows"):
     rows: tuple[GateRow, ...]
     flips: tuple[FlipCount, ...]
     notes: tuple[str, ...]
+    ladder: Ladder | None = field(default=None, metadata=json_key("ladder", only_if_set=True))
 
     @property
     def passed(self) -> bool:

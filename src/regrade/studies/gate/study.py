@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from regrade.core import InputError
+from regrade.core import InputError, Ladder, TestSet
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.gate.analysis import GateSet, gate
 from regrade.studies.gate.config import NO_FILE, GateFile, gate_file
 from regrade.studies.gate.findings import gate_verdicts
+from regrade.studies.gate.ladder import Discordant, Entrant, climb
 from regrade.studies.gate.result import GateResult
 from regrade.studies.gate.rules import GateRules
-from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
+from regrade.studies.loading import chosen_models, chosen_rows, reviewed_labels, scored_predictions
+from regrade.studies.same_images import judge_predictions
 from regrade.studies.seeded_methods import SeededMethod, seeded_method
 from regrade.studies.study import Output, Study, labels_option, option
 from regrade.tables import read_toml
@@ -34,6 +37,11 @@ class GateOptions(GateRules):
     test_sets: Sequence[str] = option("Name of a test set. May be repeated.", (), names=("--test-set", "-t"))
     baseline: str | None = option("Model, or pattern of seeds, that the candidate is compared with.", None)
     labels: str | None = labels_option("Score top-1 against this label set: NAME (newest version) or NAME@VERSION.")
+    ladder: bool = option(
+        "Held-back test set: require a significantly higher accuracy than the best model submitted so far, and tell "
+        "the verdict alone, so that the set does not wear out. --baseline is the first best model.",
+        False,
+    )
     config: str | Path | None = option(
         "TOML file with these options; options given here replace those of the file.", None, metavar="FILE.toml"
     )
@@ -45,8 +53,11 @@ def run(store: Store, options: GateOptions) -> GateResult:
     ``margin``, ``slice_margins`` and ``max_negative_flips`` compare it with the ``baseline`` on the same images.
     ``floors`` (a number, or numbers by slice, with "all" for all images), ``at_least`` and ``at_most`` (by metric) are
     thresholds of its own. Thresholds are fractions: a margin of 0.005 is half a point. ``config`` is a TOML file with
-    the same options in percent, which those given here replace.
+    the same options in percent, which those given here replace. ``ladder`` submits the candidate to the ladder of one
+    test set instead, where it is compared with the best model so far.
     """
+    if options.ladder:
+        return submit_to_ladder(store, options)
     file = NO_FILE if options.config is None else gate_file(read_toml(Path(options.config)), str(options.config))
     options = replace(
         options,
@@ -92,6 +103,67 @@ def gate_models(candidate: SeededMethod, baseline: SeededMethod | None) -> tuple
     if shared := sorted(before & set(candidate.models.values())):
         raise InputError(f"the candidate and the baseline must differ: {shared[0]} belongs to both")
     return (*candidate.models.values(), *(() if baseline is None else baseline.models.values()))
+
+
+def submit_to_ladder(store: Store, options: GateOptions) -> GateResult:
+    """Test the candidate against the best model of a test set's ladder, and record it before the verdict is told."""
+    given = [name for name in ("labels", "config") if getattr(options, name) is not None]
+    if refused := [*options.chosen, *given]:
+        raise InputError(f"a ladder has one rule, so that it tells nothing else: leave out {', '.join(refused)}")
+    if options.candidate is None or len(options.test_sets) != 1:
+        raise InputError("a ladder needs one candidate and one test set: regrade gate CANDIDATE -t NAME --ladder")
+    test_set, candidate = store.test_set(options.test_sets[0]), options.candidate
+    models = [name for name in (candidate, options.baseline) if name is not None]
+    for model in chosen_models(store, test_set, models):
+        manifest = store.predictions.manifest(test_set.name, model)
+        if manifest.asked is not None:
+            raise InputError(f"{model} has predictions on {manifest.asked:,} images only: a ladder needs all of them")
+    with store.transaction():
+        ladder = _ladder_of(store, test_set, options)
+        digest = store.predictions.manifest(test_set.name, candidate).digest
+        entrant = Entrant(candidate, digest, datetime.now(UTC).isoformat(timespec="seconds"))
+        result = climb(ladder, entrant, lambda: _discordant(store, test_set, candidate, ladder))
+        assert result.ladder is not None
+        store.ladders.add(result.ladder, test_set)
+    return result
+
+
+def _ladder_of(store: Store, test_set: TestSet, options: GateOptions) -> Ladder:
+    """The stored ladder of a test set, or a new one that begins with the baseline."""
+    stored = store.ladders.read(test_set)
+    if stored is None:
+        if options.baseline is None:
+            raise InputError(f"{test_set.name} has no ladder yet: name its first best model with --baseline")
+        digest = store.predictions.manifest(test_set.name, options.baseline).digest
+        return Ladder(test_set.name, options.baseline, digest, store.config.confidence)
+    if options.baseline not in (None, stored.baseline):
+        raise InputError(f"the ladder of {test_set.name} began with {stored.baseline}: leave out --baseline")
+    return stored
+
+
+def _discordant(store: Store, test_set: TestSet, candidate: str, ladder: Ladder) -> Discordant:
+    """The images that only one of the candidate and the best model has right."""
+    models = (candidate, _model_of(store, test_set.name, ladder))
+    scored = scored_predictions(store, test_set, models)
+    new, best = (judge_predictions(*pair, None) for pair in scored)
+    counted = new.counted & best.counted
+    return Discordant(
+        int((new.right & ~best.right & counted).sum()),
+        int((best.right & ~new.right & counted).sum()),
+        int(counted.sum()),
+    )
+
+
+def _model_of(store: Store, test_set: str, ladder: Ladder) -> str:
+    """The present name of the best model of a ladder, which may have been renamed."""
+    names = store.predictions.model_names(test_set)
+    for name in sorted(names, key=lambda name: name != ladder.best):
+        if store.predictions.manifest(test_set, name).digest == ladder.best_digest:
+            return name
+    raise InputError(
+        f"the predictions of {ladder.best}, the best model of the ladder of {test_set}, are no longer stored: import "
+        "them again, or see regrade removed list"
+    )
 
 
 def _write_summary(_: Store, result: GateResult, path: str) -> str:

@@ -1,0 +1,155 @@
+"""Ladders: verdicts and what they tell, an adversary who learns from verdicts, and ladders in a workspace."""
+
+import dataclasses
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import regrade
+from regrade.core import AlreadyStored, InputError, Ladder, Submission
+from regrade.studies import GateVerdict
+from regrade.studies.gate.ladder import Discordant, Entrant, LadderStatus, climb
+
+NEW = Ladder("held-back", "old", "d0", 0.95)
+
+
+def submit(ladder: Ladder, name: str, only_candidate: int, only_best: int, images: int = 1000):
+    return climb(
+        ladder, Entrant(name, f"digest of {name}", "now"), lambda: Discordant(only_candidate, only_best, images)
+    )
+
+
+def test_ladder_tells_the_verdict_and_nothing_else():
+    passed, unshown = submit(NEW, "a", 40, 10), submit(NEW, "a", 20, 10)
+    assert (passed.verdict, unshown.verdict) == (GateVerdict.PASS, GateVerdict.INCONCLUSIVE)
+    assert passed.ladder.best == "a"
+    assert unshown.ladder.best == "old"
+    # 20 of 30 has p = 0.049, above the first level of 0.025; another count with the same verdict looks the same
+    assert json.dumps(unshown.as_dict()) == json.dumps(submit(NEW, "a", 0, 500).as_dict())
+    assert unshown.rows[0].measured is None
+
+
+def test_ladder_compares_with_the_best_so_far_at_decreasing_levels():
+    ladder, levels = NEW, []
+    for number in range(6):
+        result = submit(ladder, f"model {number}", 90 if number in (1, 4) else 5, 5)
+        ladder = result.ladder
+        levels.append(result.rows[0].threshold)
+    assert [each.passed for each in ladder.submissions] == [False, True, False, False, True, False]
+    assert (ladder.best, ladder.best_digest, ladder.passes) == ("model 4", "digest of model 4", 2)
+    assert all(later < earlier for earlier, later in pairwise(levels))
+    assert result.baseline == "model 4"
+
+
+def test_submitting_the_same_predictions_again_repeats_the_verdict_without_a_test():
+    ladder = submit(submit(NEW, "a", 40, 10).ladder, "b", 0, 0).ladder
+    again = climb(ladder, Entrant("renamed", "digest of a", "later"), lambda: pytest.fail("tested again"))
+    assert again.verdict is GateVerdict.PASS
+    assert again.ladder == ladder
+    assert again.baseline == "old"
+    with pytest.raises(InputError, match="with which the ladder began"):
+        climb(ladder, Entrant("old", "d0", "later"), lambda: pytest.fail("tested"))
+
+
+def test_status_lists_what_the_next_submission_needs():
+    status = LadderStatus.of(submit(NEW, "a", 40, 10).ladder, 10_000)
+    assert [row[:3] for row in status.table().rows] == [(1, "a", "PASS")]
+    assert "ahead of a by 0.4, 0.7 or 0.9 points if 2, 5 or 10 % of the images" in status.table().notes[0]
+    assert "cannot show it" in LadderStatus.of(NEW, 20).table().notes[0]
+
+
+def climbed_by_an_adversary(rng, *, images=400, submissions=80) -> tuple[Ladder, float]:
+    """The ladder after an adversary, who keeps what passed and changes a tenth of it; no model is better than another.
+
+    Also returns the largest share that a leaderboard, which tells every accuracy, would reach in the same way.
+    """
+    labels = rng.integers(0, 2, images)
+    ladder, best, leader = NEW, rng.integers(0, 2, images), rng.integers(0, 2, images)
+    for number in range(submissions):
+        changed = np.where(rng.random(images) < 0.1, rng.integers(0, 2, images), best)
+        gained, lost = ((changed == labels) & (best != labels)).sum(), ((changed != labels) & (best == labels)).sum()
+        result = submit(ladder, str(number), int(gained), int(lost), images)
+        ladder = result.ladder
+        best = changed if result.passed else best
+        on_leader = np.where(rng.random(images) < 0.1, rng.integers(0, 2, images), leader)
+        leader = on_leader if (on_leader == labels).sum() > (leader == labels).sum() else leader
+    return ladder, float((leader == labels).mean())
+
+
+def test_adversary_climbs_a_leaderboard_but_not_the_ladder():
+    rng = np.random.default_rng(0)
+    runs = [climbed_by_an_adversary(rng) for _ in range(60)]
+    assert (
+        sum(ladder.passes > 0 for ladder, _ in runs) <= 6
+    )  # expected at most 3 of 60, which 99.8 % of draws do not double
+    assert np.mean([share for _, share in runs]) > 0.58
+
+
+@pytest.fixture
+def held_back(tmp_path):
+    """A workspace with three models on 2,000 images: better has 120 images right that old has wrong, and loses 20."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, 2000)
+    wrong = (labels + 1) % 10
+    old = np.where(np.arange(2000) < 1500, labels, wrong)
+    better = np.where((np.arange(2000) >= 20) & (np.arange(2000) < 1620), labels, wrong)
+    alike = np.where(np.arange(2000) < 1501, labels, wrong)
+    workspace = regrade.init(tmp_path / "ws")
+    workspace.testsets.add("held-back", labels, classes=[str(digit) for digit in range(10)])
+    workspace.models.import_predictions({"old": old, "better": better, "alike": alike}, test_set="held-back")
+    return workspace
+
+
+def test_workspace_ladder_is_stored_and_outlives_names(held_back):
+    first = held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    second = held_back.gate("better", test_sets=["held-back"], ladder=True)
+    assert [first.verdict.value, second.verdict.value] == ["INCONCLUSIVE", "PASS"]
+    held_back.models.rename("better", "best")
+    held_back.testsets.rename("held-back", "secret")
+    again = regrade.open(held_back.store.root).gate("alike", test_sets=["secret"], ladder=True)
+    assert "submitted before" in again.notes[0]
+    assert held_back.testsets.ladder("secret").best == "better"
+    assert not held_back.verify().problems
+    held_back.models.remove("best")
+    held_back.models.import_predictions({"other": np.zeros(2000, dtype=int)}, test_set="secret")
+    with pytest.raises(InputError, match="the best model of the ladder of secret, are no longer stored"):
+        held_back.gate("other", test_sets=["secret"], ladder=True)
+
+
+def test_ladder_of_a_test_set_is_never_shortened(held_back):
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    store = held_back.store
+    test_set = store.test_set("held-back")
+    stored = store.ladders.read(test_set)
+    for shorter in (dataclasses.replace(stored, submissions=()), dataclasses.replace(stored, baseline="alike")):
+        with pytest.raises(AlreadyStored, match="never removed or changed"):
+            store.ladders.add(shorter, test_set)
+    store.ladders.add(stored.with_submission(Submission("x", "dx", False, 0.01, 2000, "now")), test_set)
+    assert len(store.ladders.read(test_set).submissions) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ladder": True}, "has no ladder yet: name its first best model with --baseline"),
+        ({"ladder": True, "baseline": "old", "margin": 0.01}, "leave out margin"),
+        ({"ladder": True, "baseline": "old", "floors": 0.5, "labels": "x"}, "leave out floors, labels"),
+        ({"ladder": True, "baseline": "nobody"}, "unknown model"),
+        ({"ladder": True, "baseline": "better"}, "named twice"),
+    ],
+)
+def test_ladder_refuses_what_would_tell_more(held_back, options, message):
+    with pytest.raises(InputError, match=message):
+        held_back.gate("better", test_sets=["held-back"], **options)
+
+
+def test_ladder_refuses_two_test_sets_and_another_start(held_back):
+    with pytest.raises(InputError, match="one candidate and one test set"):
+        held_back.gate("better", test_sets=["held-back", "held-back"], ladder=True)
+    with pytest.raises(InputError, match="has no ladder"):
+        held_back.testsets.ladder("held-back")
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    with pytest.raises(InputError, match="began with old"):
+        held_back.gate("better", test_sets=["held-back"], baseline="alike", ladder=True)
