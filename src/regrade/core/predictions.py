@@ -73,10 +73,11 @@ class Predictions:
     if there is no prediction. ``scores`` (n, k) are their scores; ``full_scores`` (n, c) are all scores and
     ``features`` (n, d) the embeddings of the model, often memory maps. All three are optional.
 
-    ``covered`` (n,) marks the examples that a person was asked about: the others are not counted, while a covered
-    example without an answer is wrong. None: all examples. ``times`` are the times of the answers, if known.
-    ``fingerprints`` (n,) are those of the images that a model was given, if known. ``ties`` are the classes that score
-    as much as the last stored one; None if there are none, or if they are not known. Neither is part of the digest.
+    ``covered`` (n,) marks the examples that a person was asked about, or that a partial import has: the others are not
+    counted, while a covered example without an answer is wrong. None: all examples. ``times`` are the times of the
+    answers, if known. ``fingerprints`` (n,) are those of the images that a model was given, if known. ``ties`` are the
+    classes that score as much as the last stored one; None if there are none, or if they are not known. Neither is part
+    of the digest.
     """
 
     model: str

@@ -16,6 +16,7 @@ from regrade.core import InputError, Table, Tabular
 from regrade.core.finite import finite
 from regrade.core.names import member, refuse_text
 from regrade.display import Figure, Finding
+from regrade.store import Store
 from regrade.studies.report_data import ReportData
 
 P = ParamSpec("P")
@@ -228,6 +229,15 @@ class Study(Generic[P, O, R]):
         """Results draw themselves with the figure of the study."""
         if self.figure is not None:
             self.result.draw_with(self.figure)
+
+    def result_of(self, data: Any, options: O) -> R:
+        """Run the study; every table of the result says which models have predictions on some of the images only."""
+        store = data if isinstance(data, Store) else getattr(data, "store", None)
+        if not isinstance(store, Store):
+            return self.run(data, options)
+        with store.predictions.watch_partial() as reads:
+            result = self.run(data, options)
+        return result.with_coverage(reads.notes) if reads.notes else result
 
     @property
     def command(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import binom
 
 from regrade.core import TestSet
-from regrade.core.arrays import IntArray
+from regrade.core.arrays import BoolArray, IntArray
 
 _RARE = 1e-4  # probability at most of a false hint at a shift
 _UNLIKELY = 0.05  # probability at most that an unrelated column is taken for a model
@@ -53,9 +53,12 @@ class AccuracyCheck:
         return ""
 
 
-def check_accuracy(predicted: IntArray, test_set: TestSet) -> AccuracyCheck | None:
-    """Check predicted classes (n,) in the class space and order of a test set; None if it has no labels."""
-    labeled = test_set.labeled
+def check_accuracy(predicted: IntArray, test_set: TestSet, *, covered: BoolArray | None = None) -> AccuracyCheck | None:
+    """Check predicted classes (n,) in the class space and order of a test set; None if none of the images has a label.
+
+    ``covered`` (n,) are the images with predictions (default: all).
+    """
+    labeled = test_set.labeled if covered is None else test_set.labeled & covered
     labels, classes = test_set.labels[labeled], predicted[labeled]
     if not labels.size:
         return None

@@ -70,7 +70,7 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         raise InputError("multi-label accuracy is computed over all classes: give either labels or within and map")
     if not labels and (rule or options.collapsed):
         raise InputError("rule and collapsed require labels")
-    models = chosen_rows(store, test_set, options.models or store.predictions.model_names(test_set.name))
+    models = chosen_rows(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=options.collapsed) if labels else None
     return compare(
         test_set,

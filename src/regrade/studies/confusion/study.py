@@ -279,6 +279,11 @@ def _with_scores(predictions: Predictions) -> Predictions:
             f"model {predictions.model!r} has no full scores on {predictions.test_set}: import them, or predict with "
             "--keep scores"
         )
+    if predictions.covered is not None:
+        part = f"{predictions.covered.sum():,} of {len(predictions):,} images of {predictions.test_set}"
+        raise InputError(
+            f"model {predictions.model} has predictions on {part}: a member of an ensemble needs scores of all images"
+        )
     return predictions
 
 

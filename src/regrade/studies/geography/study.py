@@ -81,7 +81,7 @@ def run(store: Store, options: GeographyOptions) -> Geography:
     """
     test_set, original, progress = store.test_set(options.test_set), options.original, options.progress
     reference_sets = [store.test_set(name) for name in (*([original] if original else []), *options.standard)]
-    chosen = chosen_models(store, test_set, options.models)
+    chosen = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     counts = [_counts(store, reference_set, chosen, progress) for reference_set in reference_sets]
     return geography(
         test_set,

@@ -10,6 +10,7 @@ import numpy as np
 
 from regrade.core import (
     NO_ANSWER,
+    Answerer,
     Column,
     Estimate,
     InputError,
@@ -206,7 +207,7 @@ def grade(
         rules.add(scoring.rule)
         if top5 is not None:
             tied[model_predictions.model] = top5.tied_images(scoring.counted & model_predictions.counted)
-        if model_predictions.covered is not None:
+        if model_predictions.covered is not None and model_predictions.by is Answerer.PERSON:
             subset_sizes[model_predictions.model] = int(model_predictions.covered.sum())
     rows += _replicate_rows(methods, masks, confidence)
     if not rows:
@@ -439,7 +440,7 @@ def _slice_notes(slices: int, hard: Sequence[str]) -> tuple[str, ...]:
 
 
 def _subset_notes(subset_sizes: Mapping[str, int]) -> tuple[str, ...]:
-    """Which models have predictions on a subset of the images only."""
+    """Which people were asked about a subset of the images only."""
     if not subset_sizes:
         return ()
     words = _few([f"{name} ({images:,})" for name, images in subset_sizes.items()])

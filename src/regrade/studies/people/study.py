@@ -72,7 +72,8 @@ def run(store: Store, options: PeopleOptions) -> People:
     if not names:
         raise InputError(f"no person has answers on {test_set.name} yet: run regrade import people")
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=collapsed) if labels else None
-    everyone = (*names, *chosen_models(store, test_set, options.models))
+    models = options.models or store.predictions.models_to_compare(test_set.name)
+    everyone = (*names, *chosen_models(store, test_set, models))
     return people(
         test_set,
         scored_predictions(store, test_set, everyone, progress=options.progress),

@@ -37,7 +37,7 @@ def run(store: Store, options: SimilarityOptions) -> Similarity:
     """Study the similarity of all pairs of models: whether they err on the same images, and clusters of models."""
     test_set = store.test_set(options.test_set)
     judged = reviewed_labels(store, test_set, options.labels) if options.labels else None
-    models = chosen_models(store, test_set, options.models)
+    models = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     scored = scored_predictions(store, test_set, models, progress=options.progress)
     return similarity(test_set, scored, labels=judged, slice_name=options.slice, confidence=store.config.confidence)
 
