@@ -24,7 +24,7 @@ from regrade.stats import (
     slope_ratio,
     two_way_mean,
 )
-from regrade.studies.generalization.analysis import robustness_to
+from regrade.studies.generalization.rows import robustness_to
 
 SLOPE, SCATTER, CHANGE = 1.1, 0.01, -0.1
 
@@ -98,7 +98,7 @@ for number, maker, estimate, truth, least in _NUMBERS:
 for size in (8, 30):
     coverage_check(
         "effective robustness",
-        maker="studies.generalization.analysis.robustness_to",
+        maker="studies.generalization.rows.robustness_to",
         case=f"{size} models, 2,000 images",
         n=size,
         draw=partial(robustness, models=size),

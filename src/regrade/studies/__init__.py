@@ -55,8 +55,8 @@ from regrade.studies.corruptions.analysis import (
 )
 from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule, GateVerdict
 from regrade.studies.gate.rules import GateRules
-from regrade.studies.generalization.analysis import SetPair
 from regrade.studies.generalization.explanations import Adaptivity, AdaptivityVerdict, Difficulty, LossParts
+from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
 from regrade.studies.geography.group_frame import Grouping, grouping
 from regrade.studies.geography.progress import (

@@ -8,7 +8,7 @@ most this probability.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -310,6 +310,15 @@ def _flips(each: GateSet, confidence: float) -> Iterator[FlipCount]:
     )
 
 
+def _hard_notes(test_set: TestSet, slices: Iterable[str]) -> Iterator[str]:
+    """Which slices were chosen by what models find hard, or leave such images out."""
+    hard = [name for name in slices if test_set.base_slice(name) in test_set.hard_slices]
+    if chosen := [name for name in hard if name in test_set.hard_slices]:
+        yield f"chosen because models find them hard, which biases models that took part: {', '.join(chosen)}"
+    if rest := [name for name in hard if name not in test_set.hard_slices]:
+        yield f"without images that models find hard, which favors models that took part: {', '.join(rest)}"
+
+
 def _notes(sets: Sequence[GateSet], rows: Sequence[GateRow], confidence: float, tested: int) -> Iterator[str]:
     level = f"{100 * (1 - confidence):g} %"
     yield (
@@ -320,10 +329,8 @@ def _notes(sets: Sequence[GateSet], rows: Sequence[GateRow], confidence: float, 
     yield from dict.fromkeys(note for each in sets if each.pair for note in each.pair.notes if len(each.pair.rows) > 1)
     yield from dict.fromkeys(model.rule for each in sets for model in each.judged.values() if model.rule)
     for each in sets:
-        labels, hard = each.labels, set(each.test_set.hard_slices)
-        chosen = dict.fromkeys(row.slice for row in rows if row.test_set == each.test_set.name and row.slice in hard)
-        if chosen:
-            yield f"chosen because models find them hard, which biases models that took part: {', '.join(chosen)}"
+        labels = each.labels
+        yield from _hard_notes(each.test_set, dict.fromkeys(r.slice for r in rows if r.test_set == each.test_set.name))
         if labels is not None:
             yield f"accuracies on {each.test_set.name} are multi-label, against {labels.scoring.labels.full_name}"
         if any(model.novel.any() for model in each.judged.values()):

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
 from regrade.core.amounts import amount
+from regrade.metrics import MultilabelRule
 from regrade.stats import Scale
 from regrade.store import Store
-from regrade.studies.generalization.analysis import SetPair, generalization
+from regrade.studies.generalization.analysis import generalization
+from regrade.studies.generalization.chosen_names import ChosenNames, chosen_names
+from regrade.studies.generalization.counting import counts_by_measure
 from regrade.studies.generalization.figure import generalization_figure
 from regrade.studies.generalization.findings import generalization_findings, generalization_verdicts
+from regrade.studies.generalization.measure import Measure
+from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
 from regrade.studies.lines import DRAWS
-from regrade.studies.loading import scored_predictions
+from regrade.studies.loading import reviewed_labels, scored_predictions
+from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.report_data import ReportData
-from regrade.studies.set_counts import SetCounts, counts_with_noise
+from regrade.studies.set_counts import SetCounts
 from regrade.studies.shared_images import shared_images
 from regrade.studies.study import (
     Chapter,
-    ProgressCallback,
     Study,
     StudyOptions,
     class_map_option,
+    collapsed_option,
     models_option,
     option,
     seed_option,
@@ -37,9 +44,22 @@ from regrade.studies.study import (
 _NO_HASH = 0  # the hash of an image that was not read
 
 
+def _parse_labels(texts: Sequence[str]) -> Mapping[str, str] | None:
+    """NAME, for every set, and SET=NAME as label sets by the name of the test set; that of NAME is empty."""
+    named: dict[str, str] = {}
+    for text in texts:
+        test_set, equals, labels = text.rpartition("=")
+        if not labels or (equals and not test_set):
+            raise InputError(f"--labels must be NAME or SET=NAME, got {text!r}")
+        if test_set in named:
+            raise InputError(f"--labels is given twice for {test_set or 'all sets'}")
+        named[test_set] = labels
+    return named or None
+
+
 @dataclass(frozen=True)
 class GeneralizationOptions(StudyOptions):
-    """Which models are compared on which pairs of an original and a new test set."""
+    """Which models are compared on which pairs of an original and a new test set, and what counts as correct."""
 
     original: str = option("Original test set.")
     new: Sequence[str] = option("New test set. May be repeated.")
@@ -50,6 +70,30 @@ class GeneralizationOptions(StudyOptions):
     class_map: str | Path | None = class_map_option("--map")
     bootstrap: bool = option("Add least-squares lines with bootstrap percentile intervals, as in the papers.", False)
     seed: int = seed_option("--bootstrap")
+    labels: Mapping[str, str] | str | None = option(
+        "Score against label sets: NAME or NAME@VERSION for the label set of this name on every set, SET=NAME for that "
+        "of one set. May be repeated.",
+        None,
+        names=("--labels", "-l"),
+        metavar="[SET=]NAME",
+        kind=list[str],
+        parse=_parse_labels,
+    )
+    rule: MultilabelRule | str | None = option(
+        "images: correct labels count (default). classes: also unclear. Accuracies are means over images.", None
+    )
+    collapsed: bool = collapsed_option()
+    slice: str | None = option("Use only the images of this slice on both sets, e.g. objects, 'not dogs'.", None)
+    people: Sequence[str] = option(
+        "Compare this person with the line through models. May be repeated.", (), names=("--person",)
+    )
+    only: Sequence[str] = option(
+        "Use only the models that match this pattern with *. May be repeated.", (), metavar="PATTERN"
+    )
+    without: Sequence[str] = option(
+        "Leave out the models that match this pattern with *, e.g. 'fv_*'. May be repeated.", (), metavar="PATTERN"
+    )
+    top: int = option("Compare top-N accuracies.", 1, metavar="N", minimum=1)
 
 
 def run(store: Store, options: GeneralizationOptions) -> Generalization:
@@ -59,61 +103,96 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
     ``scale`` (linear, probit or logit). ``within`` and ``class_map`` are as in `grade`; if a new set has a part of the
     original's classes, the original is scored within these. ``bootstrap`` adds percentile intervals as in published
     studies, from resampled models with ``seed``.
+
+    ``labels`` scores multi-label accuracy on every set: the name of a label set that all of them have, or names by test
+    set; ``rule`` and ``collapsed`` are as in `grade`, with means over images. ``slice`` restricts all sets, and ``top``
+    is the number of classes that may contain the label. ``people`` are compared with the line, which is fitted through
+    models: those in ``models`` (default: all) that match a pattern of ``only``, and none of ``without``.
     """
+    label_sets = _label_sets(options)
+    chosen = chosen_names(store, options)
+    judged = {
+        name: reviewed_labels(store, store.test_set(name), labels, rule=options.rule, collapsed=options.collapsed)
+        for name, labels in label_sets.items()
+    }
+    measure = _measure(options, judged)
     return generalization(
-        set_pairs(store, options),
+        set_pairs(store, options, chosen, measure, judged),
         rng=np.random.default_rng(options.seed),
         scale=Scale(options.scale),
         standard=options.standard,
         confidence=store.config.confidence,
         draws=DRAWS if options.bootstrap else 0,
+        measure=measure,
     )
 
 
-def set_pairs(store: Store, options: GeneralizationOptions) -> list[SetPair]:
-    """The counts of the named models (default: all) on each pair of the original and a new test set.
+def _measure(options: GeneralizationOptions, judged: Mapping[str, ReviewedLabels]) -> Measure:
+    if not judged:
+        return Measure(options.top, slice=options.slice)
+    rule = next(iter(judged.values())).scoring.rule.value
+    return Measure(1, {name: own.scoring.labels.full_name for name, own in judged.items()}, rule, options.slice)
+
+
+def _label_sets(options: GeneralizationOptions) -> dict[str, str]:
+    """The label set of every test set; empty without labels. Options that do not go with labels raise."""
+    if options.labels is None:
+        if options.rule or options.collapsed:
+            raise InputError("rule and collapsed require labels")
+        return {}
+    if options.top != 1:
+        raise InputError("multi-label accuracy is about the best class: give either labels or top")
+    if options.within or options.class_map:
+        raise InputError("multi-label accuracy is computed over all classes: leave out within and map")
+    sets = (options.original, *options.new)
+    named = {"": options.labels} if isinstance(options.labels, str) else dict(options.labels)
+    everywhere = named.pop("", None)
+    for name in named:
+        if name not in sets:
+            raise UnknownName("test set of labels", name, sets)
+    if everywhere is None and (missing := next((name for name in sets if name not in named), None)):
+        raise InputError(f"no label set is named for {missing}: both sets are scored against labels, or none")
+    return {name: named.get(name, str(everywhere)) for name in sets}
+
+
+def set_pairs(
+    store: Store,
+    options: GeneralizationOptions,
+    chosen: ChosenNames,
+    measure: Measure,
+    judged: Mapping[str, ReviewedLabels],
+) -> list[SetPair]:
+    """The counts of the chosen models and people on each pair of the original and a new test set.
 
     If a new set has only a part of the original's classes, as ImageNet-A has, the original is scored within these.
     """
-    models, within, progress = options.models, options.within, options.progress
+    within = options.within
     old, targets = store.test_set(options.original), [store.test_set(name) for name in options.new]
-    if not targets:
-        raise InputError("name at least one new test set")
-    _check_models(store, models, (old, *targets))
+
+    def counts(test_set: TestSet, **scoring: Any) -> SetCounts:
+        names = chosen.on(store, test_set)
+        scored = scored_predictions(store, test_set, names, progress=options.progress, **scoring)
+        labels = judged.get(test_set.name)
+        return counts_by_measure(test_set, scored, measure, labels, confidence=store.config.confidence)
+
     originals: dict[str, SetCounts] = {}
     pairs = []
     for target in targets:
-        among = within or _part_of_classes(old, target)
+        among = within or (None if judged else _part_of_classes(old, target))
         key = among.digest if isinstance(among, ClassSpace) else str(among)
         if key not in originals:
-            originals[key] = _counts(store, old, models, within=among, progress=progress)
-        counts = _counts(store, target, models, within=within, class_map=options.class_map, progress=progress)
-        if options.class_map or store.class_maps.read(target):
-            note = (
-                f"{target.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
-            )
-            counts = replace(counts, notes=(*counts.notes, note))
-        if overlap := _overlap(store, old, target):
-            counts = replace(counts, notes=(*counts.notes, overlap))
-        pairs.append(SetPair(originals[key], counts))
+            originals[key] = counts(old, within=among)
+        pair = SetPair(originals[key], counts(target, within=within, class_map=options.class_map))
+        notes = _pair_notes(store, old, target, class_map=options.class_map)
+        pairs.append(replace(pair, new=replace(pair.new, notes=(*pair.new.notes, *notes))))
     return pairs
 
 
-def _counts(
-    store: Store,
-    test_set: TestSet,
-    models: Sequence[str],
-    *,
-    within: str | ClassSpace | None,
-    class_map: str | Path | None = None,
-    progress: ProgressCallback,
-) -> SetCounts:
-    stored_models = store.predictions.model_names(test_set.name)
-    chosen = tuple(model for model in models if model in stored_models) if models else stored_models
-    if not chosen:
-        raise InputError(f"none of these models has predictions on {test_set.name}")
-    scored = scored_predictions(store, test_set, chosen, within=within, class_map=class_map, progress=progress)
-    return counts_with_noise(test_set, scored, confidence=store.config.confidence)
+def _pair_notes(store: Store, old: TestSet, new: TestSet, *, class_map: str | Path | None) -> Iterator[str]:
+    if class_map or store.class_maps.read(new):
+        yield f"{new.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
+    if overlap := _overlap(store, old, new):
+        yield overlap
 
 
 def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
@@ -140,15 +219,6 @@ def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
             assert fingerprints is not None
             return np.asarray(fingerprints["digest"])
     return np.full(len(test_set), _NO_HASH, dtype=np.uint64)
-
-
-def _check_models(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
-    for test_set in test_sets:
-        store.predictions.check_manifests(test_set.name, models)
-    stored_models = {model for test_set in test_sets for model in store.predictions.model_names(test_set.name)}
-    for model in models:
-        if model not in stored_models:
-            raise UnknownName("model", model, sorted(stored_models))
 
 
 def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:

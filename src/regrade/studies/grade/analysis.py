@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -214,7 +214,7 @@ def grade(
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
         )
-    hard = tuple(name for name in masks if name in test_set.hard_slices)
+    hard = tuple(name for name in masks if test_set.base_slice(name) in test_set.hard_slices)
     return Grade(
         test_set.name,
         labels.scoring.labels.name if labels else None,
@@ -226,7 +226,7 @@ def grade(
             *_notes(rows, labels),
             *_tie_notes(tied),
             *_metric_notes(metrics, rows),
-            *_slice_notes(len(masks) - 1, hard),
+            *_slice_notes(len(masks) - 1, hard, test_set.hard_slices),
             *_subset_notes(subset_sizes),
             *_replicate_notes(methods),
         ),
@@ -432,11 +432,13 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
     return tuple(notes)
 
 
-def _slice_notes(slices: int, hard: Sequence[str]) -> tuple[str, ...]:
-    return (
-        *((f"intervals of slices hold for all {slices:,} slices of a model together",) if slices > 1 else ()),
-        *((f"chosen because models find them hard: {', '.join(hard)}",) if hard else ()),
-    )
+def _slice_notes(slices: int, hard: Sequence[str], stored: Set[str]) -> Iterator[str]:
+    if slices > 1:
+        yield f"intervals of slices hold for all {slices:,} slices of a model together"
+    if chosen := [name for name in hard if name in stored]:
+        yield f"chosen because models find them hard: {', '.join(chosen)}"
+    if rest := [name for name in hard if name not in stored]:
+        yield f"what is left without images that models find hard: {', '.join(rest)}"
 
 
 def _subset_notes(subset_sizes: Mapping[str, int]) -> tuple[str, ...]:

@@ -46,7 +46,8 @@ class GradeOptions(StudyOptions):
     collapsed: bool = collapsed_option()
     slices: Sequence[str] = option(
         "Also grade this slice: a class group (dogs), a class or WordNet id, COLUMN=VALUE, COLUMN for all its values, "
-        "an imported slice (imagenet-m, imagenet-x:pose), or imagenet-x for all. May be repeated.",
+        "an imported slice (imagenet-m, imagenet-x:pose), imagenet-x for all, or the complement of one slice ('not "
+        "dogs'). May be repeated.",
         (),
         names=("--slice",),
     )

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from regrade.core import ClassSpace, Estimate, InputError, UnknownName
+from regrade.core import ClassSpace, Estimate, InputError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
     bonferroni_confidence,
@@ -22,7 +22,6 @@ from regrade.stats.intervals import method_name
 
 DEFAULT_SUBSETS = ("without dogs", "objects", "organisms")
 """The subsets of Shankar et al. 2020, by the group of an image's original label."""
-_WITHOUT = "without "
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +39,13 @@ class Subset:
 
 
 def class_subsets(space: ClassSpace, labels: IntArray, names: Sequence[str] | None) -> list[Subset]:
-    """Images by the group of their original label (n,): ``objects``, or all but a group: ``without dogs``.
+    """Images by the group of their original label (n,): ``objects``, or all but a group: ``not dogs``.
 
     Without names, the default subsets are used whose groups the class space has and that are not empty. An unknown
     group or a named subset that is empty raises.
     """
     if names is None:
-        names = [name for name in DEFAULT_SUBSETS if _group_of(name) in space.groups]
+        names = [name for name in DEFAULT_SUBSETS if (space.complemented(name) or name) in space.groups]
         return [subset for name in names if (subset := _class_subset(space, labels, name)).images]
     subsets = [_class_subset(space, labels, name) for name in names]
     if empty := next((subset for subset in subsets if not subset.images), None):
@@ -60,17 +59,8 @@ def fast_subset(seconds: FloatArray, limit: float) -> Subset:
 
 
 def _class_subset(space: ClassSpace, labels: IntArray, name: str) -> Subset:
-    try:
-        classes: IntArray = space.group(_group_of(name))
-    except UnknownName:
-        raise UnknownName(f"group of {space.name}", name, [*space.groups]) from None
-    if name.startswith(_WITHOUT):
-        classes = np.setdiff1d(np.arange(len(space)), classes)
+    classes = space.group(name)
     return Subset(name, np.isin(labels, classes), classes)
-
-
-def _group_of(name: str) -> str:
-    return name.removeprefix(_WITHOUT)
 
 
 MEAN = "mean of people"

@@ -37,7 +37,7 @@ def people(
 
     ``predictions`` are of people and of models, in any order. With ``labels``, answers are scored against them, and a
     novel answer counts as wrong. Accuracies are means over images. ``subsets`` are groups of classes by an image's
-    original label, such as ``objects`` or ``without dogs``; default: those of Shankar et al.
+    original label, such as ``objects`` or ``not dogs``; default: those of Shankar et al.
     """
     if not fast_seconds > 0:
         raise InputError(f"fast must be more than 0 seconds, got {fast_seconds}")

@@ -42,8 +42,8 @@ class PeopleOptions(StudyOptions):
     rule: MultilabelRule | str | None = rule_option()
     collapsed: bool = collapsed_option()
     subsets: Sequence[str] = option(
-        "Class group, or all classes but a group: objects, 'without dogs'. May be repeated (default: both and "
-        "organisms).",
+        "Class group, or all classes but a group: objects, 'not dogs'. May be repeated (default: objects, organisms "
+        "and 'without dogs').",
         (),
         names=("--subset",),
     )
@@ -57,7 +57,7 @@ def run(store: Store, options: PeopleOptions) -> People:
     """Compare people with models (default: all of both) on the images that all these people answered.
 
     With ``labels`` answers are scored against that label set. ``subsets`` are groups of classes such as ``objects`` or
-    ``without dogs``; an image is fast if the median person took at most ``fast_seconds``. ``seed`` draws the random
+    ``not dogs``; an image is fast if the median person took at most ``fast_seconds``. ``seed`` draws the random
     sets of classes that subsets are compared with.
     """
     test_set, labels, rule, collapsed = (

@@ -47,6 +47,11 @@ def slice_cautions(test_set: TestSet, slices: Sequence[str], pairs: Sequence[Met
         for name in slices:
             if slice_set.chosen_hard and name in slice_set.subsets:
                 yield f"caution: {_caution(name, test_set.name, slice_set, pairs)}"
+            elif slice_set.chosen_hard and test_set.base_slice(name) in slice_set.subsets:
+                yield (
+                    f"caution: {name} of {test_set.name} leaves out images that models fail on: a model that took part "
+                    "in choosing them is at an advantage there (regression to the mean)"
+                )
 
 
 def _caution(name: str, test_set: str, slice_set: SliceSet, pairs: Sequence[MethodPair]) -> str:

@@ -1,0 +1,43 @@
+"""What the accuracies of a generalization study measure: top-k or multi-label accuracy, on all images or a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from regrade.core.record import Record, json_key
+
+
+@dataclass(frozen=True)
+class Measure(Record):
+    """The accuracy on both axes: that of the ``top`` classes, or against ``labels`` by the name of the test set.
+
+    ``labels`` have versions, and ``rule`` says which of their judgments count as correct. ``slice`` restricts the
+    images of both sets.
+    """
+
+    top: int = 1
+    labels: Mapping[str, str] | None = field(default=None, metadata=json_key("labels", only_if_set=True))
+    rule: str | None = field(default=None, metadata=json_key("rule", only_if_set=True))
+    slice: str | None = field(default=None, metadata=json_key("slice", only_if_set=True))
+
+    @property
+    def name(self) -> str:
+        """The accuracy in words: ``top-1``, ``top-5`` or ``multi-label accuracy``."""
+        return "multi-label accuracy" if self.labels else f"top-{self.top}"
+
+    def place(self, test_set: str) -> str:
+        """The images of a test set, for headings: ``val, slice dogs, against real@1``."""
+        part = f", slice {self.slice}" if self.slice else ""
+        against = f", against {self.labels[test_set]}" if self.labels else ""
+        return f"{test_set}{part}{against}"
+
+    def of_both(self, original: str, new: str) -> str:
+        """The two sets and the slice, for headings."""
+        part = f", slice {self.slice}" if self.slice else ""
+        against = "" if self.name == TOP1.name else f", {self.name}"
+        return f"{original} and {new}{part}{against}"
+
+
+TOP1 = Measure()
+"""Top-1 accuracy on all images."""
