@@ -38,6 +38,7 @@ _NOUNS = {
     "vote": ("vote", ""), "comment": ("comment", ""), "decision": ("decision", ""),
     "report": ("report of an unreadable image", "reports of unreadable images"),
     "guide": ("edit of the guide", "edits of the guide"),
+    "worker_event": ("event of a worker", "events of workers"), "proposal": ("proposal", ""),
 }  # fmt: skip
 
 _ENTRIES = "votes, comments, decisions and edits"

@@ -33,7 +33,8 @@ from regrade.workspace.queue_result import PublishResult, QueueResult
 from regrade.workspace.review_publishing import publish_queue
 
 if TYPE_CHECKING:
-    from regrade.ledger import Item, Ledger, Mode, Queue
+    from regrade.ledger import Item, Ledger, Mode, Person, Queue
+    from regrade.workspace.added_classes import AddedClass
     from regrade.workspace.review_sample import RunningReview
 
 
@@ -212,6 +213,16 @@ class Review:
             from regrade.workspace.prediction_queues import judge_again
 
             return judge_again(ledger, queue, item)
+
+    def add_class(self, queue: Queue, item: Item, class_id: str, *, by: Person, reason: str = "") -> AddedClass:
+        """Add an item about a class that an item's image shows and nobody predicted, unless it is judged already.
+
+        The item joins the queue; beside a random sample, it joins a queue of its own, since it was not drawn.
+        """
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.added_classes import add_class
+
+            return add_class(self.store, ledger, queue, item, class_id, by=by, reason=reason)
 
     def fill_contents(self, *, progress: ImageProgress = unwatched) -> None:
         """Compute the missing content hashes of images in queues, for example of older ledgers."""
