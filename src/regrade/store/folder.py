@@ -48,6 +48,7 @@ from regrade.store.testsets import (
     check_slice_name,
     has_no_root,
 )
+from regrade.store.training_sets import TrainingSetCollection
 from regrade.store.transaction import Transaction, recover, transaction
 
 _SHOWN = 6  # workspaces that a message lists
@@ -65,6 +66,7 @@ class Store:
         self.class_spaces = ClassSpaceCollection(root)
         self.test_sets = TestSetCollection(root, self.class_spaces)
         self.class_maps = ClassMapCollection(root, self.class_spaces)
+        self.training_sets = TrainingSetCollection(root)
         self.slices = SliceSetCollection(root)
         self.images = ImageSourceCollection(root)
         self.signatures = SignatureCollection(root)
@@ -122,6 +124,11 @@ class Store:
         test_set = self.test_sets.read(name)
         slice_sets = self.slices.read_all(test_set)
         return replace(test_set, slice_sets=slice_sets) if slice_sets else test_set
+
+    def training_set_of(self, name: str) -> str | None:
+        """The name of the registered training set of a test set; None if there is none, or if it was removed."""
+        training_set = self.training_sets.read(name)
+        return training_set if training_set is not None and self.test_sets.has(training_set) else None
 
     def add_test_set(self, test_set: TestSet, class_map: ClassMap | None = None) -> Stored:
         """Store a test set, its class space and its class map if it has one; raise if another has its name."""

@@ -24,7 +24,13 @@ TABLES = (
 )
 """Parquet files with their own checksum."""
 
-STORED_OBJECTS = ("classes/*.json", "maps/*.json", "reviews/*/*/drawn.json", "reviews/*/*/draw-*.json")
+STORED_OBJECTS = (
+    "classes/*.json",
+    "maps/*.json",
+    "training_sets/*.json",
+    "reviews/*/*/drawn.json",
+    "reviews/*/*/draw-*.json",
+)
 """JSON files with their own checksum that contents.json lists."""
 
 CONTENTS = "contents.json"
@@ -56,6 +62,7 @@ _SUFFIXES = {
     "testsets": ".parquet",
     "images": ".parquet",
     "maps": ".json",
+    "training_sets": ".json",
     "slices": ".parquet",
     "labels": ".parquet",
     "mistakes": ".parquet",

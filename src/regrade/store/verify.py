@@ -153,7 +153,7 @@ def _needing_test_sets(root: Path) -> dict[str, Path]:
     folders = [folder for kind in _BY_TEST_SET for folder in filled_folders(root / kind, "*")]
     files = [
         path
-        for pattern in ("images/*.parquet", "ladders/*.parquet", "maps/*.json")
+        for pattern in ("images/*.parquet", "ladders/*.parquet", "maps/*.json", "training_sets/*.json")
         for path in sorted(root.glob(pattern))
     ]
     return {original_name(folder.name): folder for folder in folders} | {original_name(f.stem): f for f in files}

@@ -210,7 +210,7 @@ def _compared_with(store: Store, test_set: str) -> set[str]:
 def test_set_paths(store: Store, name: str) -> tuple[Path, ...]:
     """The files and folders of all records that are stored under the name of a test set."""
     root = store.root
-    own = [root / place_of(kind, name) for kind in ("testsets", "images", "maps", "ladders")]
+    own = [root / place_of(kind, name) for kind in ("testsets", "images", "maps", "training_sets", "ladders")]
     own.append(root / place_of("builds", name, "pool"))
     folders = [(root / place_of(kind, name, "x")).parent for kind in _BY_TEST_SET]
     file = folders[0].name
@@ -225,6 +225,8 @@ def _test_set_notes(store: Store, name: str) -> Iterator[str]:
         yield f"{_nouns('training', trained)} with this test set: kept"
     if store.ladders.has(name):
         yield "its ladder goes with it: a new one would not know which verdicts were told"
+    if trained_on := store.training_sets.trained_on(name):
+        yield f"{listed(trained_on)}: without a training set from then on"
     if owners := _compared_from(store, name):
         yield f"searches for its near duplicates in {listed(owners)} stay"
     if (store.root / place_of("images", name)).is_file():

@@ -193,6 +193,9 @@ def rename_test_set(store: Store, old: str, new: str) -> Renamed:
             edit = partial(_edited, old, new, frames.get(path, {}))
             rename_record(change, path, _new_path(store.root, path, old, new), edit)
         _rename_searches(change, store, old, new)
+        for owner in store.training_sets.trained_on(old):
+            path = store.training_sets.path(owner)
+            rewrite_metadata(change, path, lambda meta: {**meta, "training_set": new})
         notes = tuple(
             f"training {name} knows it as {old}: continuing it needs the old name"
             for name in trainings_with(store, old)
