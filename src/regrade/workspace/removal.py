@@ -91,7 +91,7 @@ def _model_places(kind: str, test_set: str, name: str) -> tuple[str, str]:
 
 
 def neighbor_paths(store: Store, models: Mapping[str, Sequence[str]]) -> list[Path]:
-    """The nearest training images that were found by embeddings of these models, given by set, in either of two sets."""
+    """The nearest training images by embeddings of these models, which are given by set; either of both sets counts."""
     path = store.training_neighbors.path
     return [
         path(test_set, training_set, model)

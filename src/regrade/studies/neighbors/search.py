@@ -67,7 +67,7 @@ def _duplicates(
         np.full(images, np.nan),
     )
     (confirmed,) = with_confirmation([near], *decoders, progress=progress)
-    marks = np.where(confirmed.confirmed, Duplicate.NEAR, Duplicate.NONE).astype(np.int8)
+    marks = np.where(np.asarray(confirmed.confirmed), Duplicate.NEAR, Duplicate.NONE).astype(np.int8)
     marks[_have_equal_pixels(first, second, decoders)] = Duplicate.EXACT
     return marks
 

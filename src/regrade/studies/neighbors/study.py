@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from regrade.core import Distance, InputError, TestSet
 from regrade.core.names import member
+from regrade.core.training_neighbors import TrainingNeighbors
 from regrade.neighbors import NEIGHBORS, Decoder, NeighborEngine, default_threshold, no_progress
 from regrade.store import RegisteredTrainingSet, Store
 from regrade.studies.leakage.signatures import ImageProgress, decoder_of
@@ -78,6 +80,42 @@ def models_with_embeddings(store: Store, test_set: TestSet) -> list[str]:
     """The models with stored embeddings of a set."""
     names = store.predictions.model_names(test_set.name)
     return [name for name in names if store.predictions.manifest(test_set.name, name).features]
+
+
+def stored_neighbors(
+    store: Store, test_set: TestSet, *, training_set: str | None = None, model: str = ""
+) -> tuple[TestSet, TrainingNeighbors]:
+    """A training set of a test set, and the stored nearest images, with what people decided about pairs.
+
+    The training set is ``training_set`` (default: the registered one, otherwise the only one that was searched). The
+    embeddings are those of ``model`` if these were searched by, otherwise of the first model by name.
+    """
+    searches = store.training_neighbors.searches(test_set.name)
+    name = training_set or store.training_set_of(test_set.name) or _only_training_set(test_set, searches)
+    models = [searched for training, searched in searches if training == name]
+    if not models:
+        raise InputError(
+            f"no nearest images of {test_set.name} in {name} are stored: run regrade neighbors -t {test_set.name} "
+            f"--against {name}"
+        )
+    sets = test_set, store.test_set(name)
+    neighbors = store.training_neighbors.read(sets, model if model in models else models[0])
+    return sets[1], neighbors.decided(sets, store.pair_decisions.standing(sets))
+
+
+def _only_training_set(test_set: TestSet, searches: Sequence[tuple[str, str]]) -> str:
+    names = sorted({training for training, _ in searches})
+    if not names:
+        raise InputError(
+            f"no nearest training images of {test_set.name} are stored: run regrade neighbors -t {test_set.name} "
+            "--against TRAINING_SET"
+        )
+    if len(names) > 1:
+        raise InputError(
+            f"the nearest images of {test_set.name} were searched in {' and in '.join(names)}: register one as its "
+            f"training set with regrade testsets training-set {test_set.name} NAME"
+        )
+    return names[0]
 
 
 def _only_model(store: Store, sets: tuple[TestSet, TestSet]) -> str:
