@@ -31,11 +31,12 @@ SHARED_LOADERS = {
     "loading.py", "registry.py", "report_data.py", "stored_subset.py", "study.py", "thumbnails.py",
     "grade/metric_registry.py",
 }  # fmt: skip
-LEAKAGE_SEARCH = {
+IMAGE_SEARCH = {
     "leakage/search.py",
     "leakage/signatures.py",
     "leakage/pairs_page.py",
     "leakage/pair_search.py",
+    "neighbors/search.py",
 }  # fmt: skip - decode and compare images
 PURE_IMPORTS = {
     "__future__", "abc", "bisect", "collections", "dataclasses", "difflib", "enum", "errno", "functools", "hashlib",
@@ -55,7 +56,7 @@ def is_pure(path):
     if package_of(path) != "studies":
         return package_of(path) in PURE
     place = path.relative_to(SOURCE / "studies").as_posix()
-    return path.name not in NOT_PURE and place not in SHARED_LOADERS | LEAKAGE_SEARCH
+    return path.name not in NOT_PURE and place not in SHARED_LOADERS | IMAGE_SEARCH
 
 
 def row_of(package):

@@ -48,6 +48,7 @@ from regrade.store.testsets import (
     check_slice_name,
     has_no_root,
 )
+from regrade.store.training_neighbors import TrainingNeighborCollection
 from regrade.store.training_sets import TrainingSetCollection
 from regrade.store.transaction import Transaction, recover, transaction
 
@@ -71,6 +72,7 @@ class Store:
         self.images = ImageSourceCollection(root)
         self.signatures = SignatureCollection(root)
         self.predictions = PredictionCollection(root)
+        self.training_neighbors = TrainingNeighborCollection(root, self.predictions)
         self.described_models = DescribedModelsCollection(root)
         self.ensembles = EnsembleCollection(root, self.class_spaces)
         self.labels = LabelSetCollection(root)

@@ -21,6 +21,7 @@ TABLES = (
     "pairs/*/*.parquet",
     "models/*.parquet",
     "ladders/*.parquet",
+    "nearest/*/*/*.parquet",
 )
 """Parquet files with their own checksum."""
 
@@ -70,6 +71,7 @@ _SUFFIXES = {
     "pairs": ".parquet",
     "models": ".parquet",
     "ladders": ".parquet",
+    "nearest": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

@@ -91,6 +91,8 @@ from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.triage import TriageKind
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
+from regrade.studies.neighbors.result import NearestImage, NeighborSearch
+from regrade.studies.neighbors.study import TRAINING_NEIGHBORS
 from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people.analysis import FAST_SECONDS
 from regrade.studies.people.answers import Agreement, EqualPair, FastImages, SpeedBand, TimeSpent
@@ -143,6 +145,7 @@ __all__ = [
     "NEIGHBORS_COMMAND",
     "PLANS",
     "STUDIES",
+    "TRAINING_NEIGHBORS",
     "AcceptanceVerdict",
     "Adaptivity",
     "AdaptivityVerdict",
@@ -237,6 +240,8 @@ __all__ = [
     "MultilabelGrade",
     "MultilabelScoring",
     "NearestBar",
+    "NearestImage",
+    "NeighborSearch",
     "Novel",
     "Output",
     "Pair",

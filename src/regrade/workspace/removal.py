@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 
 _NAMED = 3  # the most test sets that a title lists
 _UNFINISHED = ".partial"
-_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "neighbors")
+_BY_TEST_SET = (
+    "slices",
+    "labels",
+    "predictions",
+    "checkpoints",
+    "reviews",
+    "mistakes",
+    "pairs",
+    "neighbors",
+    "nearest",
+)
 """The kinds of records with a folder for each test set."""
 
 
@@ -53,6 +63,8 @@ def plan_model_removal(
             raise _unknown(store, name, stored, where=test_set or "any test set", ensembles=ensembles)
     places = [place for name in sets for model in chosen[name] for place in _model_places(kind, name, model)]
     present = [store.root / place for place in places if (store.root / place).exists()]
+    if not ensembles:
+        present += neighbor_paths(store, chosen)
     for name in sets:
         refuse_published(store, name, chosen[name])
     refuse_unfinished_in_use(store, present)
@@ -76,6 +88,17 @@ def _model_places(kind: str, test_set: str, name: str) -> tuple[str, str]:
     stored = place_of(kind, test_set, name)
     below = stored.removeprefix(f"{kind}/")
     return stored, f"{_UNFINISHED}/.checkpoints/{below}" if kind == "checkpoints" else f"{_UNFINISHED}/{below}"
+
+
+def neighbor_paths(store: Store, models: Mapping[str, Sequence[str]]) -> list[Path]:
+    """The nearest training images by embeddings of these models, which are given by set; either of both sets counts."""
+    path = store.training_neighbors.path
+    return [
+        path(test_set, training_set, model)
+        for test_set in store.test_sets.names()
+        for training_set, model in store.training_neighbors.searches(test_set)
+        if any(model in models.get(name, ()) for name in (test_set, training_set))
+    ]
 
 
 def _chosen(names: Sequence[str], stored: Sequence[str], *, where: str) -> tuple[str, ...]:
@@ -153,7 +176,7 @@ def plan_test_set_removal(store: Store, name: str) -> RemovalPlan:
     """
     _check_is_test_set(store, name)
     refuse_test_set_in_use(store, name, "removed")
-    paths = test_set_paths(store, name)
+    paths = (*test_set_paths(store, name), *neighbors_in(store, name))
     refuse_unfinished_in_use(store, paths)
     records = tuple(StoredRecord.at(store.root, path) for path in paths)
     return RemovalPlan(
@@ -217,6 +240,12 @@ def test_set_paths(store: Store, name: str) -> tuple[Path, ...]:
     folders += [root / _UNFINISHED / part / file for part in ("", ".checkpoints", ".signatures")]
     inside = [path for folder in folders for path in sorted(folder.glob("*"))]
     return tuple(path for path in (*own, *inside) if path.exists())
+
+
+def neighbors_in(store: Store, training_set: str) -> list[Path]:
+    """The folders with the nearest images of other test sets in a training set."""
+    folders = [store.training_neighbors.path(name, training_set, "x").parent for name in store.test_sets.names()]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def _test_set_notes(store: Store, name: str) -> Iterator[str]:

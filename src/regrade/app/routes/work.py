@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
+from regrade.app.causes import Causes, likely_causes
 from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm, StrictRoute
 from regrade.app.pages import page
 from regrade.app.sessions import Session
@@ -164,6 +165,15 @@ def item_again(queue_id: PathId, item_id: PathId, site: SiteDep, session: Labele
     """The current state of an item, for a page that already shows it or has an unsent answer to it."""
     queue, item = _item(site, session, queue_id, item_id)
     return NextItem(item=item_view(site, queue, item, session.person))
+
+
+@api.get("/items/{item_id}/causes")
+def causes(queue_id: PathId, item_id: PathId, site: SiteDep, session: Reviewer) -> Causes:
+    """The likely causes of a mistake, once the person's own answer is stored."""
+    queue, item = _item(site, session, queue_id, item_id)
+    if queue.question is not Question.MISTAKE:
+        raise UnknownName("queue of mistakes", queue.name, None)
+    return likely_causes(site, queue, item, session.person)
 
 
 @api.post("/votes")

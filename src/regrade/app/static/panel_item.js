@@ -14,6 +14,7 @@ import { Outbox } from "./outbox.js";
 import { askReasonIn } from "./reason.js";
 import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, showFailure } from "./sending.js";
 import { strip } from "./strip.js";
+import { offerWhy, toggleWhy, withdrawWhy } from "./why.js";
 import { zoomable } from "./zoom.js";
 
 const POLL_INTERVAL = 4; // seconds
@@ -126,6 +127,8 @@ function showVotes() {
   by("standing").textContent = verdict?.answer ? `If locked now, the decision is “${both(verdict)}”, ${reachedText(state)}.` : "";
   by("suggestion").hidden = !state.suggestion;
   by("suggestion").textContent = `The automatic triage suggests: ${state.suggestion}.`;
+  if (graded && mine) offerWhy(queue, item, "");
+  else withdrawWhy();
   by("change").hidden = Boolean(decision) || changing || (!mine && !open && !unsent());
   by("change-name").textContent = mine || unsent() ? "Change my vote" : "Add my vote";
   by("lock").hidden = !open || Boolean(decision);
@@ -330,7 +333,7 @@ onKeys({
   ...Object.fromEntries(Object.entries(answerKeys).map(([key, number]) => [key, whileVoting(() => kind.choose(answers[number]))])),
   ...Object.fromEntries(Object.entries(gradeKeys).map(([key, value]) => [key, whileVoting(() => { if (kind.value && kind.value !== none) grade.choose(value); })])),
   ...addKeys, j: () => by("next").click(), k: () => by("previous").click(), v: () => change(true), l: lockDialog, o: reopenDialog,
-  t: () => { if (!by("discussion").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
+  ...(graded && { w: toggleWhy }), t: () => { if (!by("discussion").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
 }, { when: noDialog });
 
 if (isPair) lens.reset({ mirrored: page.dataset.mirrored !== undefined });
