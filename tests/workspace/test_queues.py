@@ -17,7 +17,7 @@ from regrade.core import UNLABELED, InputError, MismatchError, TestSet, UnknownN
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Ledger, Mode, NewItem, Purpose, Question, Role
 from regrade.ledger.schema import block
-from regrade.workspace.prediction_queues import judge_again
+from regrade.workspace.mistake_queue import judge_again
 
 IMAGES = tuple(f"i{n}" for n in range(8))
 OWN = ("cat", "dog", "bird", "cat", "ship", "frog", "deer", "horse")

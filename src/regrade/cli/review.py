@@ -18,6 +18,7 @@ from regrade.cli.output import report_import, say, watching, watching_images
 from regrade.core import StratifyBy
 from regrade.core.amounts import amount
 from regrade.core.panel import Mode
+from regrade.core.test_set import SLICE_NAMES
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
@@ -105,18 +106,24 @@ def mistakes(
     test_set: TestSetOption,
     labels: LabelSet,
     model: Annotated[str, typer.Option(help="The model.")],
+    slice: Annotated[
+        str | None,
+        typer.Option(help=f"Only the mistakes on this slice: {SLICE_NAMES}."),
+    ] = None,
     name: Name = None,
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """Queue the remaining mistakes of a model: what category are they, and how severe?
 
-    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
+    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first. A prediction that people
+    categorized for another model is not asked again: publishing the queue reuses it. After adding a model, --slice
+    imagenet-m queues only what is open on a slice of major mistakes.
     """
     review = opened(workspace).review
     return _shown(
         review,
-        review.queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap),
+        review.queue_mistakes(test_set, labels=labels, model=model, slice=slice, name=name, overlap=overlap),
     )
 
 

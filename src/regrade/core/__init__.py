@@ -48,6 +48,7 @@ from regrade.core.ladder import Ladder, Submission
 from regrade.core.mistake_annotations import (
     MistakeAnnotations,
     MistakeCategory,
+    ReusedFrom,
     Severity,
     category_named,
     severity_named,
@@ -143,6 +144,7 @@ __all__ = [
     "Preprocessing",
     "ReasonNeeded",
     "RegradeError",
+    "ReusedFrom",
     "ReviewDecisions",
     "ScoreKind",
     "Severity",

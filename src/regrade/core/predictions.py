@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -125,6 +125,11 @@ class Predictions:
     def counted(self) -> BoolArray:
         """Shape (n,): the examples that are scored; all unless ``covered`` is given."""
         return np.ones(len(self), dtype=bool) if self.covered is None else self.covered
+
+    def within(self, inside: BoolArray) -> Predictions:
+        """The predictions on the examples of a mask (n,) only: the others are not counted."""
+        classes = np.where(inside[:, None], self.classes, NO_ANSWER)
+        return replace(self, classes=classes, covered=self.counted & inside, full_scores=None, ties=None)
 
     def top(self, k: int) -> IntArray:
         """Shape (n, k): the best k classes; raise if fewer are stored."""

@@ -22,6 +22,9 @@ UNLABELED = -1
 SELECTION_FREQUENCY = "selection_frequency"
 """The group column of a new test set: how often people selected each image for its class, in bins."""
 
+SLICE_NAMES = "a class group (dogs), a class or WordNet id, COLUMN=VALUE, or an imported slice (imagenet-m)"
+"""The names of slices, for help texts."""
+
 _BLOCK = 1024  # ids that are hashed at a time
 _DECODED = 1024  # strings that are decoded at a time
 

@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
 from regrade.core import InputError, Table, Tabular
 from regrade.core.finite import finite
 from regrade.core.names import member, refuse_text
+from regrade.core.test_set import SLICE_NAMES
 from regrade.display import Figure, Finding
 from regrade.store import Store
 from regrade.studies.report_data import ReportData
@@ -259,6 +260,17 @@ def test_set_option() -> Any:
 def models_option(help: str = "Use only this model. May be repeated (default: all).") -> Any:
     """The option ``models``."""
     return option(help, (), names=("--model",))
+
+
+def slice_option() -> Any:
+    """The option ``slice``."""
+    return option(f"Use only the images of this slice: {SLICE_NAMES}.", None)
+
+
+def slices_option() -> Any:
+    """The option ``slices``, of slices besides all images."""
+    help = f"Also compare on this slice: {SLICE_NAMES}, COLUMN for all its values. May be repeated."
+    return option(help, (), names=("--slice",))
 
 
 def labels_option(help: str = "Score against this label set: NAME or NAME@VERSION.", default: Any = None) -> Any:

@@ -135,18 +135,28 @@ class Review:
             )
 
     def queue_mistakes(
-        self, test_set: str, *, labels: str, model: str, name: str | None = None, overlap: int | None = None
+        self,
+        test_set: str,
+        *,
+        labels: str,
+        model: str,
+        slice: str | None = None,
+        name: str | None = None,
+        overlap: int | None = None,
     ) -> QueueResult:
         """Put a model's remaining mistakes into a queue, for people to give each a category and a severity.
 
         Unclear and collapsed classes are not mistakes, problematic images are left out, and novel predictions must be
-        judged first.
+        judged first. ``slice`` keeps only the images of a slice. Predictions that people categorized as mistakes of
+        another model under these labels are not asked again: publishing the queue reuses what they said.
         """
         target = self.store.test_set(test_set)
         with self._locked_ledger() as ledger:
-            from regrade.workspace.prediction_queues import queue_mistakes
+            from regrade.workspace.mistake_queue import queue_mistakes
 
-            return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
+            return queue_mistakes(
+                self.store, ledger, target, labels, model=model, slice_name=slice, name=name, overlap=overlap
+            )
 
     def queue_labels(
         self,
@@ -210,7 +220,7 @@ class Review:
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Return the item that asks about the class of a mistake which the panel decided is not a mistake."""
         with self._locked_ledger() as ledger:
-            from regrade.workspace.prediction_queues import judge_again
+            from regrade.workspace.mistake_queue import judge_again
 
             return judge_again(ledger, queue, item)
 

@@ -11,6 +11,7 @@ from regrade.classes import Superclasses
 from regrade.core import LabelSet, MistakeAnnotations, Predictions, TestSet
 from regrade.core.amounts import amount
 from regrade.stats import proportion
+from regrade.studies.image_slice import ImageSlice
 from regrade.studies.mistakes.categories import MajorScore, MajorSlice, categories_of, major_slice
 from regrade.studies.mistakes.confused_classes import DistanceCount, PairCounter, distances_of, reviewed_distances
 from regrade.studies.mistakes.flow import Change, Flow, change_between, flow_of
@@ -59,16 +60,23 @@ def mistakes(
     relabeled: ReviewedLabels | None = None,
     reviews: MistakeReviews | None = None,
     against: Predictions | MistakeAnnotations | None = None,
+    within: ImageSlice | None = None,
     confidence: float = 0.95,
 ) -> Mistakes:
     """Study the mistakes of models; predictions are read one model at a time.
 
     ``labels`` include the decisions of their review; ``relabeled`` is a later version of the labels, if there is one.
-    The mistakes of the other models are compared with those of ``against``.
+    The mistakes of the other models are compared with those of ``against``. ``within`` restricts the study to the
+    images of a slice; the reviews of other test sets are used as they are.
     """
     reviews = reviews or MistakeReviews()
-    on_test_set = reviews.on_test_set
     ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels)
+    if within is not None:
+        within.check_scored(ground.before.scored | ground.after.scored, labels.scoring.labels.full_name)
+        predictions = (model.within(within.inside) for model in predictions)
+        reviews = replace(reviews, on_test_set=[review.within(within.inside) for review in reviews.on_test_set])
+        against = None if against is None else against.within(within.inside)
+    on_test_set = reviews.on_test_set
     collector = _Collector(
         ground,
         make_triage(ground, superclasses=triage.superclasses, pairs_from=triage.pairs_from, reviews=on_test_set),
@@ -76,6 +84,7 @@ def mistakes(
         None if against is None else _listed(against, ground),
         confidence,
         PairCounter(ground),
+        within,
     )
     for model in predictions:
         collector.add(model)
@@ -95,6 +104,7 @@ class _Collector:
     against: MistakeList | None
     confidence: float
     pairs: PairCounter
+    within: ImageSlice | None = None
     flows: list[Flow] = field(default_factory=list)
     triaged: list[TriageRow] = field(default_factory=list)
     agreement: list[TriageAgreement] = field(default_factory=list)
@@ -105,7 +115,8 @@ class _Collector:
 
     def __post_init__(self) -> None:
         reviews, least = self.reviews.on_test_set, self.reviews.least_major
-        self.major: MajorSlice | None = major_slice(reviews, least=least) if reviews else None
+        name = None if self.within is None else self.within.name
+        self.major: MajorSlice | None = major_slice(reviews, least=least, within=name) if reviews else None
 
     def add(self, predictions: Predictions) -> None:
         """Add one model's predictions."""
@@ -172,6 +183,7 @@ class _Collector:
             self.confidence,
             self._notes(),
             self._triage_notes(sources),
+            None if self.within is None else self.within.name,
         )
 
     def _reviewed_distances(self) -> list[DistanceCount]:
@@ -190,7 +202,8 @@ class _Collector:
         if self.stale:
             notes.append(f"reviewed answers of {', '.join(self.stale)} are not those of the stored predictions")
         notes += problem_notes(self.ground.after.review)
-        before, after = self.ground.before.scored, self.ground.after.scored
+        inside = True if self.within is None else self.within.inside
+        before, after = self.ground.before.scored & inside, self.ground.after.scored & inside
         if self.flows and (before != after).any():
             notes.append(
                 f"multi-label accuracies are over the images that each version scores: {before.sum():,} before and "

@@ -51,6 +51,7 @@ class Mistakes(Tabular):
     confidence: float = field(default=0.95, metadata=NOT_IN_JSON)
     notes: tuple[str, ...] = ()
     triage_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
+    slice: str | None = field(default=None, metadata=json_key("slice", only_if_set=True))
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with all notes."""
@@ -64,18 +65,23 @@ class Mistakes(Tabular):
         """Return one of the tables; an empty one raises with the missing input."""
         if not self._has(part):
             raise InputError(f"there is nothing to show as {part.value}: {_NEEDS[part]}")
-        title = f"{self.test_set} against {self.labels}" + (f", then {self.relabeled}" if self.relabeled else "")
+        title = f"{self.images_title} against {self.labels}" + (f", then {self.relabeled}" if self.relabeled else "")
         builders: dict[MistakePart, Callable[[], Table]] = {
             MistakePart.FLOW: lambda: tables.flow_table(title, self.flows, self.notes),
             MistakePart.TRIAGE: lambda: tables.triage_table(title, self.triage, self.triage_notes),
             MistakePart.AGREEMENT: lambda: tables.agreement_table(title, self.agreement, self.triage_notes),
-            MistakePart.CATEGORIES: lambda: tables.category_table(self.test_set, self.categories),
+            MistakePart.CATEGORIES: lambda: tables.category_table(self.images_title, self.categories),
             MistakePart.DISTANCE: lambda: tables.distance_table(title, self.distances),
             MistakePart.PAIRS: lambda: tables.pair_table(title, self.pairs),
             MistakePart.COMPARE: lambda: tables.change_table(title, self.changes, self.notes),
             MistakePart.MAJOR: lambda: tables.major_table(title, cast(MajorSlice, self.major)),
         }
         return builders[part]()
+
+    @property
+    def images_title(self) -> str:
+        """The test set and the slice, for headings."""
+        return self.test_set + (f", slice {self.slice}" if self.slice else "")
 
     @property
     def parts(self) -> tuple[MistakePart, ...]:

@@ -9,6 +9,7 @@ from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.store import FIRST_MODEL, Store, keep_slices
+from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
 from regrade.studies.mistakes.figure import mistakes_figure
@@ -26,6 +27,7 @@ from regrade.studies.study import (
     models_option,
     option,
     parts_of,
+    slice_option,
     test_set_option,
 )
 
@@ -50,6 +52,7 @@ class MistakesOptions(StudyOptions):
     pairs_from: str | None = option(
         "Label set that shows which classes occur together (default: real if stored, otherwise --labels).", None
     )
+    slice: str | None = slice_option()
     least_major: int | None = option(
         "Number of reviews that must call a mistake major (default: three quarters of the reviews).", None
     )
@@ -62,7 +65,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     predictions is studied by the review of its mistakes. ``against`` names the model that the others are compared with,
     ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a major mistake
     (default: three of four), and ``pairs_from`` the labels that show which classes occur together (default: ``real`` if
-    stored, otherwise ``labels``).
+    stored, otherwise ``labels``). ``slice`` keeps only the images of a slice.
     """
     test_set, models, against = store.test_set(options.test_set), options.models, options.against
     labels, relabeled, collapsed = options.labels, options.relabeled, options.collapsed
@@ -87,7 +90,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         relabeled=None if relabeled is None else reviewed_labels(store, test_set, relabeled, collapsed=collapsed),
         reviews=MistakeReviews(
             [store.mistakes.read(test_set, name) for name in reviews],
-            _reviews_of(store, options.other_sets),
+            _reviews_of(store, options.other_sets, options.slice),
             by_review,
             options.least_major,
         ),
@@ -95,6 +98,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
             superclasses(test_set.class_space), pair_labels(store, test_set, labels, options.pairs_from)
         ),
         against=source,
+        within=None if options.slice is None else image_slice(test_set, options.slice),
         confidence=store.config.confidence,
     )
 
@@ -127,15 +131,17 @@ def _chosen(
     return models or with_predictions or reviewed
 
 
-def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeAnnotations]:
-    """The reviews of other test sets; a test set without reviews raises."""
+def _reviews_of(store: Store, names: Sequence[str], slice_name: str | None) -> list[MistakeAnnotations]:
+    """The reviews of other test sets, on a slice if one is named; a test set without reviews raises."""
     reviews = []
     for name in names:
         test_set = store.test_set(name)
         reviewed = store.mistakes.names(name)
         if not reviewed:
             raise InputError(f"{name} has no reviews of mistakes: run regrade import mistakes")
-        reviews += [store.mistakes.read(test_set, model) for model in reviewed]
+        stored = [store.mistakes.read(test_set, model) for model in reviewed]
+        part = None if slice_name is None else image_slice(test_set, slice_name)
+        reviews += stored if part is None else [review.within(part.inside) for review in stored]
     return reviews
 
 
