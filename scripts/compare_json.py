@@ -104,6 +104,11 @@ DEMO = (
     f"{_PLACES} && study geography -t places --by region --original mnist",
     f"{_PLACES} && study geography -t places --by region --original mnist --show groups",
     f"{_PLACES} && study geography -t places --by region --original mnist --show progress",
+    "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --edge 50",
+    "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --show models",
+    "study geography -t mnist --by ink --original uci-digits",
+    "study geography -t mnist --by ink --original uci-digits --show groups",
+    "study geography -t mnist --by ink --original uci-digits --show progress",
     "study leakage -t mnist --against mnist-train --by exact,pixels --size 32",
     f"review pairs -t mnist --by pixels --near pixels=200000 --size 32 --name twice --overlap 2 && {_VOTES}"
     " && review publish twice && study leakage -t mnist --by pixels --near pixels=200000 --size 32",
@@ -457,6 +462,8 @@ def _write_inputs(demo: Path, folder: Path) -> None:
     _write_csv(folder / "predictions.csv", ("image", "label", "copied"), copied)
     thirds = [(image, ("first", "second", "third")[place % 3]) for place, (image, _) in enumerate(mnist)]
     _write_csv(folder / "slices.csv", ("image", "third"), thirds)
+    frequencies = [(image, (place % 6) / 5, 5) for place, (image, _) in enumerate(mnist)]
+    _write_csv(folder / "frequencies.csv", ("image", "selection_frequency", "answers"), frequencies)
     accuracies = [("naive Bayes", 80.0), ("random forest", 93.1), ("resnet50", 76.1), ("vgg19", 72.4)]
     _write_csv(folder / "published.csv", ("model", "top1"), accuracies)
     described = [("random forest", 2001, "decision tree"), ("naive Bayes", 1960, ""), ("resnet50", 2015, "")]

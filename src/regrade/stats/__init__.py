@@ -68,6 +68,7 @@ from regrade.stats.multiplicity import (
     holm,
     holm_threshold,
     mark_simultaneous,
+    simultaneous_proportions,
     widen_for_comparisons,
 )
 from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, spread_beyond_noise
@@ -123,6 +124,7 @@ from regrade.stats.selective import (
     selective_risks,
 )
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
+from regrade.stats.standardized import standardized_difference
 from regrade.stats.subset_shares import subset_difference, subset_share
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
@@ -255,6 +257,7 @@ __all__ = [
     "share_noise",
     "share_range",
     "significantly_below",
+    "simultaneous_proportions",
     "slope_deviation",
     "slope_difference",
     "slope_noise",
@@ -266,6 +269,7 @@ __all__ = [
     "spearman",
     "spearman_matrix",
     "spread_beyond_noise",
+    "standardized_difference",
     "stratified_mean",
     "stratified_proportion",
     "subset_difference",

@@ -53,6 +53,14 @@ from regrade.studies.corruptions.analysis import (
     corruption_frame,
     corruption_grade,
 )
+from regrade.studies.frequency.result import (
+    AnswerNoise,
+    Frequency,
+    FrequencyBin,
+    FrequencyChange,
+    FrequencyStudyPart,
+    ModelBin,
+)
 from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule, GateVerdict
 from regrade.studies.gate.rules import GateRules
 from regrade.studies.generalization.explanations import Adaptivity, AdaptivityVerdict, Difficulty, LossParts
@@ -152,6 +160,7 @@ __all__ = [
     "Agreement",
     "AgreementMeasures",
     "AgreementPart",
+    "AnswerNoise",
     "BandComparison",
     "Basis",
     "BenchmarkKind",
@@ -192,6 +201,10 @@ __all__ = [
     "FastImages",
     "Flag",
     "FlipCount",
+    "Frequency",
+    "FrequencyBin",
+    "FrequencyChange",
+    "FrequencyStudyPart",
     "FurtherInputs",
     "GateResult",
     "GateRow",
@@ -230,6 +243,7 @@ __all__ = [
     "MistakePart",
     "MistakeReviews",
     "Mistakes",
+    "ModelBin",
     "ModelByGroup",
     "ModelChange",
     "ModelConfidence",

@@ -19,6 +19,7 @@ from regrade.studies.compare.study import COMPARE
 from regrade.studies.confidence.study import CONFIDENCE
 from regrade.studies.confusion.study import CONFUSION
 from regrade.studies.corruptions.study import CORRUPTIONS
+from regrade.studies.frequency.study import FREQUENCY
 from regrade.studies.gate.study import GATE
 from regrade.studies.generalization.study import GENERALIZATION
 from regrade.studies.geography.study import GEOGRAPHY
@@ -92,6 +93,7 @@ class Studies:
     compare = study_method(COMPARE)
     remedies = study_method(REMEDIES)
     generalization = study_method(GENERALIZATION)
+    frequency = study_method(FREQUENCY)
     geography = study_method(GEOGRAPHY)
     corruptions = study_method(CORRUPTIONS)
     classes = study_method(CLASSES)
