@@ -106,9 +106,6 @@ DEMO = (
     f"{_PLACES} && study geography -t places --by region --original mnist --show progress",
     "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --edge 50",
     "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --show models",
-    "study geography -t mnist --by ink --original uci-digits",
-    "study geography -t mnist --by ink --original uci-digits --show groups",
-    "study geography -t mnist --by ink --original uci-digits --show progress",
     "study leakage -t mnist --against mnist-train --by exact,pixels --size 32",
     f"review pairs -t mnist --by pixels --near pixels=200000 --size 32 --name twice --overlap 2 && {_VOTES}"
     " && review publish twice && study leakage -t mnist --by pixels --near pixels=200000 --size 32",
