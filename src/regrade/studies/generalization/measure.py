@@ -26,6 +26,11 @@ class Measure(Record):
         """The accuracy in words: ``top-1``, ``top-5`` or ``multi-label accuracy``."""
         return "multi-label accuracy" if self.labels else f"top-{self.top}"
 
+    def axis(self, test_set: str) -> str:
+        """The title of an axis: ``val, slice dogs, top-1 in %``."""
+        part = f", slice {self.slice}" if self.slice else ""
+        return f"{test_set}{part}, {self.name} in %"
+
     def place(self, test_set: str) -> str:
         """The images of a test set, for headings: ``val, slice dogs, against real@1``."""
         part = f", slice {self.slice}" if self.slice else ""

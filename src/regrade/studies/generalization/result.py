@@ -44,6 +44,11 @@ class ModelShift:
     original_rank_last: int
     new_rank_last: int
 
+    @property
+    def name(self) -> str:
+        """The model."""
+        return self.model
+
 
 @dataclass(frozen=True)
 class PersonShift:
@@ -59,6 +64,11 @@ class PersonShift:
     gap: Estimate
     expected: float
     robustness: Estimate
+
+    @property
+    def name(self) -> str:
+        """The person."""
+        return self.person
 
 
 def _by_scale(lines: tuple[ShiftLine, ...]) -> dict[Scale, ShiftLine]:
