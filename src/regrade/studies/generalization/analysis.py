@@ -109,7 +109,7 @@ def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) 
     both, confidence = paired_counts(pair, options.standard), options.confidence
     by_scale = {scale: _drawn_line(both, scale, options, rng) for scale in Scale}
     slope, probit_slope = (_simultaneous_slope(both, scale, options) for scale in (Scale.LINEAR, Scale.PROBIT))
-    change = _mean_change(both, confidence)
+    change, unjudged = _mean_change(both, confidence), unjudged_of(both)
     shift = SetShift(
         pair.new.test_set,
         len(both.models),
@@ -119,9 +119,9 @@ def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) 
         tuple(by_scale.values()),
         difficulty_of(by_scale[Scale.PROBIT]),
         loss_parts(*both.counts, confidence=confidence),
-        adaptivity_of(slope, probit_slope, change.value),
+        adaptivity_of(slope, probit_slope, change.value, unjudged),
         on_one_set(pair),
-        unjudged_of(both),
+        unjudged,
     )
     people, new = paired_people(pair), pair.new.test_set
     return _StudiedPair(

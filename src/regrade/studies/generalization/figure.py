@@ -37,17 +37,17 @@ def generalization_figure(result: Generalization) -> Figure:
 
 
 def _finding(result: Generalization) -> str:
-    first = result.shifts[0]
+    first, measure = result.shifts[0], result.measured
     if len(result.shifts) > 1:
         return f"Accuracies of {first.models} models on {len(result.shifts)} new test sets"
     change = first.mean_change
+    sets = f"from {measure.images(result.original)} to {measure.images(first.new_set)}"
     if change.low <= 0 <= change.high:
-        sets = f"from {result.original} to {first.new_set}"
         return f"No change in the mean accuracy of {first.models} models detected {sets}"
     verb = "lose" if change.value < 0 else "gain"
-    return (
-        f"{first.models} models {verb} {100 * abs(change.value):.1f} points from {result.original} to {first.new_set}"
-    )
+    if not first.change_is_shown(change):
+        return f"Too few predictions are judged to tell whether {first.models} models {verb} {sets}"
+    return f"{first.models} models {verb} {100 * abs(change.value):.1f} points {sets}"
 
 
 def _key(result: Generalization) -> tuple[str, ...]:

@@ -26,10 +26,20 @@ class Measure(Record):
         """The accuracy in words: ``top-1``, ``top-5`` or ``multi-label accuracy``."""
         return "multi-label accuracy" if self.labels else f"top-{self.top}"
 
+    @property
+    def accuracy(self) -> str:
+        """The accuracy in sentences; that of the best class is just ``accuracy``."""
+        if self.labels:
+            return self.name
+        return "accuracy" if self.top == 1 else f"{self.name} accuracy"
+
+    def images(self, test_set: str) -> str:
+        """A test set with the slice, if there is one: ``val (dogs)``."""
+        return f"{test_set} ({self.slice})" if self.slice else test_set
+
     def axis(self, test_set: str) -> str:
         """The title of an axis: ``val, slice dogs, top-1 in %``."""
-        part = f", slice {self.slice}" if self.slice else ""
-        return f"{test_set}{part}, {self.name} in %"
+        return f"{self.images(test_set)}, {self.name} in %"
 
     def place(self, test_set: str) -> str:
         """The images of a test set, for headings: ``val, slice dogs, against real@1``."""

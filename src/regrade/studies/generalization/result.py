@@ -25,7 +25,8 @@ class ModelShift:
     models share the ranks from ``original_rank`` to ``original_rank_last``. ``rank_change`` is positive for a model
     that moves up on the new set.
     ``robustness`` is effective robustness: the new accuracy minus the accuracy that the line predicts. The line is
-    fitted through ``standard`` models only.
+    fitted through ``standard`` models only. ``original_novel`` and ``new_novel`` are the numbers of predictions that no
+    one has judged, which count as wrong; None without such predictions.
     """
 
     model: str
@@ -43,6 +44,8 @@ class ModelShift:
     standard: bool
     original_rank_last: int
     new_rank_last: int
+    original_novel: int | None = field(default=None, metadata=json_key("original_novel", only_if_set=True))
+    new_novel: int | None = field(default=None, metadata=json_key("new_novel", only_if_set=True))
 
     @property
     def name(self) -> str:
@@ -54,7 +57,7 @@ class ModelShift:
 class PersonShift:
     """One person on the original and on a new test set, on the images that they were asked about.
 
-    ``gap``, ``expected`` and ``robustness`` are those of `ModelShift`. The line is never fitted through people.
+    The other fields are those of `ModelShift`. The line is never fitted through people.
     """
 
     person: str
@@ -64,6 +67,8 @@ class PersonShift:
     gap: Estimate
     expected: float
     robustness: Estimate
+    original_novel: int | None = field(default=None, metadata=json_key("original_novel", only_if_set=True))
+    new_novel: int | None = field(default=None, metadata=json_key("new_novel", only_if_set=True))
 
     @property
     def name(self) -> str:
@@ -95,6 +100,11 @@ class SetShift:
     adaptivity: Adaptivity
     left_out: tuple[str, ...]
     unjudged: Unjudged | None = field(default=None, metadata=json_key("unjudged", only_if_set=True))
+
+    def change_is_shown(self, change: Estimate) -> bool:
+        """Whether an interval of the mean change excludes 0, whatever people would say of unjudged predictions."""
+        up, down = (0.0, 0.0) if self.unjudged is None else (self.unjudged.new, self.unjudged.original)
+        return change.low - down > 0 or change.high + up < 0
 
     def line(self, scale: Scale) -> ShiftLine:
         """The line on a scale."""
@@ -164,8 +174,9 @@ class Generalization(Tabular, records="rows"):
             **({"new_rank_last": "to"} if any(r.new_rank < r.new_rank_last for r in self.rows) else {}),
             "rank_change": "rank change",
             "robustness": "effective robustness",
+            **({"original_novel": "novel", "new_novel": "new novel"} if any(s.unjudged for s in self.shifts) else {}),
         }
-        columns = tuple(Column(key, heading, detail="rank" in key) for key, heading in keys.items())
+        columns = tuple(Column(key, heading, detail="rank" in key or "novel" in key) for key, heading in keys.items())
         people = tuple(tuple(_of_person(row, key) for key in keys) for row in self.people or ())
         rows = tuple(tuple(getattr(row, key) for key in keys) for row in self.rows)
         new = self.shifts[0].new_set if len(self.shifts) == 1 else f"{len(self.shifts)} new test sets"
