@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,8 @@ def _key(result: Generalization) -> tuple[str, ...]:
         drawn += f" Solid: the line on the {result.scale.value} scale, with its {percent} band over models and images."
     if lined and not all(row.standard for row in result.rows):
         drawn += " The line is fitted through standard models (dots); diamonds are the other models."
-    people = ("Squares are people; the line is fitted through models only.",) if result.people else ()
+    dotted = " Dotted: the line beyond the models." if any(map(result.is_beyond_models, result.people or ())) else ""
+    people = (f"Squares are people; the line is fitted through models only.{dotted}",) if result.people else ()
     line = (_line_in_words(result, result.shifts[0]),) if len(result.shifts) == 1 else ()
     return (drawn, *people, *line)
 
@@ -99,7 +100,7 @@ def _panel(result: Generalization, shift: SetShift) -> altair.LayerChart:
         band.mark_line(color=INK, strokeWidth=1.4, clip=True).encode(x=x, y=y),
         *intervals,
         models.add_params(hover),
-        *_people_marks(frame, people, axes),
+        *_people_marks(frame, shift, people, axes),
         *_labels(frame, (*people, *rows), frame.band(shift), harder=shift.mean_change.value < 0),
     )
     return altair.LayerChart(layer=list(layers), width=WIDE, height=TALL)
@@ -136,9 +137,16 @@ def _marks(
     ]
 
 
-def _people_marks(frame: PanelFrame, people: Sequence[PersonShift], axes: _Axes) -> list[altair.Chart]:
-    color, shape, size = (altair.value(value) for value in (COLORS[2], "square", 64))
-    return _marks(frame, people, axes, color=color, shape=shape, size=size) if people else []
+def _people_marks(
+    frame: PanelFrame, shift: SetShift, people: Sequence[PersonShift], axes: _Axes
+) -> Iterator[altair.Chart]:
+    """People, and the line where it leads from the models to them."""
+    if beyond := frame.beyond(shift, people):
+        line = altair.Chart(_values(beyond)).mark_rule(color=INK, strokeWidth=1.2, strokeDash=[2, 3], clip=True)
+        yield line.encode(x=axes.across("x"), y=axes.up("y"), x2="to_x:Q", y2="to_y:Q")
+    if people:
+        color, shape, size = (altair.value(value) for value in (COLORS[2], "square", 64))
+        yield from _marks(frame, people, axes, color=color, shape=shape, size=size)
 
 
 _TOOLTIP = {

@@ -86,6 +86,20 @@ class PanelFrame:
             for x, y, low, high in zip(band.x, band.line, band.low, band.high, strict=True)
         ]
 
+    def beyond(self, shift: SetShift, people: Sequence[PersonShift]) -> list[dict[str, float]]:
+        """The ends of the parts of the line that lead from the models to people with other accuracies, in pairs."""
+        band = self.band(shift)
+        if not band or not people:
+            return []
+        places = [self.place(person.original.value) for person in people]
+        (first, last), ends = (band[0], band[-1]), (min(places), max(places))
+        slope = (last["y"] - first["y"]) / ((last["x"] - first["x"]) or 1.0)
+        return [
+            {"x": end["x"], "y": end["y"], "to_x": x, "to_y": round(end["y"] + slope * (x - end["x"]), _DIGITS)}
+            for end, x, outside in ((first, ends[0], ends[0] < first["x"]), (last, ends[1], ends[1] > last["x"]))
+            if outside
+        ]
+
     def point(self, row: Shift) -> dict[str, Any]:
         """A point with both intervals, and the texts to show when it is pointed at; people have no rank."""
         place = {

@@ -22,7 +22,7 @@ def people_finding(result: Generalization) -> Finding | None:
         return None
     distances = {id(row): _distance(result, row) for row in result.people}
     above, below = (
-        [row for row in result.people if _within_models(result, row) and is_off(distances[id(row)])]
+        [row for row in result.people if not result.is_beyond_models(row) and is_off(distances[id(row)])]
         for is_off in (lambda distance: distance.low > 0, lambda distance: distance.high < 0)
     )
     text = _in_words(result, distances)
@@ -48,17 +48,11 @@ def _distance(result: Generalization, row: PersonShift) -> Estimate:
     return judged_distance(row, shift, widen_for_comparisons(row.robustness, len(people), confidence=result.confidence))
 
 
-def _within_models(result: Generalization, row: PersonShift) -> bool:
-    """Whether the line is not extrapolated to the person."""
-    accuracies = [model.original.value for model in result.of(row.new_set) if model.standard]
-    return min(accuracies) <= row.original.value <= max(accuracies)
-
-
 def _in_words(result: Generalization, distances: dict[int, Estimate]) -> str:
     people = result.people or ()
     words = [
         f"{row.person} {points(distances[id(row)])} on {row.new_set}"
-        + ("" if _within_models(result, row) else " (beyond the models, so that nothing is concluded)")
+        + (" (beyond the models, so that nothing is concluded)" if result.is_beyond_models(row) else "")
         for row in people
     ]
     corrected = f", corrected for {amount(len(people), 'distance')}" if len(people) > 1 else ""

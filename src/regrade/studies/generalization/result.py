@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import PERSON_PREFIX, Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
 from regrade.stats import Scale, widen_for_comparisons
@@ -72,8 +72,8 @@ class PersonShift:
 
     @property
     def name(self) -> str:
-        """The person."""
-        return self.person
+        """The person, without the prefix of people."""
+        return self.person.removeprefix(PERSON_PREFIX)
 
 
 def _by_scale(lines: tuple[ShiftLine, ...]) -> dict[Scale, ShiftLine]:
@@ -160,6 +160,11 @@ class Generalization(Tabular, records="rows"):
         """The people of one new set."""
         return tuple(row for row in self.people or () if row.new_set == new_set)
 
+    def is_beyond_models(self, row: PersonShift) -> bool:
+        """Whether the line is extrapolated to a person: no standard model is as good, or none is as bad."""
+        accuracies = [model.original.value for model in self.of(row.new_set) if model.standard]
+        return not min(accuracies) <= row.original.value <= max(accuracies)
+
     def table(self) -> Table:
         """One row per person, then per model, and new set; summaries over models are in the notes."""
         keys = {
@@ -186,7 +191,7 @@ class Generalization(Tabular, records="rows"):
             for words in (*shift.in_words(self.scale, self.measured), self._furthest(shift.new_set))
         )
         title = f"{self.measured.of_both(self.original, new)}, in %"
-        return Table(title, columns, (*people, *rows), (*summaries, *self._methods(), *self.notes))
+        return Table(title, columns, (*people, *rows), (*summaries, *self._beyond(), *self._methods(), *self.notes))
 
     def sets_table(self) -> Table:
         """One row per new test set: the effect of how its images were chosen (Recht et al. 2019, Table 2)."""
@@ -232,6 +237,10 @@ class Generalization(Tabular, records="rows"):
             for line in shift.lines
         )
         return Table(f"lines through models, {self.original} to new sets", columns, rows, self._methods())
+
+    def _beyond(self) -> tuple[str, ...]:
+        people = dict.fromkeys(row.person for row in self.people or () if self.is_beyond_models(row))
+        return (f"the line is extrapolated to people beyond the models: {', '.join(people)}",) if people else ()
 
     def _summary(self, shift: SetShift) -> tuple[str, ...]:
         return (*shift.in_words(self.scale, self.measured), self._furthest(shift.new_set))
