@@ -19,7 +19,7 @@ from regrade.stats import (
     two_way_mean,
 )
 from regrade.studies.generalization.explanations import adaptivity_of, difficulty_of, loss_parts
-from regrade.studies.generalization.measure import TOP1, Measure
+from regrade.studies.generalization.measure import TOP1, AccuracyMeasure
 from regrade.studies.generalization.paired_counts import (
     PairedCounts,
     SetPair,
@@ -43,7 +43,7 @@ def generalization(
     confidence: float = 0.95,
     draws: int = 0,
     band_points: int = 100,
-    measure: Measure = TOP1,
+    measure: AccuracyMeasure = TOP1,
 ) -> Generalization:
     """Compare accuracies of models on an original test set and on one or more new ones.
 

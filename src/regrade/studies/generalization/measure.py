@@ -9,7 +9,7 @@ from regrade.core.record import Record, json_key
 
 
 @dataclass(frozen=True)
-class Measure(Record):
+class AccuracyMeasure(Record):
     """The accuracy on both axes: that of the ``top`` classes, or against ``labels`` by the name of the test set.
 
     ``labels`` have versions, and ``rule`` says which of their judgments count as correct. ``slice`` restricts the
@@ -54,5 +54,5 @@ class Measure(Record):
         return f"{original} and {new}{part}{against}"
 
 
-TOP1 = Measure()
+TOP1 = AccuracyMeasure()
 """Top-1 accuracy on all images."""

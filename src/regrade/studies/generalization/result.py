@@ -10,7 +10,7 @@ from regrade.core.amounts import amount
 from regrade.core.record import json_key
 from regrade.stats import Scale, widen_for_comparisons
 from regrade.studies.generalization.explanations import Adaptivity, Difficulty, LossParts
-from regrade.studies.generalization.measure import TOP1, Measure
+from regrade.studies.generalization.measure import TOP1, AccuracyMeasure
 from regrade.studies.generalization.shift_line import ShiftLine
 from regrade.studies.generalization.unjudged import Unjudged
 
@@ -110,7 +110,7 @@ class SetShift:
         """The line on a scale."""
         return next(line for line in self.lines if line.scale is scale)
 
-    def in_words(self, scale: Scale, measure: Measure = TOP1) -> tuple[str, ...]:
+    def in_words(self, scale: Scale, measure: AccuracyMeasure = TOP1) -> tuple[str, ...]:
         """The summaries as sentences, one per line."""
         top5 = "" if self.mean_change_top5 is None else f", top-5 {_signed(self.mean_change_top5)}"
         other_lines = [line for line in self.lines if line.scale is not scale]
@@ -145,10 +145,10 @@ class Generalization(Tabular, records="rows"):
     rows: tuple[ModelShift, ...]
     notes: tuple[str, ...] = ()
     people: tuple[PersonShift, ...] | None = field(default=None, metadata=json_key("people", only_if_set=True))
-    measure: Measure | None = field(default=None, metadata=json_key("measure", only_if_set=True))
+    measure: AccuracyMeasure | None = field(default=None, metadata=json_key("measure", only_if_set=True))
 
     @property
-    def measured(self) -> Measure:
+    def measured(self) -> AccuracyMeasure:
         """What the accuracies are."""
         return self.measure or TOP1
 
