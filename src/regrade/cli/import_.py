@@ -49,6 +49,14 @@ def predictions(
     group: GroupColumns = [],
     class_numbers: NumbersOption = Reading.AUTO,
     split: Annotated[str, typer.Option(help="Split of a folder with a dataset of the Hugging Face library.")] = "",
+    reversed_models: Annotated[
+        list[str],
+        typer.Option(
+            "--reversed",
+            metavar="MODEL",
+            help="The columns of this model have the best class last: read them in reverse. May be repeated.",
+        ),
+    ] = [],
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show how each column is understood, and the accuracy; store nothing."),
@@ -70,6 +78,7 @@ def predictions(
         prefix=prefix,
         columns=columns(id_column, label_column, group, class_numbers, prediction_column),
         split=split,
+        reversed_models=reversed_models,
     )
     if dry_run:
         show_preview(content, as_json=as_json)

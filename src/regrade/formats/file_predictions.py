@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from regrade.core import STORED_K, ClassSpace, InputError, ScoreKind, Ties
+from regrade.core import NO_ANSWER, STORED_K, ClassSpace, InputError, ScoreKind, Ties
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.formats.score_kinds import kind_note, kind_of_all
@@ -22,6 +22,7 @@ class FilePredictions:
     """One model's predictions in file order: best classes (n, k), their scores, and all scores (n, c).
 
     ``notes`` say how scores were interpreted. ``ties`` are the classes that score as much as the last of the best.
+    ``changed`` says what was changed in reading them.
     """
 
     classes: IntArray
@@ -30,6 +31,7 @@ class FilePredictions:
     score_kind: ScoreKind | None = None
     notes: tuple[str, ...] = ()
     ties: Ties | None = None
+    changed: str = ""
 
     def reordered(self, rows: IntArray) -> FilePredictions:
         """The predictions in another order of examples."""
@@ -42,7 +44,21 @@ class FilePredictions:
             self.score_kind,
             self.notes,
             None if self.ties is None else self.ties.reordered(rows),
+            self.changed,
         )
+
+    def with_columns_reversed(self) -> FilePredictions:
+        """The predictions of a file that has the best class last; a missing class stays behind the others.
+
+        Predictions with all scores raise: their scores say which class is the best.
+        """
+        if self.full_scores is not None:
+            raise InputError("the best classes follow from the scores of all classes: there are no columns to reverse")
+        reversed_classes = self.classes[:, ::-1]
+        order = np.argsort(reversed_classes == NO_ANSWER, axis=1, kind="stable")
+        scores = None if self.scores is None else np.take_along_axis(self.scores[:, ::-1], order, axis=1)
+        classes = np.take_along_axis(reversed_classes, order, axis=1)
+        return replace(self, classes=classes, scores=scores, ties=None, changed="columns reversed")
 
 
 @dataclass(frozen=True)

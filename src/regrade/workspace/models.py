@@ -123,13 +123,15 @@ class Models:
         columns: Columns | None = None,
         kind: PredictionKind | str | None = None,
         split: str = "",
+        reversed_models: Sequence[str] = (),
     ) -> ImportedPredictions:
         """Import predictions from a file or from memory: those of one model, named by ``model``, or of several.
 
         A file, a data frame or an Arrow table with a column of ids has one model per column, or one model. Other arrays
         are those of `regrade.grade`, with ``kind``, and several models are a dictionary of them; their rows are in the
         order of the test set, unless the index of a pandas object has the ids. ``split`` is that of a dataset folder of
-        the Hugging Face library.
+        the Hugging Face library. The classes of ``reversed_models`` are read from the last column to the first, for
+        files with the best class last.
         """
         return self.store_predictions(
             self.preview_predictions(
@@ -141,6 +143,7 @@ class Models:
                 columns=columns,
                 kind=kind,
                 split=split,
+                reversed_models=reversed_models,
             )
         )
 
@@ -159,6 +162,7 @@ class Models:
         columns: Columns | None = None,
         kind: PredictionKind | str | None = None,
         split: str = "",
+        reversed_models: Sequence[str] = (),
     ) -> PredictionImport:
         """Read predictions as `import_predictions` does, and return what was understood; nothing is stored."""
         chosen = columns or Columns()
@@ -166,6 +170,7 @@ class Models:
             "test_set": test_set,
             "classes": None if classes is None else resolve_class_space(self.store, classes),
             "prefix": "" if model else prefix,
+            "reversed_models": reversed_models,
         }
         if not isinstance(predictions, str | Path):
             stated = None if kind is None else member(PredictionKind, kind)

@@ -60,8 +60,8 @@ class _Watched:
         for model in self.reversed:
             yield (
                 f"caution: the predictions of {model} on {test_set.name} look reversed: the last of their columns is "
-                f"more accurate than each of the others (p <= {FALSE_ALARMS:g}); check the file, and import it again "
-                f"with --reversed {model}"
+                f"more accurate than each of the others (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); "
+                f"check the file, and import it again with --reversed {model}"
             )
         images = [f"{name} {counts.models[name].images:,}" for name in self.partly if name in counts.models]
         if images:

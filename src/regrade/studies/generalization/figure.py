@@ -101,7 +101,7 @@ def _panel(result: Generalization, shift: SetShift) -> altair.LayerChart:
         *intervals,
         models.add_params(hover),
         *_people_marks(frame, shift, people, axes),
-        *_labels(frame, (*people, *rows), frame.band(shift), harder=shift.mean_change.value < 0),
+        *_labels(frame, rows, people, shift),
     )
     return altair.LayerChart(layer=list(layers), width=WIDE, height=TALL)
 
@@ -160,21 +160,21 @@ _TOOLTIP = {
 
 
 def _labels(
-    frame: PanelFrame, rows: Sequence[Shift], band: list[dict[str, float]], *, harder: bool
+    frame: PanelFrame, rows: Sequence[ModelShift], people: Sequence[PersonShift], shift: SetShift
 ) -> list[altair.Chart]:
     """Names of people and of the most informative models where there is room, away from the dashed line.
 
-    That is below and to the right of a point if the new set is ``harder``, else above and to the left.
+    That is below and to the right of a point if the new set is harder, else above and to the left.
     """
-    people = [row for row in rows if isinstance(row, PersonShift)]
-    models = _worth_a_label([row for row in rows if isinstance(row, ModelShift)])
-    chosen: list[Shift] = [*people, *models[:_MOST_LABELS]]
-    taken = [box for row in rows for box in frame.boxes(row)]
-    line = line_boxes(frame.line_pixels(band))
+    chosen: list[Shift] = [*people, *_worth_a_label(rows)[:_MOST_LABELS]]
+    taken = [box for row in (*rows, *people) for box in frame.boxes(row)]
+    line = line_boxes(frame.line_pixels(frame.band(shift)))
+    for ends in frame.beyond(shift, people):
+        line += line_boxes(frame.line_pixels([ends, {"x": ends["to_x"], "y": ends["to_y"]}]))
     dashed = line_boxes(frame.line_pixels(frame.diagonal()))
     named = [(row.name, *frame.pixels(row)) for row in chosen]
-    inside = Box(0, 0, WIDE, TALL)
-    places = place_labels(named, taken, frame=inside, upward=not harder, crossable=line, uncrossed=dashed)
+    inside, upward = Box(0, 0, WIDE, TALL), shift.mean_change.value >= 0
+    places = place_labels(named, taken, frame=inside, upward=upward, crossable=line, uncrossed=dashed)
     labels = [frame.label(row, place) for row, place in zip(chosen, places, strict=True) if place]
     aligned = {align: [label for label in labels if label["align"] == align] for align in ("left", "right", "center")}
     led = [label for label in labels if label["led"]]
