@@ -68,10 +68,10 @@ def ratio_of_slopes(rng: np.random.Generator, *, models: int) -> Ratio:
     return slope_ratio(x, first, 0.5 + 0.55 * (x - 0.7) + rng.normal(0, SCATTER, models))
 
 
-def robustness(rng: np.random.Generator, runs: int, *, models: int) -> Drawn:
-    """A model that is 3 points above a line on the linear scale."""
+def robustness(rng: np.random.Generator, runs: int, *, models: int, own_images: int = 2_000) -> Drawn:
+    """A model, or a person with fewer images, that is 3 points above a line on the linear scale."""
     low, high = np.empty(runs), np.empty(runs)
-    images = np.full(models + 1, 2_000)
+    images = np.append(np.full(models, 2_000), own_images)
     for run in range(runs):
         x = rng.uniform(0.55, 0.85, models + 1)
         y = 0.6 + SLOPE * (x - 0.7) + rng.normal(0, SCATTER, models + 1)
@@ -103,3 +103,10 @@ for size in (8, 30):
         n=size,
         draw=partial(robustness, models=size),
     )
+coverage_check(
+    "effective robustness",
+    maker="studies.generalization.rows.robustness_to",
+    case="a person, 300 images, and 30 models, 2,000 images",
+    n=30,
+    draw=partial(robustness, models=30, own_images=300),
+)

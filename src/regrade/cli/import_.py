@@ -53,6 +53,14 @@ def predictions(
         bool,
         typer.Option("--partial", help="The file has some of the images only: grade its models on these."),
     ] = False,
+    reversed_models: Annotated[
+        list[str],
+        typer.Option(
+            "--reversed",
+            metavar="MODEL",
+            help="The columns of this model have the best class last: read them in reverse. May be repeated.",
+        ),
+    ] = [],
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show how each column is understood, and the accuracy; store nothing."),
@@ -75,6 +83,7 @@ def predictions(
         columns=columns(id_column, label_column, group, class_numbers, prediction_column),
         split=split,
         partial=partial,
+        reversed_models=reversed_models,
     )
     if dry_run:
         show_preview(content, as_json=as_json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class FilePredictions:
 
     ``notes`` say how scores were interpreted. ``ties`` are the classes that score as much as the last of the best.
     ``covered`` (n,) are the examples of a test set that the file has, once they are `reordered`; None: all of them.
+    ``changed`` says what was changed in reading them.
     """
 
     classes: IntArray
@@ -32,6 +33,7 @@ class FilePredictions:
     notes: tuple[str, ...] = ()
     ties: Ties | None = None
     covered: BoolArray | None = None
+    changed: str = ""
 
     def reordered(self, rows: IntArray) -> FilePredictions:
         """The predictions in the order of a test set; examples with `NO_ROW` are not covered."""
@@ -46,7 +48,21 @@ class FilePredictions:
             self.notes,
             None if self.ties is None else self.ties.reordered(rows),
             None if covered.all() else covered,
+            self.changed,
         )
+
+    def with_columns_reversed(self) -> FilePredictions:
+        """The predictions of a file that has the best class last; a missing class stays behind the others.
+
+        Predictions with all scores raise: their scores say which class is the best.
+        """
+        if self.full_scores is not None:
+            raise InputError("the best classes follow from the scores of all classes: there are no columns to reverse")
+        reversed_classes = self.classes[:, ::-1]
+        order = np.argsort(reversed_classes == NO_ANSWER, axis=1, kind="stable")
+        scores = None if self.scores is None else np.take_along_axis(self.scores[:, ::-1], order, axis=1)
+        classes = np.take_along_axis(reversed_classes, order, axis=1)
+        return replace(self, classes=classes, scores=scores, ties=None, changed="columns reversed")
 
 
 def _of_covered(scores: FloatArray, covered: BoolArray) -> FloatArray:

@@ -12,13 +12,23 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import ClassSpace, FormatError, InputError, MismatchError, PackedTexts, Predictions, TestSet
+from regrade.core import (
+    ClassSpace,
+    FormatError,
+    InputError,
+    MismatchError,
+    PackedTexts,
+    Predictions,
+    TestSet,
+    UnknownName,
+)
 from regrade.core.amounts import amount
+from regrade.core.names import refuse_text
 from regrade.formats import FileClassSpaces, FilePredictions, PredictionFile
 from regrade.store import PredictionSource, Store, Stored, manifest_of
 from regrade.tables import IdMatch, check_labels
 from regrade.tables.id_matching import match_some_ids
-from regrade.workspace.import_checks import AccuracyCheck, check_accuracy
+from regrade.workspace.import_checks import AccuracyCheck, check_columns
 
 _SHOWN = 6  # columns or test sets that a message lists
 
@@ -95,15 +105,17 @@ def read_predictions(
     coverage: FileCoverage = FileCoverage.ALL,
     origin: str,
     source: Callable[[], PredictionSource] = PredictionSource,
+    reversed_models: Sequence[str] = (),
 ) -> PredictionImport:
     """Read predictions by a function of the class spaces, and check that they match the test set; nothing is stored.
 
     If the test set is not stored yet, it is created from their ids and labels, which requires ``classes``. ``prefix``
-    is put before the names of models. By default, every example of the test set needs a row.
+    is put before the names of models. By default, every example of the test set needs a row. The columns of
+    ``reversed_models`` have the best class last.
     """
     stored_set = store.test_set(test_set) if store.test_sets.has(test_set) else None
     spaces = _spaces(stored_set, classes, test_set, store.test_sets.names())
-    content = read(spaces)
+    content = _reversed(read(spaces), reversed_models, prefix)
     target = stored_set or _new_test_set(content, test_set, spaces.labels, origin)
     match = _matched(content, target, origin, coverage)
     predictions = {name: in_file.reordered(match.rows) for name, in_file in content.predictions.items()}
@@ -124,6 +136,21 @@ def read_predictions(
     )
 
 
+def _reversed(content: PredictionFile, models: Sequence[str], prefix: str) -> PredictionFile:
+    """The file with the columns of some models, named with or without the prefix, in reverse order."""
+    refuse_text(models, "reversed")
+    names = {name.removeprefix(prefix) for name in models}
+    for name in names - content.predictions.keys():
+        raise UnknownName("model in the file", name, [*content.predictions])
+    if not names:
+        return content
+    predictions = {
+        name: own.with_columns_reversed() if name in names else own for name, own in content.predictions.items()
+    }
+    note = f"columns read from the last to the first: {', '.join(prefix + name for name in sorted(names))}"
+    return replace(content, predictions=predictions, notes=(*content.notes, note))
+
+
 def _id_notes(match: IdMatch) -> tuple[str, ...]:
     return (f"ids were compared without {match.ignoring}",) if match.ignoring else ()
 
@@ -135,7 +162,8 @@ def _accuracy_notes(checks: Mapping[str, AccuracyCheck | None]) -> tuple[str, ..
 def _checked(predictions: FilePredictions, space: ClassSpace, test_set: TestSet) -> AccuracyCheck | None:
     if space != test_set.class_space:
         return None
-    return check_accuracy(predictions.classes[:, 0], test_set, covered=predictions.covered)
+    ranked = predictions.classes if predictions.scores is None else predictions.classes[:, :1]  # scores give the order
+    return check_columns(ranked, test_set, covered=predictions.covered)
 
 
 def _integer_notes(content: PredictionFile, checks: Mapping[str, AccuracyCheck | None], origin: str) -> tuple[str, ...]:
@@ -185,7 +213,9 @@ def store_predictions(
             covered=in_file.covered,
             ties=in_file.ties,
         )
-        entries.append((model, manifest_of(model, test_set, space, source)))
+        changed = f" ({in_file.changed})" if in_file.changed else ""
+        own_source = replace(source, file=f"{source.file}{changed}")
+        entries.append((model, manifest_of(model, test_set, space, own_source)))
     return store.add_predictions(test_set, entries, space)
 
 

@@ -19,7 +19,7 @@ from regrade.stats import (
     two_way_mean,
 )
 from regrade.studies.generalization.explanations import adaptivity_of, difficulty_of, loss_parts
-from regrade.studies.generalization.measure import TOP1, Measure
+from regrade.studies.generalization.measure import TOP1, AccuracyMeasure
 from regrade.studies.generalization.paired_counts import (
     PairedCounts,
     SetPair,
@@ -43,7 +43,7 @@ def generalization(
     confidence: float = 0.95,
     draws: int = 0,
     band_points: int = 100,
-    measure: Measure = TOP1,
+    measure: AccuracyMeasure = TOP1,
 ) -> Generalization:
     """Compare accuracies of models on an original test set and on one or more new ones.
 
@@ -109,7 +109,7 @@ def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) 
     both, confidence = paired_counts(pair, options.standard), options.confidence
     by_scale = {scale: _drawn_line(both, scale, options, rng) for scale in Scale}
     slope, probit_slope = (_simultaneous_slope(both, scale, options) for scale in (Scale.LINEAR, Scale.PROBIT))
-    change = _mean_change(both, confidence)
+    change, unjudged = _mean_change(both, confidence), unjudged_of(both)
     shift = SetShift(
         pair.new.test_set,
         len(both.models),
@@ -119,9 +119,9 @@ def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) 
         tuple(by_scale.values()),
         difficulty_of(by_scale[Scale.PROBIT]),
         loss_parts(*both.counts, confidence=confidence),
-        adaptivity_of(slope, probit_slope, change.value),
+        adaptivity_of(slope, probit_slope, change.value, unjudged),
         on_one_set(pair),
-        unjudged_of(both),
+        unjudged,
     )
     people, new = paired_people(pair), pair.new.test_set
     return _StudiedPair(

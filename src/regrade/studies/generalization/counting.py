@@ -11,7 +11,7 @@ from regrade.core import Answerer, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.metrics import FALSE_ALARMS, MultilabelRule, looks_reversed
-from regrade.studies.generalization.measure import Measure
+from regrade.studies.generalization.measure import AccuracyMeasure
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import problem_notes
 from regrade.studies.same_images import judge_predictions
@@ -23,7 +23,7 @@ Scored = Iterable[tuple[Predictions, Scoring]]
 
 
 def counts_by_measure(
-    test_set: TestSet, scored: Scored, measure: Measure, labels: ReviewedLabels | None, *, confidence: float
+    test_set: TestSet, scored: Scored, measure: AccuracyMeasure, labels: ReviewedLabels | None, *, confidence: float
 ) -> SetCounts:
     """The counts on a test set: top-1, top-k, or against ``labels``, on all images or on the slice of the measure.
 
@@ -60,8 +60,8 @@ class _Watched:
         for model in self.reversed:
             yield (
                 f"caution: the predictions of {model} on {test_set.name} look reversed: the last of their columns is "
-                f"more accurate than each of the others (p <= {FALSE_ALARMS:g}); check the file, and import it again "
-                f"with --reversed {model}"
+                f"more accurate than each of the others (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); "
+                f"check the file, and import it again with --reversed {model}"
             )
         images = [f"{name} {counts.models[name].images:,}" for name in self.partly if name in counts.models]
         if images:
@@ -121,7 +121,7 @@ class _AgainstLabels:
 
 
 def _counted(
-    test_set: TestSet, scored: Scored, judge: _TopK | _AgainstLabels, inside: BoolArray, measure: Measure
+    test_set: TestSet, scored: Scored, judge: _TopK | _AgainstLabels, inside: BoolArray, measure: AccuracyMeasure
 ) -> SetCounts:
     models: dict[str, ModelCounts] = {}
     collector = ImageNoiseCollector()

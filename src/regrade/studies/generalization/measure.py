@@ -9,7 +9,7 @@ from regrade.core.record import Record, json_key
 
 
 @dataclass(frozen=True)
-class Measure(Record):
+class AccuracyMeasure(Record):
     """The accuracy on both axes: that of the ``top`` classes, or against ``labels`` by the name of the test set.
 
     ``labels`` have versions, and ``rule`` says which of their judgments count as correct. ``slice`` restricts the
@@ -26,6 +26,21 @@ class Measure(Record):
         """The accuracy in words: ``top-1``, ``top-5`` or ``multi-label accuracy``."""
         return "multi-label accuracy" if self.labels else f"top-{self.top}"
 
+    @property
+    def accuracy(self) -> str:
+        """The accuracy in sentences; that of the best class is just ``accuracy``."""
+        if self.labels:
+            return self.name
+        return "accuracy" if self.top == 1 else f"{self.name} accuracy"
+
+    def images(self, test_set: str) -> str:
+        """A test set with the slice, if there is one: ``val (dogs)``."""
+        return f"{test_set} ({self.slice})" if self.slice else test_set
+
+    def axis(self, test_set: str) -> str:
+        """The title of an axis: ``val, slice dogs, top-1 in %``."""
+        return f"{self.images(test_set)}, {self.name} in %"
+
     def place(self, test_set: str) -> str:
         """The images of a test set, for headings: ``val, slice dogs, against real@1``."""
         part = f", slice {self.slice}" if self.slice else ""
@@ -39,5 +54,5 @@ class Measure(Record):
         return f"{original} and {new}{part}{against}"
 
 
-TOP1 = Measure()
+TOP1 = AccuracyMeasure()
 """Top-1 accuracy on all images."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import PERSON_PREFIX, Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
 from regrade.stats import Scale, widen_for_comparisons
 from regrade.studies.generalization.explanations import Adaptivity, Difficulty, LossParts
-from regrade.studies.generalization.measure import TOP1, Measure
+from regrade.studies.generalization.measure import TOP1, AccuracyMeasure
 from regrade.studies.generalization.shift_line import ShiftLine
 from regrade.studies.generalization.unjudged import Unjudged
 
@@ -25,7 +25,8 @@ class ModelShift:
     models share the ranks from ``original_rank`` to ``original_rank_last``. ``rank_change`` is positive for a model
     that moves up on the new set.
     ``robustness`` is effective robustness: the new accuracy minus the accuracy that the line predicts. The line is
-    fitted through ``standard`` models only.
+    fitted through ``standard`` models only. ``original_novel`` and ``new_novel`` are the numbers of predictions that no
+    one has judged, which count as wrong; None without such predictions.
     """
 
     model: str
@@ -43,13 +44,20 @@ class ModelShift:
     standard: bool
     original_rank_last: int
     new_rank_last: int
+    original_novel: int | None = field(default=None, metadata=json_key("original_novel", only_if_set=True))
+    new_novel: int | None = field(default=None, metadata=json_key("new_novel", only_if_set=True))
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return self.model
 
 
 @dataclass(frozen=True)
 class PersonShift:
     """One person on the original and on a new test set, on the images that they were asked about.
 
-    ``gap``, ``expected`` and ``robustness`` are those of `ModelShift`. The line is never fitted through people.
+    The other fields are those of `ModelShift`. The line is never fitted through people.
     """
 
     person: str
@@ -59,6 +67,13 @@ class PersonShift:
     gap: Estimate
     expected: float
     robustness: Estimate
+    original_novel: int | None = field(default=None, metadata=json_key("original_novel", only_if_set=True))
+    new_novel: int | None = field(default=None, metadata=json_key("new_novel", only_if_set=True))
+
+    @property
+    def name(self) -> str:
+        """The person, without the prefix of people."""
+        return self.person.removeprefix(PERSON_PREFIX)
 
 
 def _by_scale(lines: tuple[ShiftLine, ...]) -> dict[Scale, ShiftLine]:
@@ -86,11 +101,16 @@ class SetShift:
     left_out: tuple[str, ...]
     unjudged: Unjudged | None = field(default=None, metadata=json_key("unjudged", only_if_set=True))
 
+    def change_is_shown(self, change: Estimate) -> bool:
+        """Whether an interval of the mean change excludes 0, whatever people would say of unjudged predictions."""
+        up, down = (0.0, 0.0) if self.unjudged is None else (self.unjudged.new, self.unjudged.original)
+        return change.low - down > 0 or change.high + up < 0
+
     def line(self, scale: Scale) -> ShiftLine:
         """The line on a scale."""
         return next(line for line in self.lines if line.scale is scale)
 
-    def in_words(self, scale: Scale, measure: Measure = TOP1) -> tuple[str, ...]:
+    def in_words(self, scale: Scale, measure: AccuracyMeasure = TOP1) -> tuple[str, ...]:
         """The summaries as sentences, one per line."""
         top5 = "" if self.mean_change_top5 is None else f", top-5 {_signed(self.mean_change_top5)}"
         other_lines = [line for line in self.lines if line.scale is not scale]
@@ -125,10 +145,10 @@ class Generalization(Tabular, records="rows"):
     rows: tuple[ModelShift, ...]
     notes: tuple[str, ...] = ()
     people: tuple[PersonShift, ...] | None = field(default=None, metadata=json_key("people", only_if_set=True))
-    measure: Measure | None = field(default=None, metadata=json_key("measure", only_if_set=True))
+    measure: AccuracyMeasure | None = field(default=None, metadata=json_key("measure", only_if_set=True))
 
     @property
-    def measured(self) -> Measure:
+    def measured(self) -> AccuracyMeasure:
         """What the accuracies are."""
         return self.measure or TOP1
 
@@ -139,6 +159,11 @@ class Generalization(Tabular, records="rows"):
     def people_of(self, new_set: str) -> tuple[PersonShift, ...]:
         """The people of one new set."""
         return tuple(row for row in self.people or () if row.new_set == new_set)
+
+    def is_beyond_models(self, row: PersonShift) -> bool:
+        """Whether the line is extrapolated to a person: no standard model is as good, or none is as bad."""
+        accuracies = [model.original.value for model in self.of(row.new_set) if model.standard]
+        return not min(accuracies) <= row.original.value <= max(accuracies)
 
     def table(self) -> Table:
         """One row per person, then per model, and new set; summaries over models are in the notes."""
@@ -154,8 +179,9 @@ class Generalization(Tabular, records="rows"):
             **({"new_rank_last": "to"} if any(r.new_rank < r.new_rank_last for r in self.rows) else {}),
             "rank_change": "rank change",
             "robustness": "effective robustness",
+            **({"original_novel": "novel", "new_novel": "new novel"} if any(s.unjudged for s in self.shifts) else {}),
         }
-        columns = tuple(Column(key, heading, detail="rank" in key) for key, heading in keys.items())
+        columns = tuple(Column(key, heading, detail="rank" in key or "novel" in key) for key, heading in keys.items())
         people = tuple(tuple(_of_person(row, key) for key in keys) for row in self.people or ())
         rows = tuple(tuple(getattr(row, key) for key in keys) for row in self.rows)
         new = self.shifts[0].new_set if len(self.shifts) == 1 else f"{len(self.shifts)} new test sets"
@@ -165,7 +191,7 @@ class Generalization(Tabular, records="rows"):
             for words in (*shift.in_words(self.scale, self.measured), self._furthest(shift.new_set))
         )
         title = f"{self.measured.of_both(self.original, new)}, in %"
-        return Table(title, columns, (*people, *rows), (*summaries, *self._methods(), *self.notes))
+        return Table(title, columns, (*people, *rows), (*summaries, *self._beyond(), *self._methods(), *self.notes))
 
     def sets_table(self) -> Table:
         """One row per new test set: the effect of how its images were chosen (Recht et al. 2019, Table 2)."""
@@ -211,6 +237,10 @@ class Generalization(Tabular, records="rows"):
             for line in shift.lines
         )
         return Table(f"lines through models, {self.original} to new sets", columns, rows, self._methods())
+
+    def _beyond(self) -> tuple[str, ...]:
+        people = dict.fromkeys(row.person for row in self.people or () if self.is_beyond_models(row))
+        return (f"the line is extrapolated to people beyond the models: {', '.join(people)}",) if people else ()
 
     def _summary(self, shift: SetShift) -> tuple[str, ...]:
         return (*shift.in_words(self.scale, self.measured), self._furthest(shift.new_set))

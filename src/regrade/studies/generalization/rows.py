@@ -23,6 +23,7 @@ def model_rows(pair: SetPair, both: PairedCounts, scale: Scale, confidence: floa
     ranks_old, last_old = rank_ranges(both.right / both.images)
     ranks_new, last_new = rank_ranges(both.new_right / both.new_images)
     expected, robustness = robustness_to(*both.counts, standard=both.standard, scale=scale, confidence=confidence)
+    novel = _novel(both)
     return [
         ModelShift(
             model,
@@ -40,6 +41,7 @@ def model_rows(pair: SetPair, both: PairedCounts, scale: Scale, confidence: floa
             bool(both.standard[i]),
             int(last_old[i]),
             int(last_new[i]),
+            *novel[i],
         )
         for i, model in enumerate(both.models)
     ]
@@ -61,9 +63,16 @@ def person_rows(
         gaps(people, confidence),
         expected[first:].tolist(),
         robustness[first:],
+        _novel(people),
         strict=True,
     )
-    return [PersonShift(person, new_set, *values) for person, *values in rows]
+    return [PersonShift(person, new_set, *values, *novel) for person, *values, novel in rows]
+
+
+def _novel(both: PairedCounts) -> list[tuple[int | None, int | None]]:
+    """The numbers of predictions that no one has judged on both sets; None if there are none on either."""
+    counts = zip(both.novel.tolist(), both.new_novel.tolist(), strict=True)
+    return [(old, new) if old or new else (None, None) for old, new in counts]
 
 
 def gaps(both: PairedCounts, confidence: float) -> list[Estimate]:

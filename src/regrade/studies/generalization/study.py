@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
 from regrade.core.amounts import amount
+from regrade.core.label_set import without_version
 from regrade.metrics import MultilabelRule
 from regrade.stats import Scale
 from regrade.store import Store
@@ -20,7 +21,7 @@ from regrade.studies.generalization.chosen_names import ChosenNames, chosen_name
 from regrade.studies.generalization.counting import counts_by_measure
 from regrade.studies.generalization.figure import generalization_figure
 from regrade.studies.generalization.findings import generalization_findings, generalization_verdicts
-from regrade.studies.generalization.measure import Measure
+from regrade.studies.generalization.measure import AccuracyMeasure
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
 from regrade.studies.lines import DRAWS
@@ -44,19 +45,6 @@ from regrade.studies.study import (
 _NO_HASH = 0  # the hash of an image that was not read
 
 
-def _parse_labels(texts: Sequence[str]) -> Mapping[str, str] | None:
-    """NAME, for every set, and SET=NAME as label sets by the name of the test set; that of NAME is empty."""
-    named: dict[str, str] = {}
-    for text in texts:
-        test_set, equals, labels = text.rpartition("=")
-        if not labels or (equals and not test_set):
-            raise InputError(f"--labels must be NAME or SET=NAME, got {text!r}")
-        if test_set in named:
-            raise InputError(f"--labels is given twice for {test_set or 'all sets'}")
-        named[test_set] = labels
-    return named or None
-
-
 @dataclass(frozen=True)
 class GeneralizationOptions(StudyOptions):
     """Which models are compared on which pairs of an original and a new test set, and what counts as correct."""
@@ -70,14 +58,12 @@ class GeneralizationOptions(StudyOptions):
     class_map: str | Path | None = class_map_option("--map")
     bootstrap: bool = option("Add least-squares lines with bootstrap percentile intervals, as in the papers.", False)
     seed: int = seed_option("--bootstrap")
-    labels: Mapping[str, str] | str | None = option(
+    labels: Sequence[str] = option(
         "Score against label sets: NAME or NAME@VERSION for the label set of this name on every set, SET=NAME for that "
         "of one set. May be repeated.",
-        None,
+        (),
         names=("--labels", "-l"),
         metavar="[SET=]NAME",
-        kind=list[str],
-        parse=_parse_labels,
     )
     rule: MultilabelRule | str | None = option(
         "images: correct labels count (default). classes: also unclear. Accuracies are means over images.", None
@@ -104,10 +90,10 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
     original's classes, the original is scored within these. ``bootstrap`` adds percentile intervals as in published
     studies, from resampled models with ``seed``.
 
-    ``labels`` scores multi-label accuracy on every set: the name of a label set that all of them have, or names by test
-    set; ``rule`` and ``collapsed`` are as in `grade`, with means over images. ``slice`` restricts all sets, and ``top``
-    is the number of classes that may contain the label. ``people`` are compared with the line, which is fitted through
-    models: those in ``models`` (default: all) that match a pattern of ``only``, and none of ``without``.
+    ``labels`` scores multi-label accuracy on every set: the name of a label set that all of them have, or SET=NAME for
+    each; ``rule`` and ``collapsed`` are as in `grade`, with means over images. ``slice`` restricts all sets, and
+    ``top`` is the number of classes that may contain the label. ``people`` are compared with the line, which is fitted
+    through models: those in ``models`` (default: all) that match a pattern of ``only``, and none of ``without``.
     """
     label_sets = _label_sets(options)
     chosen = chosen_names(store, options)
@@ -127,16 +113,16 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
     )
 
 
-def _measure(options: GeneralizationOptions, judged: Mapping[str, ReviewedLabels]) -> Measure:
+def _measure(options: GeneralizationOptions, judged: Mapping[str, ReviewedLabels]) -> AccuracyMeasure:
     if not judged:
-        return Measure(options.top, slice=options.slice)
+        return AccuracyMeasure(options.top, slice=options.slice)
     rule = next(iter(judged.values())).scoring.rule.value
-    return Measure(1, {name: own.scoring.labels.full_name for name, own in judged.items()}, rule, options.slice)
+    return AccuracyMeasure(1, {name: own.scoring.labels.full_name for name, own in judged.items()}, rule, options.slice)
 
 
 def _label_sets(options: GeneralizationOptions) -> dict[str, str]:
     """The label set of every test set; empty without labels. Options that do not go with labels raise."""
-    if options.labels is None:
+    if not options.labels:
         if options.rule or options.collapsed:
             raise InputError("rule and collapsed require labels")
         return {}
@@ -145,21 +131,36 @@ def _label_sets(options: GeneralizationOptions) -> dict[str, str]:
     if options.within or options.class_map:
         raise InputError("multi-label accuracy is computed over all classes: leave out within and map")
     sets = (options.original, *options.new)
-    named = {"": options.labels} if isinstance(options.labels, str) else dict(options.labels)
+    named = _named_labels(options.labels)
     everywhere = named.pop("", None)
     for name in named:
         if name not in sets:
             raise UnknownName("test set of labels", name, sets)
     if everywhere is None and (missing := next((name for name in sets if name not in named), None)):
-        raise InputError(f"no label set is named for {missing}: both sets are scored against labels, or none")
+        raise InputError(
+            f"no label set is named for {missing}: all sets are scored against labels, or none; add {missing}=NAME"
+        )
     return {name: named.get(name, str(everywhere)) for name in sets}
+
+
+def _named_labels(texts: Sequence[str]) -> dict[str, str]:
+    """Label sets by the name of the test set, from SET=NAME; that of NAME, for every set, is empty."""
+    named: dict[str, str] = {}
+    for text in texts:
+        test_set, equals, labels = text.rpartition("=")
+        if not labels or (equals and not test_set):
+            raise InputError(f"labels must be NAME or SET=NAME, got {text!r}")
+        if test_set in named:
+            raise InputError(f"labels are given twice for {test_set or 'all sets'}")
+        named[test_set] = labels
+    return named
 
 
 def set_pairs(
     store: Store,
     options: GeneralizationOptions,
     chosen: ChosenNames,
-    measure: Measure,
+    measure: AccuracyMeasure,
     judged: Mapping[str, ReviewedLabels],
 ) -> list[SetPair]:
     """The counts of the chosen models and people on each pair of the original and a new test set.
@@ -227,12 +228,37 @@ def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
-    """All sets that can be compared with the original."""
-    new = [test_set.name for test_set in data.sets if data.comparable(test_set)]
+    """All sets that can be compared with the original; then those with label sets of the same name."""
+    new = [test_set for test_set in data.sets if data.comparable(test_set)]
     if new:
-        about = f"{data.original.name} and {new[0] if len(new) == 1 else amount(len(new), 'new set')}"
-        options = GeneralizationOptions(data.original.name, new)
-        yield Chapter(about, options, lambda result: (result.sets_table(), result.table()))
+        yield _chapter(data, new, "")
+    old = _labels_by_name(data, data.original)
+    by_set = {test_set.name: _labels_by_name(data, test_set) for test_set in new}
+    for name in old:
+        if labeled := [test_set for test_set in new if name in by_set[test_set.name]]:
+            yield _chapter(data, labeled, name)
+
+
+def _chapter(data: ReportData, new: Sequence[TestSet], labels: str) -> Chapter:
+    """The chapter on some new sets, by the labels of the original test sets or by label sets of the same name."""
+    original, names = data.original.name, [test_set.name for test_set in new]
+    about = f"{original} and {names[0] if len(new) == 1 else amount(len(new), 'new set')}"
+    against = [f"{each.name}={_labels_by_name(data, each)[labels]}" for each in (data.original, *new)] if labels else []
+    options = GeneralizationOptions(original, names, labels=against, people=_people_on_both(data, new))
+    about = f"{about} against {labels}" if labels else about
+    return Chapter(about, options, lambda result: (result.sets_table(), result.table()))
+
+
+def _people_on_both(data: ReportData, new: Sequence[TestSet]) -> list[str]:
+    """The people with answers on the original and on some of the new sets."""
+    people = data.store.predictions.people_names
+    answered = {person for test_set in new for person in people(test_set.name)}
+    return [person for person in people(data.original.name) if person in answered]
+
+
+def _labels_by_name(data: ReportData, test_set: TestSet) -> dict[str, str]:
+    """The label sets of a test set, with their versions, by name."""
+    return {without_version(full): full for full in data.labels(test_set)}
 
 
 GENERALIZATION = Study(
