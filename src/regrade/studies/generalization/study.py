@@ -17,6 +17,7 @@ from regrade.studies.generalization.analysis import SetPair, generalization
 from regrade.studies.generalization.figure import generalization_figure
 from regrade.studies.generalization.findings import generalization_findings, generalization_verdicts
 from regrade.studies.generalization.result import Generalization
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.lines import DRAWS
 from regrade.studies.loading import scored_predictions
 from regrade.studies.report_data import ReportData
@@ -60,7 +61,7 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
     original's classes, the original is scored within these. ``bootstrap`` adds percentile intervals as in published
     studies, from resampled models with ``seed``.
     """
-    return generalization(
+    result = generalization(
         set_pairs(store, options),
         rng=np.random.default_rng(options.seed),
         scale=Scale(options.scale),
@@ -68,6 +69,7 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
         confidence=store.config.confidence,
         draws=DRAWS if options.bootstrap else 0,
     )
+    return with_household_note(result, *map(store.test_set, (options.original, *options.new)))
 
 
 def set_pairs(store: Store, options: GeneralizationOptions) -> list[SetPair]:

@@ -10,6 +10,7 @@ import numpy as np
 from regrade.core import InputError
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.people.analysis import FAST_SECONDS, people
 from regrade.studies.people.figure import people_figure
@@ -73,7 +74,7 @@ def run(store: Store, options: PeopleOptions) -> People:
         raise InputError(f"no person has answers on {test_set.name} yet: run regrade import people")
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=collapsed) if labels else None
     everyone = (*names, *chosen_models(store, test_set, options.models))
-    return people(
+    result = people(
         test_set,
         scored_predictions(store, test_set, everyone, progress=options.progress),
         rng=np.random.default_rng(options.seed),
@@ -82,6 +83,7 @@ def run(store: Store, options: PeopleOptions) -> People:
         fast_seconds=options.fast_seconds,
         confidence=store.config.confidence,
     )
+    return with_household_note(result, test_set)
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
