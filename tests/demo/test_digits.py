@@ -73,4 +73,3 @@ def test_write_images_is_read_back_by_a_workspace(tmp_path):
     assert not stored.groups
     image = np.asarray(decode(open_images(workspace.store.images.read(stored)).read(3)))
     assert np.array_equal(image, np.repeat(digits.images[3][..., None], 3, axis=2))
-

@@ -13,6 +13,7 @@ from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
+from regrade.stats.clustered_pairs import clustered_best_share, clustered_share, design_effect, design_effects
 from regrade.stats.clusters import Clusters, cluster, components, representatives
 from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
@@ -179,8 +180,10 @@ __all__ = [
     "clopper_pearson",
     "cluster",
     "cluster_folds",
+    "clustered_best_share",
     "clustered_mean",
     "clustered_proportion",
+    "clustered_share",
     "compare_categories",
     "compare_numbers",
     "components",
@@ -189,6 +192,8 @@ __all__ = [
     "corrected_difference",
     "covariance_interval",
     "cross_fitted_auc",
+    "design_effect",
+    "design_effects",
     "discordant_counts",
     "disparity_power",
     "excess_area",

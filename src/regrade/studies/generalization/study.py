@@ -24,6 +24,7 @@ from regrade.studies.generalization.findings import generalization_findings, gen
 from regrade.studies.generalization.measure import AccuracyMeasure
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.lines import DRAWS
 from regrade.studies.loading import reviewed_labels, scored_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -102,7 +103,7 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
         for name, labels in label_sets.items()
     }
     measure = _measure(options, judged)
-    return generalization(
+    result = generalization(
         set_pairs(store, options, chosen, measure, judged),
         rng=np.random.default_rng(options.seed),
         scale=Scale(options.scale),
@@ -111,6 +112,7 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
         draws=DRAWS if options.bootstrap else 0,
         measure=measure,
     )
+    return with_household_note(result, *map(store.test_set, (options.original, *options.new)))
 
 
 def _measure(options: GeneralizationOptions, judged: Mapping[str, ReviewedLabels]) -> AccuracyMeasure:

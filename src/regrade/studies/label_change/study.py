@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.image_slice import image_slices
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, label_change
 from regrade.studies.label_change.figure import label_change_figure
@@ -47,7 +48,7 @@ def run(store: Store, options: LabelChangeOptions) -> LabelChange:
     )
     rows = chosen_rows(store, test_set, names) if names else store.predictions.model_names(test_set.name)
     scored = scored_predictions(store, test_set, rows, progress=options.progress)
-    return label_change(
+    result = label_change(
         test_set,
         scored,
         before=before,
@@ -55,6 +56,7 @@ def run(store: Store, options: LabelChangeOptions) -> LabelChange:
         slices=image_slices(test_set, options.slices),
         confidence=store.config.confidence,
     )
+    return with_household_note(result, test_set)
 
 
 LABEL_CHANGE = Study(

@@ -9,6 +9,7 @@ from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.store import FIRST_MODEL, Store, keep_slices
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
@@ -83,7 +84,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     if against is not None:
         candidates = names if against in with_predictions else reviews
         _check_comparable(against, models, candidates, by_review=against not in with_predictions)
-    return mistakes(
+    result = mistakes(
         test_set,
         (store.predictions.read(test_set, name) for name in options.progress(names)),
         labels=reviewed_labels(store, test_set, labels, collapsed=collapsed),
@@ -101,6 +102,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         within=None if options.slice is None else image_slice(test_set, options.slice),
         confidence=store.config.confidence,
     )
+    return with_household_note(result, test_set)
 
 
 def _reviews(reviewed: Sequence[str], models: Sequence[str], against: str | None) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from regrade.core import InputError
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.people.analysis import FAST_SECONDS, people
 from regrade.studies.people.figure import people_figure
@@ -74,7 +75,7 @@ def run(store: Store, options: PeopleOptions) -> People:
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=collapsed) if labels else None
     models = options.models or store.predictions.models_to_compare(test_set.name)
     everyone = (*names, *chosen_models(store, test_set, models))
-    return people(
+    result = people(
         test_set,
         scored_predictions(store, test_set, everyone, progress=options.progress),
         rng=np.random.default_rng(options.seed),
@@ -83,6 +84,7 @@ def run(store: Store, options: PeopleOptions) -> People:
         fast_seconds=options.fast_seconds,
         confidence=store.config.confidence,
     )
+    return with_household_note(result, test_set)
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
