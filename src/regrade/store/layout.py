@@ -21,6 +21,7 @@ TABLES = (
     "pairs/*/*.parquet",
     "models/*.parquet",
     "ladders/*.parquet",
+    "audits/*/*.parquet",
 )
 """Parquet files with their own checksum."""
 
@@ -63,6 +64,7 @@ _SUFFIXES = {
     "pairs": ".parquet",
     "models": ".parquet",
     "ladders": ".parquet",
+    "audits": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _NAMED = 3  # the most test sets that a title lists
 _UNFINISHED = ".partial"
-_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "neighbors")
+_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "neighbors", "audits")
 """The kinds of records with a folder for each test set."""
 
 

@@ -31,6 +31,7 @@ from regrade.core import (
 )
 from regrade.core.panel import NO_MISTAKE, Fitness
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
+from regrade.workspace.label_audit import publish_audit
 from regrade.workspace.label_publishing import (
     decided_pairs,
     decisions_of,
@@ -297,6 +298,7 @@ def publish_selections(
 _PUBLISHERS = {
     ("judge", "census"): publish_labels,
     ("judge", "random sample"): publish_sample,
+    ("judge", "audit"): publish_audit,
     ("mistake", "census"): publish_mistakes,
     ("label", "census"): publish_people,
     ("review", "census"): publish_review,
