@@ -42,6 +42,8 @@ def queue_audit(
     from regrade.ledger import Purpose, Question
     from regrade.workspace.queue_filling import QueueFiller
 
+    if size < 1:
+        raise InputError(f"at least 1 label must be drawn, got a size of {size}")
     full = store.labels.read(test_set, labels).full_name
     title = name or f"audit {test_set.name} {full}"
     filler = QueueFiller(ledger, title, Question.JUDGE, test_set, full, overlap, purpose=Purpose.AUDIT)
