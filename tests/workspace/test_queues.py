@@ -166,7 +166,7 @@ class TestQueueNovel:
     def test_queue_novel_rejects_a_queue_with_another_purpose(self, workspace):
         sample = novel(workspace, size=2)
         assert workspace.ledger.queues.named(sample.queue).purpose is Purpose.RANDOM_SAMPLE
-        with pytest.raises(MismatchError, match="is a random sample, to which a census cannot be added"):
+        with pytest.raises(MismatchError, match="has the purpose random sample, and these items census"):
             novel(workspace, name=sample.queue)
 
 

@@ -130,6 +130,32 @@ def mistakes(
 
 @app.command()
 @shown
+def audit(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    size: Annotated[int, typer.Option(min=1, help="Number of labels to draw.")],
+    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    seed: Seed = 0,
+    name: Name = None,
+    overlap: Overlap = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue labels that all models agree with, drawn at random: are they correct?
+
+    No queue of predictions shows these images. From the published decisions, `regrade labels audit` estimates how many
+    of these labels are wrong; the labels that were judged are corrected. Further calls draw more labels.
+    """
+    review = opened(workspace).review
+    return _shown(
+        review,
+        review.queue_audit(
+            test_set, labels=labels, size=size, models=model, seed=seed, name=name, overlap=overlap, progress=watching
+        ),
+    )
+
+
+@app.command()
+@shown
 def label(
     test_set: Annotated[
         list[str],

@@ -110,9 +110,9 @@ def command_named(name: str) -> Callable[..., None]:
 
 
 def _named(name: str) -> Study[..., Any, Any]:
-    from regrade.studies import AGREEMENT, STUDIES
+    from regrade.studies import AGREEMENT, LABEL_AUDIT, STUDIES
 
-    return next(study for study in (*STUDIES, AGREEMENT) if study.name == name)
+    return next(study for study in (*STUDIES, AGREEMENT, LABEL_AUDIT) if study.name == name)
 
 
 def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:

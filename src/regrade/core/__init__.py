@@ -43,6 +43,7 @@ from regrade.core.images import (
     StoredImage,
     no_fingerprints,
 )
+from regrade.core.label_audit import LabelAudit
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
 from regrade.core.ladder import Ladder, Submission
 from regrade.core.mistake_annotations import (
@@ -117,6 +118,7 @@ __all__ = [
     "Images",
     "InputError",
     "Interpolation",
+    "LabelAudit",
     "LabelSet",
     "LabelState",
     "Ladder",

@@ -31,6 +31,7 @@ from regrade.stats.correlation import (
 )
 from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
 from regrade.stats.f1 import FEWEST_PER_CLASS, f1_scores, macro_f1, weighted_f1
+from regrade.stats.finite_population import finite_share
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_differ,
@@ -200,6 +201,7 @@ __all__ = [
     "exclusive_difference",
     "extremes_differ",
     "f1_scores",
+    "finite_share",
     "fisher_exact",
     "fit_line",
     "fit_lines",

@@ -79,6 +79,16 @@ from regrade.studies.geography.result import Disparity, Geography, GeographyPart
 from regrade.studies.geography.world_map import map_figure
 from regrade.studies.grade.analysis import Grade, GradeRow, slice_masks
 from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.label_audit.analysis import (
+    AgreedLabels,
+    AuditOutcome,
+    AuditResult,
+    LabelAudits,
+    agreed_labels,
+    audit_result,
+    new_audit,
+)
+from regrade.studies.label_audit.study import LABEL_AUDIT
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, ModelChange
 from regrade.studies.label_change.diff import LabelDiff, ProblemChange, describe_change, label_diff
 from regrade.studies.leakage.pairs import LeakedPair
@@ -150,6 +160,7 @@ __all__ = [
     "DRAWS",
     "EVERYTHING",
     "FAST_SECONDS",
+    "LABEL_AUDIT",
     "NEIGHBORS_COMMAND",
     "PLANS",
     "STUDIES",
@@ -157,10 +168,13 @@ __all__ = [
     "AcceptanceVerdict",
     "Adaptivity",
     "AdaptivityVerdict",
+    "AgreedLabels",
     "Agreement",
     "AgreementMeasures",
     "AgreementPart",
     "AnswerNoise",
+    "AuditOutcome",
+    "AuditResult",
     "BandComparison",
     "Basis",
     "BenchmarkKind",
@@ -226,6 +240,7 @@ __all__ = [
     "HardSet",
     "ImageConfidences",
     "ImageNoise",
+    "LabelAudits",
     "LabelChange",
     "LabelChangePart",
     "LabelDiff",
@@ -309,9 +324,11 @@ __all__ = [
     "TriageKind",
     "TriageSources",
     "UnlabeledInputs",
+    "agreed_labels",
     "all_studies",
     "apply_review",
     "assumed_ranking",
+    "audit_result",
     "chosen_metrics",
     "class_study",
     "compare_correctness",
@@ -334,6 +351,7 @@ __all__ = [
     "map_figure",
     "model_review",
     "multilabel_accuracy",
+    "new_audit",
     "novel_predictions",
     "option",
     "panel_agreement",

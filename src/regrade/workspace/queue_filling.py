@@ -62,7 +62,7 @@ class QueueFiller:
             )
         if queue.purpose not in (None, self.purpose):
             raise MismatchError(
-                f"queue {self.name!r} is a {queue.purpose.value}, to which a {self.purpose.value} cannot be added: "
+                f"queue {self.name!r} has the purpose {queue.purpose.value}, and these items {self.purpose.value}: "
                 "choose another --name"
             )
         if self.overlap not in (None, queue.overlap):

@@ -134,6 +134,33 @@ class Review:
                 progress=progress,
             )
 
+    def queue_audit(
+        self,
+        test_set: str,
+        *,
+        labels: str,
+        size: int,
+        models: Sequence[str] = (),
+        seed: int = 0,
+        name: str | None = None,
+        overlap: int | None = None,
+        progress: ProgressCallback = iter,
+    ) -> QueueResult:
+        """Put ``size`` labels that all models agree with into a queue, drawn at random: is each of them correct?
+
+        No queue of predictions shows these images. Published, the decisions estimate how many such labels are wrong
+        (`Labels.audit`), and correct those that were judged. Call it again to draw more. Each item needs ``overlap``
+        votes (default: one per reviewer, at most three).
+        """
+        target = self.store.test_set(test_set)
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.label_audit import queue_audit
+
+            return queue_audit(
+                self.store, ledger, target, labels, size=size, models=models, seed=seed, name=name, overlap=overlap,
+                progress=progress,
+            )  # fmt: skip
+
     def queue_mistakes(
         self,
         test_set: str,

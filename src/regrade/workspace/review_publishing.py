@@ -30,6 +30,7 @@ from regrade.core import (
 from regrade.core.panel import Fitness
 from regrade.display.wording import listed
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
+from regrade.workspace.label_audit import publish_audit
 from regrade.workspace.label_publishing import problem_reason, publish_labels, published_queue
 from regrade.workspace.ledger import note_last_link, noted_ledger
 from regrade.workspace.mistake_publishing import publish_mistakes
@@ -254,6 +255,7 @@ def publish_selections(
 _PUBLISHERS = {
     ("judge", "census"): publish_labels,
     ("judge", "random sample"): publish_sample,
+    ("judge", "audit"): publish_audit,
     ("mistake", "census"): publish_mistakes,
     ("label", "census"): publish_people,
     ("review", "census"): publish_review,

@@ -72,16 +72,15 @@ export function addClass({ queue, space, item, added = () => {} }) {
   return async () => {
     subject = item();
     if (subject === null) { notice("A class can be added once the image is visible.", 4); return; }
-    by("add-class-reason").value = "";
+    for (const text of [field, by("add-class-reason")]) text.value = "";
     dialog.showModal();
+    field.focus();
     choose(null);
     try {
       if (!search) await load();
+      search.look(); // what was typed meanwhile
     } catch (error) {
       refuse(`The classes cannot be loaded. ${explain(error)}`);
-      return;
     }
-    search.clear();
-    field.focus();
   };
 }
