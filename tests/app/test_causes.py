@@ -1,4 +1,4 @@
-"""The likely causes of a mistake: shown after the reviewer's own answer, and not while the image is pending elsewhere."""
+"""The likely causes of a mistake: shown after the own answer, and not while the image is pending in another queue."""
 
 import pytest
 from neighbor_world import add_digit_neighbors
@@ -126,7 +126,7 @@ def test_causes_are_for_queues_of_mistakes(workspace, judge_queue, visitor):
 
 
 @pytest.mark.usefixtures("queue")
-def test_why_opens_by_keyboard_after_the_answer(workspace, server, page_of):
+def test_why_opens_by_keyboard_after_the_answer(server, page_of):
     page, bodies = page_of(server, "Rita"), []
     page.on("response", lambda response: bodies.append((response.url, response)))
     page.goto("/mistake/1")
