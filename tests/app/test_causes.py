@@ -39,7 +39,7 @@ def test_causes_are_shown_only_after_the_own_answer(workspace, queue, visitor):
         float(image["distance"]) for image in near["images"]
     )
     assert len(shown["best"]) == 5 and shown["best"][0]["name"] == shown["name"]
-    assert {name for row in shown["others"] for name in row["models"]} == {"alpha", "beta"}
+    assert {name for row in shown["other_models"] for name in row["models"]} == {"alpha", "beta"}
     before = rita.get(f"/api/queues/{queue.id}/next").text + rita.get(f"/mistake/{queue.id}").text
     for image in near["images"]:
         assert image["image"] not in before and image["page"] not in before
@@ -87,11 +87,11 @@ def test_training_images_that_people_have_to_label_are_not_shown(workspace, queu
     rita, item = visitor("Rita"), item_numbers(workspace, queue)[0]
     answer(rita, queue, item)
     everything = rita.get(address_of(queue, item)).json()["neighbors"]
-    asked = workspace.ledger.queues.create("quiz", Question.LABEL, test_set="reference", overlap=4, mode=mode)
+    quiz = workspace.ledger.queues.create("quiz", Question.LABEL, test_set="reference", overlap=4, mode=mode)
     example = workspace.ledger.items.with_id(item).example
     sets = workspace.store.test_set("digits"), workspace.store.test_set("reference")
     nearest = int(workspace.store.training_neighbors.read(sets, "gamma").positions[sets[0].position(example), 0])
-    workspace.ledger.items.add(asked, [NewItem(sets[1].ids[nearest])])
+    workspace.ledger.items.add(quiz, [NewItem(sets[1].ids[nearest])])
     shown = rita.get(address_of(queue, item)).json()["neighbors"]
     if mode is Mode.TRAINING:
         assert shown["images"] == everything["images"][1:] and shown["hidden"] == 1
