@@ -140,7 +140,7 @@ def test_shares_equal_a_plain_count(rows):
     right = [image for image in (0, 3, 6) if near[image]]  # cat, road and cat: correct or unclear
     bases = []
     for hit, (image, name) in zip(hits, mistakes, strict=True):
-        controls = [name in near[other] for other in right if own[other] == own[image] and other != image]
+        controls = [name in near[control] for control in right if own[control] == own[image] and control != image]
         bases += [(hit, np.mean(controls))] if controls else []
     assert row.compared == len(bases)
     if bases:
