@@ -4,30 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mistake_world import CLASSES, SPACE, TEST_SET, A, predictions, review, studied
+from mistake_world import CLASSES, TEST_SET, TRAINING_LABELS, A, predictions, review, studied, training_images
 
-from regrade.core import InputError, TestSet
-from regrade.core.training_neighbors import Duplicate, NeighborQuestion, TrainingNeighbors
+from regrade.core import InputError
+from regrade.core.training_neighbors import Duplicate
 from regrade.stats import clopper_pearson
-from regrade.studies.mistakes.explanations import ExplanationSources
 from regrade.studies.mistakes.result import MistakePart
-
-LABELS = ("cat", "lynx", "dog", "road", "road", "car", "cup", "boat")
-TRAINING = TestSet("train", SPACE, tuple(f"t{n}" for n in range(8)), np.array([CLASSES.index(c) for c in LABELS]))
-
-
-def neighbors_of(positions, *, model="a", duplicates=None) -> TrainingNeighbors:
-    """Neighbors with distances 0.1, 0.2, ...; -1 is no neighbor."""
-    positions = np.asarray(positions)
-    distances = np.where(positions < 0, np.nan, 0.1 * np.arange(1, positions.shape[1] + 1))
-    marks = np.zeros(positions.shape, np.int8) if duplicates is None else np.asarray(duplicates, np.int8)
-    question = NeighborQuestion("dozen", "train", model, "", "", "", positions.shape[1], 0.1)
-    return TrainingNeighbors(question, positions, distances, marks)
 
 
 def explained(positions, *models, **options):
-    neighbors = neighbors_of(positions, duplicates=options.pop("duplicates", None))
-    sources = ExplanationSources(TRAINING, lambda _: neighbors)
+    sources = training_images(positions, duplicates=options.pop("duplicates", None))
     return studied(*models, explained_by=sources, **options).explanations
 
 
@@ -103,8 +89,7 @@ def test_duplicates_are_marked():
 
 
 def test_table_says_what_the_shares_are_and_json_has_no_new_key_without_neighbors():
-    neighbors = neighbors_of(POSITIONS)
-    result = studied(predictions("a", A), explained_by=ExplanationSources(TRAINING, lambda _: neighbors))
+    result = studied(predictions("a", A), explained_by=training_images(POSITIONS))
     table = result.part(MistakePart.EXPLANATIONS)
     assert [row[:6] for row in table.rows] == [("a", "i4", "road", "car", 1, "t3")]
     notes = "\n".join(table.notes)
@@ -127,7 +112,7 @@ def test_shares_equal_a_plain_count(rows):
     )
     model = predictions("a", A)
     (row,) = explained(positions, model, reviews=reviews).models
-    near = [[LABELS[place] for place in image if place >= 0] for image in positions]
+    near = [[TRAINING_LABELS[place] for place in image if place >= 0] for image in positions]
     mistakes = [(image, name) for image, name in ((1, "lynx"), (4, "road"), (9, "cup")) if near[image]]
     assert (row.mistakes, row.without_neighbors) == (len(mistakes), 3 - len(mistakes))
     hits = [name in near[image] for image, name in mistakes]

@@ -87,7 +87,7 @@ def mistakes(
         None if against is None else _listed(against, ground),
         confidence,
         PairCounter(ground),
-        explained_by,
+        explained_by=explained_by,
     )
     for model in predictions:
         collector.add(model)
@@ -108,7 +108,6 @@ class _Collector:
     against: MistakeList | None
     confidence: float
     pairs: PairCounter
-    explained_by: ExplanationSources | None = None
     flows: list[Flow] = field(default_factory=list)
     triaged: list[TriageRow] = field(default_factory=list)
     agreement: list[TriageAgreement] = field(default_factory=list)
@@ -116,6 +115,7 @@ class _Collector:
     changes: list[Change] = field(default_factory=list)
     scores: list[MajorScore] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
+    explained_by: ExplanationSources | None = None
     explained: list[tuple[ExplainedModel, tuple[ExplainedMistake, ...]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -210,7 +210,7 @@ class _Collector:
             self.confidence,
             self._notes(),
             self._triage_notes(sources),
-            self._explanations(order),
+            explanations=self._explanations(order),
         )
 
     def _reviewed_distances(self) -> list[DistanceCount]:
