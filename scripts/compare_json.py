@@ -113,6 +113,9 @@ DEMO = (
     "study leakage -t mnist --by exact,phash --size 32 --show groups",
     "neighbors {inputs}/first {inputs}/second --size 32",
     "neighbors {inputs}/first --size 32 --show groups",
+    f"!{_PREDICT} -t uci-digits -t mnist-train --keep features && neighbors -t uci-digits --against mnist-train"
+    " && import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes'"
+    " && study mistakes -t uci-digits -l own --training-set mnist-train",
     "study mistakes -t uci-digits -l own",
     "study mistakes -t uci-digits -l own --show triage",
     "import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes' && study mistakes -t uci-digits -l own",
@@ -330,7 +333,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _uses_workspace(words: Sequence[str]) -> bool:
-    alone = (["replicate"], ["neighbors"], ["testsets", "catalog"])
+    alone = (["replicate"], ["testsets", "catalog"], *([] if "-t" in words else [["neighbors"]]))
     return not any(list(words[: len(start)]) == start for start in alone) and (words[0] != "plan" or "-t" in words)
 
 

@@ -1,10 +1,14 @@
-"""Embeddings of a test set and its training set, as a run with --keep features stores them."""
+"""Test sets with training sets and embeddings, as a run with --keep features stores them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+from PIL import Image
+from planted import reencoded, textures
 
-from regrade.core import Predictions
+import regrade
+from regrade.core import ClassSpace, Predictions
 from regrade.store import PredictionSource, manifest_of
 from regrade.workspace import Workspace
 
@@ -23,6 +27,39 @@ def add_embeddings(workspace: Workspace, test_set: str, model: str, embeddings, 
         store.replace_predictions(target, predictions, manifest)
     else:
         store.add_predictions(target, [(predictions, manifest)], target.class_space)
+
+
+CLASSES = ("cat", "dog", "cup")
+TEST = {"copied": "cat", "encoded": "dog", "similar": "cup", "distant": "cat"}
+TRAINING = {"copied": "cat", "encoded": "cat", "similar": "cup", "first": "dog", "second": "dog"}
+EMBEDDINGS = {
+    "val": {"copied": (4, 0), "encoded": (0, 4), "similar": (4, 4), "distant": (-4, 1)},
+    "train": {"copied": (4, 0), "encoded": (0.125, 4), "similar": (4, 4), "first": (-4, 0), "second": (2, -3)},
+}
+"""Directions of the images; those of the same name differ by less than the threshold."""
+
+
+def make_world(root: Path) -> Workspace:
+    """``val`` with an image that ``train`` has, too, one that it has as JPEG, and one with a merely similar embedding.
+
+    Images without a label are none; the embeddings are those of the model ``seer``, which also has predictions.
+    """
+    copied, encoded, *rest = textures(7)
+    pixels = {
+        "val": {"copied": copied, "encoded": encoded, "similar": rest[0], "distant": rest[1]},
+        "train": {"copied": copied, "encoded": reencoded(encoded), "similar": rest[2], "first": rest[3],
+                  "second": rest[4]},
+    }  # fmt: skip
+    workspace = regrade.init(root / "W")
+    for name, labels in (("val", TEST), ("train", TRAINING)):
+        for image, label in labels.items():
+            place = root / name / label
+            place.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels[name][image]).save(place / f"{image}.png")
+        workspace.testsets.add(name, root / name, classes=ClassSpace("pets", CLASSES))
+        ids = workspace.store.test_set(name).ids
+        add_embeddings(workspace, name, "seer", [EMBEDDINGS[name][Path(image).stem] for image in ids])
+    return workspace
 
 
 def add_digit_neighbors(workspace: Workspace, model: str = "gamma") -> None:

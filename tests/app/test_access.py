@@ -48,6 +48,7 @@ REQUIRED_ROLE = {
     "POST /api/queues/{queue_id}/undo": LABELER,
     "GET /api/queues/{queue_id}/last": LABELER,
     "GET /api/queues/{queue_id}/items/{item_id}": LABELER,
+    "GET /api/queues/{queue_id}/items/{item_id}/causes": REVIEWER,
     "POST /api/queues/{queue_id}/skip": LABELER,
     "POST /api/queues/{queue_id}/return-skipped": LABELER,
     "POST /api/queues/{queue_id}/reports": LABELER,

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from regrade.app.explore.answers import AnswerRow
 from regrade.app.explore.explorer import View
 from regrade.app.explore.selection import Choice
-from regrade.app.selections import BuildFrequencies
+from regrade.app.selection_index import BuildFrequencies
 from regrade.app.site import Site
 from regrade.app.views import image_address
 from regrade.core import UNLABELED, InputError, RegradeError, ScoreKind, TestSet
@@ -78,7 +78,7 @@ class Causes(BaseModel):
     name: str = ""
     image: str | None = None
     best: list[ScoredClass] = []
-    others: list[PredictedClass] = []
+    other_models: list[PredictedClass] = []
     facts: list[Fact] = []
     neighbors: NeighborsView | None = None
 
@@ -98,7 +98,7 @@ def likely_causes(site: Site, queue: Queue, item: Item, person: Person) -> Cause
         name=space.names[space.index(item.class_id)],
         image=image_address(site, queue, item),
         best=best_classes(view, position, queue.model),
-        others=predicted_classes(view, position, excluded=queue.model),
+        other_models=predicted_classes(view, position, excluded=queue.model),
         facts=list(_facts(site, view, position, item)),
         neighbors=_nearest(site, queue, item, person),
     )

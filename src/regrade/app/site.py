@@ -14,7 +14,7 @@ from regrade.app.image_lookup import LabelIndex, ScoreCache, Suggestions
 from regrade.app.images import ImageCache, UnseenImages
 from regrade.app.neighbor_index import NeighborIndex
 from regrade.app.pair_views import PairIndex
-from regrade.app.selections import Selections
+from regrade.app.selection_index import SelectionIndex
 from regrade.app.sessions import Session, Sessions
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
 from regrade.ledger import Ledger, Person, Question, Queue
@@ -41,7 +41,7 @@ class Site:
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.neighbors = NeighborIndex(workspace.store)
-        self.selections = Selections(workspace.store)
+        self.selections = SelectionIndex(workspace.store)
         self.revisions = RevisionCache(workspace.store)
         self.attempts = self.ledger.attempts
         self.links = self.ledger.links

@@ -11,6 +11,7 @@ from regrade.core.errors import InputError
 from regrade.studies import NEIGHBORS_COMMAND, TRAINING_NEIGHBORS
 
 _OPTIONAL = ("first", "test_set")  # one of them is required
+_NOT_CHOSEN = ("workspace",)  # may be set for all commands, by an environment variable
 
 
 def _combined(folders: Callable[..., None], training: Callable[..., None]) -> Callable[..., None]:
@@ -23,8 +24,8 @@ def _combined(folders: Callable[..., None], training: Callable[..., None]) -> Ca
         chosen, unused = (training, folders) if values["test_set"] is not None else (folders, training)
         if values["test_set"] is None and values["first"] is None:
             raise InputError("name a folder of images, or the test set whose nearest training images to find: -t NAME")
-        for name in parts[unused].keys() - parts[chosen].keys():
-            if values[name] != merged[name].default:
+        for name in parts[unused]:
+            if name not in (*parts[chosen], *_NOT_CHOSEN) and values[name] != merged[name].default:
                 raise InputError(_unused(name, by_training=chosen is training))
         chosen(**{name: values[name] for name in parts[chosen]})
 

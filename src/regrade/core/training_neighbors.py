@@ -113,8 +113,8 @@ class TrainingNeighbors:
             if sides.keys() != {own.name, training.name}:
                 continue
             image = own.position_of.get(sides[own.name])
-            neighbor = training.position_of.get(sides[training.name])
-            if image is not None and neighbor is not None:
-                places = np.flatnonzero(self.positions[image] == neighbor).tolist()
+            if image is not None:
+                nearest = enumerate(self.positions[image].tolist())
+                places = [place for place, at in nearest if at >= 0 and training.ids[at] == sides[training.name]]
                 rows += [(image, place, decision.relation) for place in places]
         return rows

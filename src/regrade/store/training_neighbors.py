@@ -63,12 +63,16 @@ class TrainingNeighborCollection(Collection[TrainingNeighbors, Sets]):
         change.replace_at(path, lambda file: self.write(neighbors, sets, file))
 
     def write(self, neighbors: TrainingNeighbors, sets: Sets, file: BinaryIO) -> None:
-        """Write one row per image and neighbor, nearest first, in the order of the test set."""
+        """Write one row per image and neighbor, nearest first, in the order of the test set.
+
+        The position of a neighbor in the training set saves looking it up among a million ids.
+        """
         test_set, training_set = sets
         rows, places = np.nonzero(neighbors.positions != NO_NEIGHBOR)
         columns = {
             "image": text_array(test_set.ids).take(pa.array(rows)),
             "neighbor": text_array(training_set.ids).take(pa.array(neighbors.positions[rows, places])),
+            "position": pa.array(neighbors.positions[rows, places], pa.int32()),
             "distance": pa.array(neighbors.distances[rows, places]),
             "duplicate": pa.array(neighbors.duplicates[rows, places], pa.int8()),
         }
@@ -114,7 +118,7 @@ class TrainingNeighborCollection(Collection[TrainingNeighbors, Sets]):
         if not path.is_file():
             return None
         table, meta = read_parquet(path)
-        return _decoded(table, meta, question, sets) if meta["digest"] == question.digest else None
+        return _decoded(table, meta, question, sets[0]) if meta["digest"] == question.digest else None
 
     def read(self, sets: Sets, model: str) -> TrainingNeighbors:
         """Read neighbors; raise if there are none, or if a set or the embeddings changed since they were found."""
@@ -130,7 +134,7 @@ class TrainingNeighborCollection(Collection[TrainingNeighbors, Sets]):
         table, meta = read_parquet(path)
         question = NeighborQuestion(**{field.name: meta[field.name] for field in fields(NeighborQuestion)})
         self._check_current(question, sets, model, command)
-        return _decoded(table, meta, question, sets)
+        return _decoded(table, meta, question, test_set)
 
     def _check_current(self, stored: NeighborQuestion, sets: Sets, model: str, command: str) -> None:
         try:
@@ -150,15 +154,14 @@ class TrainingNeighborCollection(Collection[TrainingNeighbors, Sets]):
             )
 
 
-def _decoded(table: pa.Table, meta: dict[str, Any], question: NeighborQuestion, sets: Sets) -> TrainingNeighbors:
-    test_set, training_set = sets
+def _decoded(table: pa.Table, meta: dict[str, Any], question: NeighborQuestion, test_set: TestSet) -> TrainingNeighbors:
     shape = len(test_set), question.neighbors
     rows = number_array(pc.index_in(table["image"], value_set=text_array(test_set.ids))).astype(np.int64)
     starts = np.searchsorted(rows, np.arange(len(test_set)))
     places = np.arange(len(rows)) - starts[rows]
     positions = np.full(shape, NO_NEIGHBOR, dtype=np.int64)
     distances, duplicates = np.full(shape, np.nan), np.zeros(shape, dtype=np.int8)
-    positions[rows, places] = number_array(pc.index_in(table["neighbor"], value_set=text_array(training_set.ids)))
+    positions[rows, places] = number_array(table["position"])
     distances[rows, places] = number_array(table["distance"])
     duplicates[rows, places] = number_array(table["duplicate"])
     return TrainingNeighbors(question, positions, distances, duplicates, meta["compared_pixels"])

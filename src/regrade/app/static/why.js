@@ -49,14 +49,14 @@ function facts(rows) {
   return create("dl", "facts", ...rows.flatMap(({ heading, text }) => [create("dt", "", heading), create("dd", "", text)]));
 }
 
-function content({ withheld, name, image, best, others, facts: rows, neighbors }) {
+function content({ withheld, name, image, best, other_models: otherModels, facts: rows, neighbors }) {
   if (withheld) return [quiet(`The likely causes are ${withheld}.`)];
   const models = (names) => names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
   return [
     create("div", "mistaken", image ? thumbnail(image, "The image of your last answer") : "", create("p", "", "Predicted: ", create("strong", "", name))),
     nearest(neighbors),
     best.length ? part("Best classes of the model", table(["class", "score"], best.map((row) => [row.name, row.score]))) : null,
-    others.length ? part("Other models", table(["class", "models", ""], others.map((row) => [row.name, row.models.length.toLocaleString("en"), models(row.models)]))) : null,
+    otherModels.length ? part("Other models", table(["class", "models", ""], otherModels.map((row) => [row.name, row.models.length.toLocaleString("en"), models(row.models)]))) : null,
     rows.length ? part("What is stored about the image", facts(rows)) : null,
   ].filter(Boolean);
 }

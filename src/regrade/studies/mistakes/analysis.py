@@ -10,10 +10,19 @@ import numpy as np
 from regrade.classes import Superclasses
 from regrade.core import LabelSet, MistakeAnnotations, Predictions, TestSet
 from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray
 from regrade.stats import proportion
 from regrade.studies.image_slice import ImageSlice
 from regrade.studies.mistakes.categories import MajorScore, MajorSlice, categories_of, major_slice
 from regrade.studies.mistakes.confused_classes import DistanceCount, PairCounter, distances_of, reviewed_distances
+from regrade.studies.mistakes.explanations import (
+    ExplainedMistake,
+    ExplainedModel,
+    Explanations,
+    ExplanationSources,
+    explain,
+    spurious_mistakes,
+)
 from regrade.studies.mistakes.flow import Change, Flow, change_between, flow_of
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList, reviewed_mistakes
 from regrade.studies.mistakes.result import Mistakes
@@ -61,13 +70,15 @@ def mistakes(
     reviews: MistakeReviews | None = None,
     against: Predictions | MistakeAnnotations | None = None,
     within: ImageSlice | None = None,
+    explained_by: ExplanationSources | None = None,
     confidence: float = 0.95,
 ) -> Mistakes:
     """Study the mistakes of models; predictions are read one model at a time.
 
     ``labels`` include the decisions of their review; ``relabeled`` is a later version of the labels, if there is one.
-    The mistakes of the other models are compared with those of ``against``. ``within`` restricts the study to the
-    images of a slice; the reviews of other test sets are used as they are.
+    The mistakes of the other models are compared with those of ``against``, and spurious ones are explained by near
+    training images. ``within`` restricts the study to the images of a slice; the reviews of other test sets are used as
+    they are.
     """
     reviews = reviews or MistakeReviews()
     ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels)
@@ -85,12 +96,14 @@ def mistakes(
         confidence,
         PairCounter(ground),
         within,
+        explained_by,
     )
     for model in predictions:
         collector.add(model)
     for review in on_test_set:
         if review.model in reviews.studied:
             collector.add_list(reviewed_mistakes(review))
+            collector.explain(reviewed_mistakes(review))
     return collector.result(triage, relabeled)
 
 
@@ -112,6 +125,8 @@ class _Collector:
     changes: list[Change] = field(default_factory=list)
     scores: list[MajorScore] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
+    explained_by: ExplanationSources | None = None
+    explained: list[tuple[ExplainedModel, tuple[ExplainedMistake, ...]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         reviews, least = self.reviews.on_test_set, self.reviews.least_major
@@ -130,7 +145,30 @@ class _Collector:
             right, images = int((judged.after.right & counted).sum()), int(counted.sum())
             share = proportion(right, images, confidence=self.confidence) if images else None
             self.scores.append(MajorScore(predictions.model, share))
-        self.add_list(self.ground.mistakes_of(predictions, judged))
+        listed = self.ground.mistakes_of(predictions, judged)
+        self.add_list(listed)
+        self.explain(listed, (predictions, judged.after.right & judged.after.scored))
+
+    def explain(self, listed: MistakeList, correct: tuple[Predictions, BoolArray] | None = None) -> None:
+        """Explain the spurious ones of a model's mistakes by near training images, if there are any to explain by."""
+        if self.explained_by is None:
+            return
+        review = next((each for each in self.reviews.on_test_set if each.model == listed.source), None)
+        spurious = spurious_mistakes(listed, self.triage, review)
+        self.explained.append(
+            explain(spurious, correct, self.ground.test_set, self.explained_by, confidence=self.confidence)
+        )
+
+    def _explanations(self, order: dict[str, int]) -> Explanations | None:
+        if self.explained_by is None:
+            return None
+        ranked = sorted(self.explained, key=lambda entry: order[entry[0].model])
+        return Explanations(
+            self.explained_by.training_set.name,
+            max((self.explained_by.neighbors(row.model).question.neighbors for row, _ in ranked), default=0),
+            tuple(row for row, _ in ranked),
+            tuple(mistake for _, mistakes in ranked for mistake in mistakes),
+        )
 
     def add_list(self, listed: MistakeList) -> None:
         """Add a list of mistakes, from predictions or from a review."""
@@ -184,6 +222,7 @@ class _Collector:
             self._notes(),
             self._triage_notes(sources),
             None if self.within is None else self.within.name,
+            explanations=self._explanations(order),
         )
 
     def _reviewed_distances(self) -> list[DistanceCount]:

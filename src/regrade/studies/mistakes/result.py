@@ -12,6 +12,7 @@ from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.studies.mistakes import tables
 from regrade.studies.mistakes.categories import Categories, MajorSlice
 from regrade.studies.mistakes.confused_classes import DEFINITION, DistanceCount, PairTail
+from regrade.studies.mistakes.explanations import Explanations, explanation_table
 from regrade.studies.mistakes.flow import Change, Flow
 from regrade.studies.mistakes.triage import TriageAgreement, TriageRow
 
@@ -27,6 +28,7 @@ class MistakePart(Enum):
     PAIRS = "pairs"
     COMPARE = "compare"
     MAJOR = "major"
+    EXPLANATIONS = "explanations"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +54,7 @@ class Mistakes(Tabular):
     notes: tuple[str, ...] = ()
     triage_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
     slice: str | None = field(default=None, metadata=json_key("slice", only_if_set=True))
+    explanations: Explanations | None = field(default=None, metadata=json_key("explanations", only_if_set=True))
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with all notes."""
@@ -75,6 +78,9 @@ class Mistakes(Tabular):
             MistakePart.PAIRS: lambda: tables.pair_table(title, self.pairs),
             MistakePart.COMPARE: lambda: tables.change_table(title, self.changes, self.notes),
             MistakePart.MAJOR: lambda: tables.major_table(title, cast(MajorSlice, self.major)),
+            MistakePart.EXPLANATIONS: lambda: explanation_table(
+                title, cast(Explanations, self.explanations), self.triage_notes
+            ),
         }
         return builders[part]()
 
@@ -98,6 +104,7 @@ class Mistakes(Tabular):
             MistakePart.PAIRS: self.pairs.sources,
             MistakePart.COMPARE: self.changes,
             MistakePart.MAJOR: self.major,
+            MistakePart.EXPLANATIONS: self.explanations,
         }
         return bool(filled[part])
 
@@ -112,4 +119,6 @@ _NEEDS = {
     MistakePart.PAIRS: "it needs predictions or reviews",
     MistakePart.COMPARE: "name the model to compare with by --against",
     MistakePart.MAJOR: _NO_REVIEWS,
+    MistakePart.EXPLANATIONS: "it needs stored nearest training images: run regrade neighbors -t TEST_SET --against "
+    "TRAINING_SET, and name the training set by --training-set",
 }

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
+from functools import cache
 
 from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
+from regrade.core.training_neighbors import TrainingNeighbors
 from regrade.store import FIRST_MODEL, Store, keep_slices
 from regrade.studies.image_clusters import with_household_note
 from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
+from regrade.studies.mistakes.explanations import ExplanationSources
 from regrade.studies.mistakes.figure import mistakes_figure
 from regrade.studies.mistakes.findings import mistakes_findings
 from regrade.studies.mistakes.result import MistakePart, Mistakes
+from regrade.studies.neighbors.study import stored_neighbors
 from regrade.studies.report_data import ReportData, scored_against
 from regrade.studies.study import (
     Chapter,
@@ -54,6 +58,11 @@ class MistakesOptions(StudyOptions):
         "Label set that shows which classes occur together (default: real if stored, otherwise --labels).", None
     )
     slice: str | None = slice_option()
+    training_set: str | None = option(
+        "Explain spurious mistakes by the nearest images of this training set, which regrade neighbors stores "
+        "(default: the registered one, if they are stored).",
+        None,
+    )
     least_major: int | None = option(
         "Number of reviews that must call a mistake major (default: three quarters of the reviews).", None
     )
@@ -84,6 +93,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     if against is not None:
         candidates = names if against in with_predictions else reviews
         _check_comparable(against, models, candidates, by_review=against not in with_predictions)
+    sources, notes = _explanation_sources(store, test_set, options.training_set)
     result = mistakes(
         test_set,
         (store.predictions.read(test_set, name) for name in options.progress(names)),
@@ -100,9 +110,35 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         ),
         against=source,
         within=None if options.slice is None else image_slice(test_set, options.slice),
+        explained_by=sources,
         confidence=store.config.confidence,
     )
-    return with_household_note(result, test_set)
+    return with_household_note(replace(result, notes=(*result.notes, *notes)), test_set)
+
+
+def _explanation_sources(
+    store: Store, test_set: TestSet, training_set: str | None
+) -> tuple[ExplanationSources | None, tuple[str, ...]]:
+    """The stored neighbors in a training set (default: the registered one), and a note if these are outdated."""
+    name = training_set or store.training_set_of(test_set.name)
+    searches = store.training_neighbors.searches(test_set.name)
+    models = [model for training, model in searches if training == name]
+    if training_set is None and not models:
+        return None, ()
+
+    @cache
+    def stored(model: str) -> TrainingNeighbors:
+        return stored_neighbors(store, test_set, training_set=name, model=model)[1]
+
+    def neighbors(model: str) -> TrainingNeighbors:
+        return stored(model if model in models else "")
+
+    try:
+        return ExplanationSources(stored_neighbors(store, test_set, training_set=name)[0], neighbors), ()
+    except InputError as error:
+        if training_set is not None:
+            raise
+        return None, (f"spurious mistakes are not explained: {error}",)
 
 
 def _reviews(reviewed: Sequence[str], models: Sequence[str], against: str | None) -> list[str]:
@@ -176,7 +212,7 @@ def _keep_major(store: Store, result: Mistakes, name: str) -> str:
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """Every label set of every test set."""
-    parts = parts_of(MistakePart.FLOW, MistakePart.TRIAGE, MistakePart.CATEGORIES)
+    parts = parts_of(MistakePart.FLOW, MistakePart.TRIAGE, MistakePart.CATEGORIES, MistakePart.EXPLANATIONS)
     for test_set in data.sets:
         for labels in data.labels(test_set):
             yield Chapter(scored_against(test_set, labels), MistakesOptions(test_set.name, labels), parts)
@@ -197,8 +233,10 @@ MISTAKES = Study(
         MistakePart,
         "Table to print. triage: suggested categories. agreement: of suggested and people's categories. categories: by "
         "severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. compare: --against. "
-        "major: the slice of major mistakes.",
-        lambda options, _: MistakePart.COMPARE if options.against else None,
+        "major: the slice of major mistakes. explanations: training images near spurious mistakes.",
+        lambda options, _: (
+            MistakePart.COMPARE if options.against else MistakePart.EXPLANATIONS if options.training_set else None
+        ),
     ),
     outputs=(Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),),
     chapters=chapters,

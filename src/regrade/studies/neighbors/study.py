@@ -92,13 +92,13 @@ def stored_neighbors(
     """
     searches = store.training_neighbors.searches(test_set.name)
     name = training_set or store.training_set_of(test_set.name) or _only_training_set(test_set, searches)
+    sets = test_set, store.test_set(name)
     models = [searched for training, searched in searches if training == name]
     if not models:
         raise InputError(
             f"no nearest images of {test_set.name} in {name} are stored: run regrade neighbors -t {test_set.name} "
             f"--against {name}"
         )
-    sets = test_set, store.test_set(name)
     neighbors = store.training_neighbors.read(sets, model if model in models else models[0])
     return sets[1], neighbors.decided(sets, store.pair_decisions.standing(sets))
 

@@ -24,7 +24,7 @@ class BuildFrequencies:
     classes: Mapping[str, tuple[str, ...]]
 
 
-class Selections:
+class SelectionIndex:
     """The selection frequencies of the builds on a test set, cached until new answers are stored."""
 
     def __init__(self, store: Store) -> None:
