@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, cast
 
-from regrade.core import InputError, Table, Tabular
+from regrade.core import InputError, MistakeAnnotations, Table, Tabular
 from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.studies.mistakes import tables
 from regrade.studies.mistakes.categories import Categories, MajorSlice
 from regrade.studies.mistakes.confused_classes import DEFINITION, DistanceCount, PairTail
 from regrade.studies.mistakes.flow import Change, Flow
+from regrade.studies.mistakes.flow_paths import FlowPaths
+from regrade.studies.mistakes.severity import ModelSeverity
+from regrade.studies.mistakes.severity_table import severity_table
 from regrade.studies.mistakes.triage import TriageAgreement, TriageRow
 
 
@@ -27,6 +30,7 @@ class MistakePart(Enum):
     PAIRS = "pairs"
     COMPARE = "compare"
     MAJOR = "major"
+    SEVERITY = "severity"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +38,7 @@ class Mistakes(Tabular):
     """The mistakes of models on a test set, with reviewers' categories and a triage; best models first.
 
     Parts without data are empty or None: ``major`` without reviews, ``changes`` without a model to compare with.
+    ``slice`` names the slice that all parts are restricted to, and ``slice_notes`` warn if models chose it by failing.
     """
 
     test_set: str
@@ -52,10 +57,16 @@ class Mistakes(Tabular):
     notes: tuple[str, ...] = ()
     triage_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
     slice: str | None = field(default=None, metadata=json_key("slice", only_if_set=True))
+    severities: tuple[ModelSeverity, ...] = field(default=(), metadata=NOT_IN_JSON)
+    slice_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
+    paths: tuple[FlowPaths, ...] = field(default=(), metadata=NOT_IN_JSON)
+    reviews: tuple[MistakeAnnotations, ...] = field(default=(), metadata=NOT_IN_JSON)
 
     def json_fields(self) -> dict[str, Any]:
-        """The fields, with all notes."""
-        return {**super().json_fields(), "notes": (*self.notes, *self.triage_notes)}
+        """The fields, with all notes; on a slice, also the severities."""
+        notes = (*self.notes, *self.triage_notes, *self.slice_notes)
+        severities = {"severity": self.severities} if self.slice else {}
+        return {**super().json_fields(), **severities, "notes": notes}
 
     def table(self) -> Table:
         """Return the flow of the models' mistakes; the categories if there are only reviews."""
@@ -75,6 +86,7 @@ class Mistakes(Tabular):
             MistakePart.PAIRS: lambda: tables.pair_table(title, self.pairs),
             MistakePart.COMPARE: lambda: tables.change_table(title, self.changes, self.notes),
             MistakePart.MAJOR: lambda: tables.major_table(title, cast(MajorSlice, self.major)),
+            MistakePart.SEVERITY: lambda: severity_table(title, self.severities, self.slice_notes),
         }
         return builders[part]()
 
@@ -98,6 +110,7 @@ class Mistakes(Tabular):
             MistakePart.PAIRS: self.pairs.sources,
             MistakePart.COMPARE: self.changes,
             MistakePart.MAJOR: self.major,
+            MistakePart.SEVERITY: self.severities,
         }
         return bool(filled[part])
 
@@ -112,4 +125,5 @@ _NEEDS = {
     MistakePart.PAIRS: "it needs predictions or reviews",
     MistakePart.COMPARE: "name the model to compare with by --against",
     MistakePart.MAJOR: _NO_REVIEWS,
+    MistakePart.SEVERITY: "it needs predictions",
 }

@@ -93,6 +93,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
             _reviews_of(store, options.other_sets, options.slice),
             by_review,
             options.least_major,
+            [store.mistakes.read(test_set, name) for name in reviewed],
         ),
         triage=TriageSources(
             superclasses(test_set.class_space), pair_labels(store, test_set, labels, options.pairs_from)
@@ -195,7 +196,7 @@ MISTAKES = Study(
         MistakePart,
         "Table to print. triage: suggested categories. agreement: of suggested and people's categories. categories: by "
         "severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. compare: --against. "
-        "major: the slice of major mistakes.",
+        "major: the slice of major mistakes. severity: right predictions and severe mistakes on all images or a slice.",
         lambda options, _: MistakePart.COMPARE if options.against else None,
     ),
     outputs=(Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),),
