@@ -26,7 +26,7 @@ class StateAfter(Enum):
 
     CORRECT = "now correct"
     UNCLEAR = "now unclear"
-    PROBLEMATIC = "image now problematic"
+    PROBLEMATIC = "image not scored any more"
     NOVEL = "not judged yet"
     MISTAKE = "mistake"
 

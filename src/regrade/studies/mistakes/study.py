@@ -13,6 +13,7 @@ from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
 from regrade.studies.mistakes.figure import mistakes_figure
+from regrade.studies.mistakes.figure_files import write_mistake_figures
 from regrade.studies.mistakes.findings import mistakes_findings
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.report_data import ReportData, scored_against
@@ -199,6 +200,15 @@ MISTAKES = Study(
         "major: the slice of major mistakes. severity: right predictions and severe mistakes on all images or a slice.",
         lambda options, _: MistakePart.COMPARE if options.against else None,
     ),
-    outputs=(Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),),
+    outputs=(
+        Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),
+        Output(
+            "figures",
+            "FOLDER",
+            "Also write further figures to this folder, by name: the flow of mistakes, confused pairs and the slice as "
+            "SVG, and reviewed mistakes with their images as HTML.",
+            write_mistake_figures,
+        ),
+    ),
     chapters=chapters,
 )
