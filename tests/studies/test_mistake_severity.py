@@ -112,6 +112,21 @@ class TestHardSlice:
         assert took_part(HARD, "b-s12") and not took_part(HARD, "b")
 
 
+class TestCoverage:
+    def test_incomplete_review_with_reused_rows_is_noted(self):
+        """The review of a has one of its two judged mistakes, taken over from b."""
+        partial = replace(review("a", [(9, "cup", "NON_PROTOTYPICAL", "MAJOR")]), reused=(ReusedFrom("b", "q"),))
+        result = studied(reviews=(partial, REVIEW_B))
+        (note,) = result.review_notes
+        assert note.startswith("caution: the review of a covers 1 of its 2 mistakes (reused from other models: 1)")
+        assert note in result.part(MistakePart.CATEGORIES).notes
+
+    def test_complete_or_own_reviews_are_not_noted(self):
+        complete = replace(REVIEW_A, reused=(None, None, ReusedFrom("b")))
+        assert studied(reviews=(complete, REVIEW_B)).review_notes == ()
+        assert studied(reviews=(REVIEW_A.rows(np.array([True, False, False])),)).review_notes == ()
+
+
 class TestPaths:
     def test_by_hand(self):
         """Of the mistakes of a, three are novel: lynx is judged wrong, wolf correct, boat still open."""

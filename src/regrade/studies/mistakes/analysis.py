@@ -17,7 +17,7 @@ from regrade.studies.image_slice import ImageSlice
 from regrade.studies.mistakes.categories import MajorScore, MajorSlice, categories_of, major_slice
 from regrade.studies.mistakes.confused_classes import DistanceCount, PairCounter, distances_of, reviewed_distances
 from regrade.studies.mistakes.flow import Change, Flow, change_between, flow_of
-from regrade.studies.mistakes.flow_paths import FlowPaths, flow_paths
+from regrade.studies.mistakes.flow_paths import FlowPaths, flow_paths, judged_mistakes
 from regrade.studies.mistakes.mistake_labels import (
     MistakeLabels,
     MistakeList,
@@ -123,6 +123,7 @@ class _Collector:
     scores: list[MajorScore] = field(default_factory=list)
     paths: list[FlowPaths] = field(default_factory=list)
     severities: list[ModelSeverity] = field(default_factory=list)
+    coverage: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -165,6 +166,21 @@ class _Collector:
         chosen_by = hard_slice(self.ground.test_set, None if self.within is None else self.within.name)
         self.paths.append(paths)
         self.severities.append(replace(row, chose=chosen_by is not None and took_part(chosen_by, row.model)))
+        self._add_coverage(predictions, judged)
+
+    def _add_coverage(self, predictions: Predictions, judged: ReviewedPredictions) -> None:
+        """Note a review that reuses others and does not cover all mistakes: what it has is what models share."""
+        review = next((review for review in self.reviews.on_test_set if review.model == predictions.model), None)
+        if review is None or not any(review.reused):
+            return
+        mistakes = judged_mistakes(predictions, judged)
+        covered = int((mistakes[review.examples] & (predictions.top1[review.examples] == review.classes)).sum())
+        if covered < mistakes.sum():
+            self.coverage.append(
+                f"caution: the review of {review.model} covers {covered:,} of its {int(mistakes.sum()):,} mistakes "
+                f"(reused from other models: {len(review) - len(review.own):,}): mistakes that models share are "
+                "overrepresented until the rest is reviewed"
+            )
 
     def add_list(self, listed: MistakeList) -> None:
         """Add a list of mistakes, from predictions or from a review."""
@@ -222,6 +238,7 @@ class _Collector:
             self._slice_notes(ranked),
             tuple(sorted(self.paths, key=lambda row: order[row.model])),
             tuple(reviews),
+            tuple(self.coverage),
         )
 
     def _slice_notes(self, models: Sequence[str]) -> tuple[str, ...]:

@@ -72,7 +72,10 @@ def flow_figure(result: Mistakes) -> Figure | None:
 def _title(paths: FlowPaths) -> str:
     before = sum(number for (start, _), number in paths.counts.items() if start is not StateBefore.ACCEPTED)
     remaining = paths.into(StateAfter.MISTAKE)
-    return f"{paths.model}: {amount(before, 'mistake')} under the first labels, {remaining:,} in the end"
+    if before != remaining:
+        return f"{paths.model}: {amount(before, 'mistake')} under the first labels, {remaining:,} in the end"
+    without = sum(paths.categories.get(None, {}).values()) + paths.unanswered
+    return f"{paths.model}: people gave {remaining - without:,} of {amount(remaining, 'mistake')} a category"
 
 
 def _starts(paths: FlowPaths) -> Iterator[tuple[Any, str, int, str, str]]:

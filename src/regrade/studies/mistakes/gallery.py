@@ -53,4 +53,4 @@ def _captioned(test_set: TestSet, pair: Pair, models: list[str]) -> CaptionedIma
     position, predicted = pair
     name, names, label = test_set.ids[position], test_set.class_space.names, int(test_set.labels[position])
     original = "no original label" if label == UNLABELED else f"label: {names[label]}"
-    return CaptionedImage(position, name, names[predicted], (original, ", ".join(models), name))
+    return CaptionedImage(position, name, f"predicted: {names[predicted]}", (original, ", ".join(models), name))

@@ -61,10 +61,11 @@ class Mistakes(Tabular):
     slice_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
     paths: tuple[FlowPaths, ...] = field(default=(), metadata=NOT_IN_JSON)
     reviews: tuple[MistakeAnnotations, ...] = field(default=(), metadata=NOT_IN_JSON)
+    review_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with all notes; on a slice, also the severities."""
-        notes = (*self.notes, *self.triage_notes, *self.slice_notes)
+        notes = (*self.notes, *self.triage_notes, *self.slice_notes, *self.review_notes)
         severities = {"severity": self.severities} if self.slice else {}
         return {**super().json_fields(), **severities, "notes": notes}
 
@@ -81,7 +82,9 @@ class Mistakes(Tabular):
             MistakePart.FLOW: lambda: tables.flow_table(title, self.flows, self.notes),
             MistakePart.TRIAGE: lambda: tables.triage_table(title, self.triage, self.triage_notes),
             MistakePart.AGREEMENT: lambda: tables.agreement_table(title, self.agreement, self.triage_notes),
-            MistakePart.CATEGORIES: lambda: tables.category_table(self.images_title, self.categories),
+            MistakePart.CATEGORIES: lambda: tables.category_table(
+                self.images_title, self.categories, self.review_notes
+            ),
             MistakePart.DISTANCE: lambda: tables.distance_table(title, self.distances),
             MistakePart.PAIRS: lambda: tables.pair_table(title, self.pairs),
             MistakePart.COMPARE: lambda: tables.change_table(title, self.changes, self.notes),

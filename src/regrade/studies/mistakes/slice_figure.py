@@ -101,12 +101,25 @@ def _top(points: list[dict[str, Any]]) -> float:
 
 
 def _named(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All of a few models; of many, the best on the slice, the best overall, and those that took part in choosing."""
-    if len(points) <= _NAMED:
-        return points
+    """All of a few models; of many, the best on the slice and overall, and those that took part in choosing it.
+
+    A name that would cover an earlier one is left out.
+    """
+    named: list[dict[str, Any]] = []
     extremes = [max(points, key=lambda point: point[key]) for key in ("value", "top1")]
-    chosen = [point for point in points if point["group"] == _CHOSE][: _NAMED - len(extremes)]
-    return list({point["model"]: point for point in (*extremes, *chosen)}.values())
+    chosen = [point for point in points if point["group"] == _CHOSE]
+    for point in (*extremes, *chosen, *(points if len(points) <= _NAMED else ())):
+        if not any(_is_near(point, earlier, points) for earlier in named):
+            named.append(point)
+    return named
+
+
+def _is_near(point: dict[str, Any], earlier: dict[str, Any], points: list[dict[str, Any]]) -> bool:
+    """Whether the names of two points would cover each other."""
+    wide = max(row["top1"] for row in points) - min(row["top1"] for row in points)
+    return bool(
+        abs(point["value"] - earlier["value"]) < _top(points) / 25 and abs(point["top1"] - earlier["top1"]) <= wide / 4
+    )
 
 
 def _tooltip() -> list[altair.Tooltip]:
