@@ -71,6 +71,7 @@ DEMO = (
     "labels novel -t uci-digits -l own",
     f"{_LABELS} && labels list && labels diff own@1 own@2 -t uci-digits",
     f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --show pairs --rule classes",
+    f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --slice ink",
     "!labels sample -t uci-digits -l own --out {workspace}/sample.csv --size 80 && answer-sample {workspace}/sample.csv"
     " && import verdicts {workspace}/sample.csv -t uci-digits -l own && grade -t uci-digits -l own"
     " && compare -t uci-digits -l own && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",
@@ -118,6 +119,11 @@ DEMO = (
     " && study mistakes -t uci-digits -l own --training-set mnist-train",
     "study mistakes -t uci-digits -l own",
     "study mistakes -t uci-digits -l own --show triage",
+    "import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes'"
+    " && import labels {inputs}/labels.csv -t uci-digits --name all --complete"
+    " && study mistakes -t uci-digits -l all --slice ink=medium --show severity"
+    " && review mistakes -t uci-digits -l all --model 'decision tree' --slice ink=medium --overlap 2"
+    " && review publish 'mistakes uci-digits decision tree'",
     "import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes' && study mistakes -t uci-digits -l own",
     f"{_PEOPLE} && study people -t uci-digits",
     f"{_PEOPLE} && study people -t uci-digits --show agreement && study people -t uci-digits --show tests",

@@ -75,7 +75,7 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
 def _reused(
     store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, stored: MistakeAnnotations | None
 ) -> Mapping[Pair, PairAnnotation]:
-    """What people annotation about the model's mistakes as mistakes of other models; unchanged if its predictions are gone.
+    """What people said about the model's mistakes as mistakes of others; what is stored if its predictions are gone.
 
     The newest version of the labels decides what is a mistake.
     """

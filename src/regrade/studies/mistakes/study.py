@@ -17,6 +17,7 @@ from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
 from regrade.studies.mistakes.explanations import ExplanationSources
 from regrade.studies.mistakes.figure import mistakes_figure
+from regrade.studies.mistakes.figure_files import write_mistake_figures
 from regrade.studies.mistakes.findings import mistakes_findings
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.neighbors.study import stored_neighbors
@@ -104,6 +105,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
             _reviews_of(store, options.other_sets, options.slice),
             by_review,
             options.least_major,
+            [store.mistakes.read(test_set, name) for name in reviewed],
         ),
         triage=TriageSources(
             superclasses(test_set.class_space), pair_labels(store, test_set, labels, options.pairs_from)
@@ -233,11 +235,21 @@ MISTAKES = Study(
         MistakePart,
         "Table to print. triage: suggested categories. agreement: of suggested and people's categories. categories: by "
         "severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. compare: --against. "
-        "major: the slice of major mistakes. explanations: training images near spurious mistakes.",
+        "major: the slice of major mistakes. severity: right predictions and severe mistakes on all images or a slice. "
+        "explanations: training images near spurious mistakes.",
         lambda options, _: (
             MistakePart.COMPARE if options.against else MistakePart.EXPLANATIONS if options.training_set else None
         ),
     ),
-    outputs=(Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),),
+    outputs=(
+        Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),
+        Output(
+            "figures",
+            "FOLDER",
+            "Also write further figures to this folder, by name: the flow of mistakes, confused pairs and the slice as "
+            "SVG, and reviewed mistakes with their images as HTML.",
+            write_mistake_figures,
+        ),
+    ),
     chapters=chapters,
 )
