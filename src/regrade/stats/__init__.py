@@ -62,6 +62,7 @@ from regrade.stats.means import (
     stratified_mean,
     stratified_proportion,
 )
+from regrade.stats.model_effects import MeasuredModels, attribute_effect
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
     bonferroni_confidence,
@@ -71,7 +72,7 @@ from regrade.stats.multiplicity import (
     simultaneous_proportions,
     widen_for_comparisons,
 )
-from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, spread_beyond_noise
+from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, noise_on_scale, spread_beyond_noise
 from regrade.stats.paired import (
     McNemar,
     PairTests,
@@ -143,6 +144,7 @@ __all__ = [
     "LineFit",
     "LogisticFit",
     "McNemar",
+    "MeasuredModels",
     "NoisyLine",
     "PairTests",
     "PairedChiSquare",
@@ -161,6 +163,7 @@ __all__ = [
     "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",
+    "attribute_effect",
     "auroc_difference",
     "balanced_proportion",
     "below_others_p_values",
@@ -228,6 +231,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "mean_auroc",
+    "noise_on_scale",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",

@@ -98,6 +98,17 @@ from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources
 from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.triage import TriageKind
+from regrade.studies.models.result import (
+    DescribedModel,
+    FamilyDifference,
+    FamilyVerdict,
+    ModelAttribute,
+    ModelMeasure,
+    ModelTrend,
+    ModelTrends,
+    ModelTrendsPart,
+    TrendVerdict,
+)
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people.analysis import FAST_SECONDS
@@ -188,6 +199,7 @@ __all__ = [
     "CorruptionGrade",
     "CorruptionRow",
     "CoverageVerdict",
+    "DescribedModel",
     "Difficulty",
     "Disparity",
     "DisparityGrowth",
@@ -195,6 +207,8 @@ __all__ = [
     "DuplicateGroup",
     "EqualPair",
     "Extreme",
+    "FamilyDifference",
+    "FamilyVerdict",
     "FastImages",
     "Flag",
     "FlipCount",
@@ -240,14 +254,19 @@ __all__ = [
     "MistakePart",
     "MistakeReviews",
     "Mistakes",
+    "ModelAttribute",
     "ModelBin",
     "ModelByGroup",
     "ModelChange",
     "ModelConfidence",
     "ModelCounts",
     "ModelLine",
+    "ModelMeasure",
     "ModelPairs",
     "ModelShift",
+    "ModelTrend",
+    "ModelTrends",
+    "ModelTrendsPart",
     "MultilabelGrade",
     "MultilabelScoring",
     "NearestBar",
@@ -301,6 +320,7 @@ __all__ = [
     "StudyOptions",
     "TimeSpent",
     "TopK",
+    "TrendVerdict",
     "TriageKind",
     "TriageSources",
     "UnlabeledInputs",
