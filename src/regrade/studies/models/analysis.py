@@ -18,13 +18,11 @@ from regrade.stats import (
     Scale,
     attribute_effect,
     bonferroni_confidence,
-    independent_difference,
     mark_simultaneous,
     noise_on_scale,
     proportion,
 )
-from regrade.stats.intervals import method_name
-from regrade.studies.generalization.analysis import robustness_to
+from regrade.studies.generalization.analysis import SetPair, generalization
 from regrade.studies.lines import clip_to_scale
 from regrade.studies.models.result import (
     DescribedModel,
@@ -72,7 +70,7 @@ def model_trends(
     are left out and named. Raises if nothing can be studied, with the reasons.
     """
     models = [_described(name, attributes[name], sets, confidence) for name in sets.test_set.models]
-    kept = _with_robustness([model for model in models if not sets.original or model.original], sets, scale, confidence)
+    kept = _compared([model for model in models if not sets.original or model.original], sets, scale, confidence)
     study = _Study(kept, sets, scale, confidence)
     reasons: list[str] = []
     trends, families = study.trends(chosen, reasons), list[FamilyDifference]()
@@ -95,43 +93,34 @@ def model_trends(
 
 def _described(name: str, stated: ModelAttributes, sets: ModelSets, confidence: float) -> DescribedModel:
     counts = sets.test_set.models[name]
-    model = DescribedModel(
+    old = sets.original.models.get(name) if sets.original else None
+    return DescribedModel(
         name,
         stated.family,
         stated.year,
         stated.parameters,
         stated.training_images,
         proportion(counts.right, counts.images, confidence=confidence),
+        proportion(old.right, old.images, confidence=confidence) if old else None,
         disparity=sets.disparities.get(name) if sets.disparities else None,
     )
-    old = sets.original.models.get(name) if sets.original else None
-    if old is None:
-        return model
-    original = proportion(old.right, old.images, confidence=confidence)
-    bounds = independent_difference(old.right, old.images, counts.right, counts.images, confidence=confidence)
-    difference, method = original.value - model.accuracy.value, method_name("newcombe", confidence)
-    drop = Estimate(difference, float(bounds.low), float(bounds.high), counts.images, method)
-    return replace(model, original=original, drop=drop)
 
 
-def _with_robustness(
+def _compared(
     models: Sequence[DescribedModel], sets: ModelSets, scale: Scale, confidence: float
-) -> list[DescribedModel]:
-    """The models with their distance from the line through all of them; as they are if there is no line."""
-    if sets.original is None or not models:
+) -> list[DescribedModel]:  # fmt: skip
+    """The models with their drop, and their distance from the line through all; as they are if there is no line."""
+    if sets.original is None:
         return list(models)
-    counts = [
-        np.array([(of.models[model.model].right, of.models[model.model].images) for model in models]).T
-        for of in (sets.original, sets.test_set)
-    ]
-    everyone = np.ones(len(models), dtype=bool)
+    pair = SetPair(sets.original, sets.test_set)
     try:
-        _, distances = robustness_to(
-            *counts[0], *counts[1], standard=everyone, scale=scale, confidence=confidence
-        )  # fmt: skip
-    except UndefinedError:
+        rows = generalization(
+            [pair], rng=np.random.default_rng(0), scale=scale, confidence=confidence, band_points=0
+        ).rows  # fmt: skip
+    except (InputError, UndefinedError):
         return list(models)
-    return [replace(model, robustness=distance) for model, distance in zip(models, distances, strict=True)]
+    shifts = {row.model: row for row in rows}
+    return [replace(model, drop=shifts[model.model].gap, robustness=shifts[model.model].robustness) for model in models]
 
 
 @dataclass(frozen=True)
