@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from regrade.stats import (
     noise_on_scale,
     proportion,
 )
-from regrade.studies.generalization.analysis import SetPair, generalization
+from regrade.studies.generalization.result import ModelShift
 from regrade.studies.lines import clip_to_scale
 from regrade.studies.models.result import (
     DescribedModel,
@@ -47,12 +47,16 @@ _LISTED = 5
 
 @dataclass(frozen=True, eq=False)
 class ModelSets:
-    """The counts of models on the test set and the original, and their disparities by the groups of a column."""
+    """The counts of models on the test set and the original, and their disparities by the groups of a column.
+
+    ``shifts`` are the rows of `generalization` for these two sets, by model.
+    """
 
     test_set: SetCounts
     original: SetCounts | None = None
     disparities: Mapping[str, Estimate] | None = None
     by: str | None = None
+    shifts: Mapping[str, ModelShift] = field(default_factory=dict)
 
 
 def model_trends(
@@ -70,7 +74,7 @@ def model_trends(
     are left out and named. Raises if nothing can be studied, with the reasons.
     """
     models = [_described(name, attributes[name], sets, confidence) for name in sets.test_set.models]
-    kept = _compared([model for model in models if not sets.original or model.original], sets, scale, confidence)
+    kept = [model for model in models if not sets.original or model.original]
     study = _Study(kept, sets, scale, confidence)
     reasons: list[str] = []
     trends, families = study.trends(chosen, reasons), list[FamilyDifference]()
@@ -94,6 +98,7 @@ def model_trends(
 def _described(name: str, stated: ModelAttributes, sets: ModelSets, confidence: float) -> DescribedModel:
     counts = sets.test_set.models[name]
     old = sets.original.models.get(name) if sets.original else None
+    shift = sets.shifts.get(name)
     return DescribedModel(
         name,
         stated.family,
@@ -102,25 +107,10 @@ def _described(name: str, stated: ModelAttributes, sets: ModelSets, confidence: 
         stated.training_images,
         proportion(counts.right, counts.images, confidence=confidence),
         proportion(old.right, old.images, confidence=confidence) if old else None,
+        shift.gap if shift else None,
+        shift.robustness if shift else None,
         disparity=sets.disparities.get(name) if sets.disparities else None,
     )
-
-
-def _compared(
-    models: Sequence[DescribedModel], sets: ModelSets, scale: Scale, confidence: float
-) -> list[DescribedModel]:  # fmt: skip
-    """The models with their drop, and their distance from the line through all; as they are if there is no line."""
-    if sets.original is None:
-        return list(models)
-    pair = SetPair(sets.original, sets.test_set)
-    try:
-        rows = generalization(
-            [pair], rng=np.random.default_rng(0), scale=scale, confidence=confidence, band_points=0
-        ).rows  # fmt: skip
-    except (InputError, UndefinedError):
-        return list(models)
-    shifts = {row.model: row for row in rows}
-    return [replace(model, drop=shifts[model.model].gap, robustness=shifts[model.model].robustness) for model in models]
 
 
 @dataclass(frozen=True)
@@ -161,7 +151,7 @@ class _Study:
 
     def _trend(self, measure: ModelMeasure, attribute: ModelAttribute, comparisons: int) -> ModelTrend:
         inside = [
-            model for model in self.models if attribute.of(model) is not None and model.measured(measure)
+            model for model in self.models if attribute.of(model) is not None and _has(model, measure)
         ]  # fmt: skip
         numbers = np.array([attribute.of(model) for model in inside], dtype=np.float64)
         clusters = _clusters(inside)
@@ -173,7 +163,7 @@ class _Study:
         )  # fmt: skip
 
     def _family(self, measure: ModelMeasure, family: str, comparisons: int) -> FamilyDifference:
-        inside = [model for model in self.models if model.measured(measure)]
+        inside = [model for model in self.models if _has(model, measure)]
         members = np.array([model.family == family for model in inside])
         difference = self._effect(measure, inside, members.astype(np.float64), None, comparisons)
         return FamilyDifference(measure, family, int(members.sum()), difference)
@@ -249,6 +239,11 @@ def _in_points(effect: Estimate, measured: MeasuredModels, scale: Scale) -> Esti
         float(scale.inverse(np.array(center + part))) - base for part in (effect.value, effect.low, effect.high)
     )
     return replace(effect, value=value, low=low, high=high)
+
+
+def _has(model: DescribedModel, measure: ModelMeasure) -> bool:
+    """Whether a model is measured: its disparity may be undefined."""
+    return measure is not ModelMeasure.DISPARITY or model.disparity is not None
 
 
 def _clusters(models: Sequence[DescribedModel]) -> IntArray | None:

@@ -48,7 +48,7 @@ _TITLES = {
 def model_trends_figure(result: ModelTrends) -> Figure:
     """A panel for each trend with the models, their family by color, and the line; below, the families."""
     names = _families(result)
-    drawn = [trend for trend in result.trends if trend.measure in _DRAWN]
+    drawn = [trend for trend in result.trends if trend.measure in _DRAWN and _points(result, trend)]
     panels = [_trend(result, trend, names) for trend in drawn]
     panels += [_family_panel(result, measure) for measure in dict.fromkeys(row.measure for row in result.families)]
     headline = next(
@@ -74,7 +74,7 @@ def _families(result: ModelTrends) -> list[str]:
 
 
 def _trend(result: ModelTrends, trend: ModelTrend, families: Sequence[str]) -> altair.LayerChart:
-    models = [model for model in result.models if trend.attribute.of(model) and model.measured(trend.measure)]
+    models = _points(result, trend)
     rows = [_point(model, trend, families) for model in models]
     x = altair.X("x:Q", scale=_scale(trend.attribute), axis=_axis(trend.attribute))
     up: dict[str, Any] = {
@@ -101,6 +101,11 @@ def _trend(result: ModelTrends, trend: ModelTrend, families: Sequence[str]) -> a
     ]
     title = f"{trend.measure.value.capitalize()} and {trend.attribute.value.replace('-', ' ')}"
     return layered(*layers).properties(width=_WIDE, height=_HEIGHT, title=panel_heading(title, _description(trend)))
+
+
+def _points(result: ModelTrends, trend: ModelTrend) -> list[DescribedModel]:
+    """The models with the attribute and an estimate of the measure."""
+    return [model for model in result.models if trend.attribute.of(model) and model.measured(trend.measure)]
 
 
 def _description(trend: ModelTrend) -> str:

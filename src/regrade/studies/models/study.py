@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, TestSet
+import numpy as np
+
+from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, TestSet, UndefinedError
 from regrade.stats import Scale, share_range
 from regrade.store import Store
+from regrade.studies.generalization.analysis import SetPair, generalization
+from regrade.studies.generalization.result import ModelShift
 from regrade.studies.geography.group_frame import correctness_of, frame_of, grouping
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.models.analysis import ModelSets, model_trends
@@ -55,12 +59,10 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     models = chosen_models(store, test_set, options.models)
     if options.original == test_set.name:
         raise InputError(f"--original and -t are both {test_set.name}: a drop is from one set to another")
-    sets = ModelSets(
-        _counts(store, test_set, models, options),
-        _original(store, models, options),
-        _disparities(store, test_set, models, options),
-        options.disparity_by,
-    )
+    counts, original = _counts(store, test_set, models, options), _original(store, models, options)
+    disparities = _disparities(store, test_set, models, options)
+    shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
+    sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
     attributes = {model: _attributes(store, test_set, model) for model in models}
     return model_trends(
         sets,
@@ -86,6 +88,20 @@ def _original(store: Store, models: Sequence[str], options: ModelTrendsOptions) 
     if not common:
         raise InputError(f"none of these models has predictions on {original.name}")
     return _counts(store, original, common, options)
+
+
+def _shifts(
+    counts: SetCounts, original: SetCounts | None, scale: Scale, confidence: float
+) -> Mapping[str, ModelShift]:  # fmt: skip
+    """The drop of each model and its distance from the line through all models; empty if there is no line."""
+    if original is None:
+        return {}
+    pair, unused = SetPair(original, counts), np.random.default_rng(0)  # there are no bootstrap draws
+    try:
+        rows = generalization([pair], rng=unused, scale=scale, confidence=confidence, band_points=0).rows
+    except (InputError, UndefinedError):
+        return {}
+    return {row.model: row for row in rows}
 
 
 def _disparities(
