@@ -131,7 +131,7 @@ def _image_variances(
     noise = measure.noise
     if adjusted_for is not None and adjusted_for.noise is not None:
         noise = noise + slope**2 * adjusted_for.noise
-    return float(max(weights @ noise @ weights, 0.0)), float(weights**2 @ np.diag(_centered(noise)))
+    return max(float(weights @ noise @ weights), 0.0), float(weights**2 @ np.diag(_centered(noise)))
 
 
 def _centered(noise: FloatArray) -> FloatArray:

@@ -33,7 +33,7 @@ def progress_panel(progress: Progress) -> altair.LayerChart:
         }
         for rate in rates
     ]
-    names = [row["benchmark"] for row in rows]
+    names = [rate.benchmark for rate in rates]
     y = altair.Y("benchmark:N", sort=names, axis=name_axis(len(names), labelLimit=140))
     title = f"points per point on {progress.original}"
     x: dict[str, Any] = {"scale": altair.Scale(zero=False), "axis": altair.Axis(title=title, tickCount=6)}

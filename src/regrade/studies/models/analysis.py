@@ -37,7 +37,8 @@ from regrade.studies.set_counts import SetCounts
 FEWEST_IN_FAMILY = 3
 """The fewest models of a family that is compared, and the fewest other models."""
 
-K, R = TypeVar("K"), TypeVar("R")
+K = TypeVar("K", ModelAttribute, str)
+R = TypeVar("R")
 
 _FEWEST = 4  # models of a trend
 _FEWEST_CLUSTERS = 3  # families whose models are treated as dependent
@@ -85,7 +86,7 @@ def model_trends(
     notes = (*_notes(study, trends, families), *reasons, *_missing(models, kept, chosen, sets))
     return ModelTrends(
         sets.test_set.test_set,
-        sets.original and sets.original.test_set,
+        sets.original.test_set if sets.original else None,
         sets.by,
         confidence,
         tuple(sorted(kept, key=lambda model: (-model.accuracy.value, model.model))),

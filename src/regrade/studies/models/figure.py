@@ -205,7 +205,7 @@ def _family_panel(result: ModelTrends, measure: ModelMeasure) -> altair.LayerCha
         }
         for row in shown
     ]
-    names = [row["family"] for row in rows]
+    names = [str(row["family"]) for row in rows]
     y = altair.Y("family:N", sort=names, axis=name_axis(len(names), labelLimit=160))
     tooltip = [altair.Tooltip("family:N"), altair.Tooltip("shown:N", title="minus the others")]
     color = altair.condition("datum.differs", altair.value(COLORS[0]), altair.value(GRAY))

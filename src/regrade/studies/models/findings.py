@@ -50,7 +50,7 @@ _WEIGHTS = {
 
 def model_trends_verdicts(result: ModelTrends) -> frozenset[Enum]:
     """The verdicts on all trends and families."""
-    return frozenset(row.verdict for row in (*result.trends, *result.families))
+    return frozenset({trend.verdict for trend in result.trends}) | {row.verdict for row in result.families}
 
 
 def model_trends_findings(result: ModelTrends) -> tuple[Finding, ...]:
