@@ -93,6 +93,9 @@ DEMO = (
     f" && {_PREDICT} -t mnist-c -t mnist && study corruptions -t mnist-c",
     f"{_PREDICT} -t uci-digits --keep scores,features && models list && grade -t uci-digits",
     "models describe {inputs}/models.csv && models list && study remedies -t mnist -t uci-digits --slice 8",
+    f"{_PLACES} && models describe {{inputs}}/attributes.csv && study models -t places --original mnist"
+    " --disparity-by region",
+    "models describe {inputs}/attributes.csv && study models -t mnist --by family --show families",
     "compare -t mnist",
     "compare -t mnist --show pairs --equivalence 0.5",
     "compare -t uci-digits 'random forest' 'naive Bayes' --slice 8",
@@ -474,6 +477,9 @@ def _write_inputs(demo: Path, folder: Path) -> None:
     _write_csv(folder / "published.csv", ("model", "top1"), accuracies)
     described = [("random forest", 2001, "decision tree"), ("naive Bayes", 1960, ""), ("resnet50", 2015, "")]
     _write_csv(folder / "models.csv", ("model", "year", "base_model"), described)
+    families = ("neural", "tree", "other")
+    attributes = [(name, families[n % 3], 1990 + 3 * n, 10 ** (n % 5 + 2)) for n, name in enumerate(_models(demo))]
+    _write_csv(folder / "attributes.csv", ("model", "family", "year", "parameters"), attributes)
     _write_csv(folder / "mistakes.csv", ("image", "prediction", "category", "severity"), _mistakes(demo))
     (folder / "brightness.py").write_text(_BRIGHTNESS_MODEL)
     _write_places(demo, folder)
@@ -509,6 +515,10 @@ def _is_wrong(place: int, region: str, step: int) -> bool:
 def _examples(workspace: Path, test_set: str) -> list[tuple[str, int]]:
     table = pyarrow.parquet.read_table(workspace / "testsets" / f"{test_set}.parquet")
     return [(row["example"], int(row["label"])) for row in table.to_pylist()]
+
+
+def _models(demo: Path) -> list[str]:
+    return sorted(path.name for path in (demo / "predictions" / "uci-digits").iterdir())
 
 
 def _mistakes(demo: Path) -> list[tuple[str, int, str, str]]:

@@ -64,6 +64,7 @@ from regrade.stats.means import (
     stratified_mean,
     stratified_proportion,
 )
+from regrade.stats.model_effects import MeasuredModels, attribute_effect
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
     bonferroni_confidence,
@@ -73,7 +74,7 @@ from regrade.stats.multiplicity import (
     simultaneous_proportions,
     widen_for_comparisons,
 )
-from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, spread_beyond_noise
+from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, noise_on_scale, spread_beyond_noise
 from regrade.stats.paired import (
     McNemar,
     PairTests,
@@ -145,6 +146,7 @@ __all__ = [
     "LineFit",
     "LogisticFit",
     "McNemar",
+    "MeasuredModels",
     "NoisyLine",
     "PairTests",
     "PairedChiSquare",
@@ -163,6 +165,7 @@ __all__ = [
     "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",
+    "attribute_effect",
     "auroc_difference",
     "balanced_proportion",
     "below_others_p_values",
@@ -235,6 +238,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "mean_auroc",
+    "noise_on_scale",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",

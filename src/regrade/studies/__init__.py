@@ -108,6 +108,17 @@ from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources
 from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.triage import TriageKind
+from regrade.studies.models.result import (
+    DescribedModel,
+    FamilyDifference,
+    FamilyVerdict,
+    ModelAttribute,
+    ModelMeasure,
+    ModelTrend,
+    ModelTrends,
+    ModelTrendsPart,
+    TrendVerdict,
+)
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.neighbors.result import NearestImage, NeighborSearch
 from regrade.studies.neighbors.study import TRAINING_NEIGHBORS
@@ -205,6 +216,7 @@ __all__ = [
     "CorruptionGrade",
     "CorruptionRow",
     "CoverageVerdict",
+    "DescribedModel",
     "Difficulty",
     "Disparity",
     "DisparityGrowth",
@@ -212,6 +224,8 @@ __all__ = [
     "DuplicateGroup",
     "EqualPair",
     "Extreme",
+    "FamilyDifference",
+    "FamilyVerdict",
     "FastImages",
     "Flag",
     "FlipCount",
@@ -258,14 +272,19 @@ __all__ = [
     "MistakePart",
     "MistakeReviews",
     "Mistakes",
+    "ModelAttribute",
     "ModelBin",
     "ModelByGroup",
     "ModelChange",
     "ModelConfidence",
     "ModelCounts",
     "ModelLine",
+    "ModelMeasure",
     "ModelPairs",
     "ModelShift",
+    "ModelTrend",
+    "ModelTrends",
+    "ModelTrendsPart",
     "MultilabelGrade",
     "MultilabelScoring",
     "NearestBar",
@@ -321,6 +340,7 @@ __all__ = [
     "StudyOptions",
     "TimeSpent",
     "TopK",
+    "TrendVerdict",
     "TriageKind",
     "TriageSources",
     "UnlabeledInputs",

@@ -27,6 +27,7 @@ from regrade.studies.grade.study import GRADE
 from regrade.studies.label_change.study import LABEL_CHANGE
 from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
 from regrade.studies.mistakes.study import MISTAKES
+from regrade.studies.models.study import MODELS
 from regrade.studies.people.study import PEOPLE
 from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
 from regrade.studies.remedies.study import REMEDIES
@@ -96,6 +97,7 @@ class Studies:
     frequency = study_method(FREQUENCY)
     geography = study_method(GEOGRAPHY)
     corruptions = study_method(CORRUPTIONS)
+    models = study_method(MODELS)
     classes = study_method(CLASSES)
     confidence = study_method(CONFIDENCE)
     mistakes = study_method(MISTAKES)
