@@ -246,8 +246,8 @@ def test_gap_changes_sign_when_the_sets_are_exchanged(right, right_new):
         )
         for target, k in counts.values()
     ]
-    there, back = on_sets(*sets), on_sets(*reversed(sets))
-    first, second = row(there, "person:Ann"), row(back, "person:Ann", test_set="old")
+    forward, back = on_sets(*sets), on_sets(*reversed(sets))
+    first, second = row(forward, "person:Ann"), row(back, "person:Ann", test_set="old")
     assert first.gap.value == pytest.approx(-second.gap.value) and first.p_value == pytest.approx(second.p_value)
     assert first.p_value == pytest.approx(stats.fisher_exact([[right, 40 - right], [right_new, 30 - right_new]]).pvalue)
     assert first.gap.low == pytest.approx(-second.gap.high)

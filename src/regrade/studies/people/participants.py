@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from regrade.core import PERSON_PREFIX, InputError, MismatchError, TestSet, UnknownName
+from regrade.core import InputError, MismatchError, TestSet, UnknownName
 from regrade.core.amounts import amount
-from regrade.core.names import refuse_text
-from regrade.store import Store
 from regrade.studies.shared_images import shared_images
 
 
@@ -27,35 +25,31 @@ def check_sets(sets: Sequence[TestSet]) -> None:
             )
 
 
-def common_participants(
-    store: Store, sets: Sequence[TestSet], people: Sequence[str], models: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The named people and models (default: all that have answers on every set), and notes on those left out.
+StoredNames = Mapping[str, Sequence[str]]
+"""The people, or the models, that have answers on each test set."""
 
-    A named person or model without answers on one of the sets raises.
+
+def common_people(stored: StoredNames, named: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The named people (default: all that have answers on every set), and a note on those left out.
+
+    A named person without answers on one of the sets raises, and so does if no one has answers on all of them.
     """
-    refuse_text(people, "people")
-    refuse_text(models, "models")
-    named = [name if name.startswith(PERSON_PREFIX) else PERSON_PREFIX + name for name in people]
-    stored_people = {test_set.name: store.predictions.people_names(test_set.name) for test_set in sets}
-    stored_models = {test_set.name: store.predictions.model_names(test_set.name) for test_set in sets}
-    for test_set in sets:
-        store.predictions.check_manifests(test_set.name, (*named, *models))
-    common_people, notes = _on_every_set(stored_people, named, "person", "people")
-    if not common_people:
-        lacking = "; ".join(f"{name} lacks {', '.join(sets)}" for name, sets in _lacking(stored_people).items())
+    common, notes = _on_every_set(stored, named, "person", "people")
+    if not common:
+        lacking = "; ".join(f"{name} lacks {', '.join(sets)}" for name, sets in _lacking(stored).items())
         raise InputError(
-            f"no person has answers on all of {', '.join(stored_people)} ({lacking or 'there are none yet'}): run "
-            "regrade import people for the other sets"
+            f"no person has answers on all of {', '.join(stored)} ({lacking or 'there are none yet'}): run regrade "
+            "import people for the other sets"
         )
-    common_models, further = _on_every_set(stored_models, list(models), "model", "models")
-    return (*common_people, *common_models), (*notes, *further)
+    return common, notes
 
 
-def _on_every_set(
-    stored: dict[str, tuple[str, ...]], named: list[str], what: str, plural: str
-) -> tuple[list[str], list[str]]:
-    """The named participants (default: all that are on every set), and a note on those left out."""
+def common_models(stored: StoredNames, named: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The named models (default: all that have predictions on every set), and a note on those left out."""
+    return _on_every_set(stored, named, "model", "models")
+
+
+def _on_every_set(stored: StoredNames, named: Sequence[str], what: str, plural: str) -> tuple[list[str], list[str]]:
     lacking = _lacking(stored)
     if len(set(named)) < len(named):
         raise InputError(f"a {what} is named twice")
@@ -68,13 +62,13 @@ def _on_every_set(
                 f"all of {', '.join(stored)}"
             )
     if named:
-        return named, []
+        return list(named), []
     common = [name for name in next(iter(stored.values())) if name not in lacking]
     words = "; ".join(f"{name} ({', '.join(sets)})" for name, sets in lacking.items())
     return common, [f"{plural} left out, without answers on a set: {words}"] if words else []
 
 
-def _lacking(stored: dict[str, tuple[str, ...]]) -> dict[str, list[str]]:
+def _lacking(stored: StoredNames) -> dict[str, list[str]]:
     """The test sets on which a participant has no answers, for those who lack any."""
     everyone = dict.fromkeys(name for names in stored.values() for name in names)
     lacking = {name: [each for each, names in stored.items() if name not in names] for name in everyone}

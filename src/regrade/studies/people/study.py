@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from regrade.core import InputError, TestSet
+from regrade.core import PERSON_PREFIX, InputError, TestSet
 from regrade.display import Figure, Finding
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
@@ -17,7 +17,7 @@ from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.people.analysis import FAST_SECONDS, answered_images, people
 from regrade.studies.people.figure import people_figure
 from regrade.studies.people.findings import people_findings
-from regrade.studies.people.participants import check_sets, common_participants, overlaps
+from regrade.studies.people.participants import check_sets, common_models, common_people, overlaps
 from regrade.studies.people.result import People, PeoplePart, PeopleResult
 from regrade.studies.people.sets import people_on_sets
 from regrade.studies.people.sets_figure import sets_figure
@@ -103,11 +103,17 @@ def run(store: Store, options: PeopleOptions) -> PeopleResult:
 def _on_sets(store: Store, sets: Sequence[TestSet], options: PeopleOptions) -> PeopleOnSets:
     """The people and models that have predictions on every one of several test sets of the same classes."""
     check_sets(sets)
-    names, left_out = common_participants(store, sets, options.people, options.models)
+    named = [name if name.startswith(PERSON_PREFIX) else PERSON_PREFIX + name for name in options.people]
+    for test_set in sets:
+        store.predictions.check_manifests(test_set.name, (*named, *options.models))
+    names, left_out = common_people({each.name: store.predictions.people_names(each.name) for each in sets}, named)
+    models, without = common_models(
+        {each.name: store.predictions.model_names(each.name) for each in sets}, options.models
+    )
     answered = [
         answered_images(
             test_set,
-            scored_predictions(store, test_set, names, progress=options.progress),
+            scored_predictions(store, test_set, (*names, *models), progress=options.progress),
             labels=_labels(store, test_set, options),
             subsets=options.subsets or None,
             fast_seconds=options.fast_seconds,
@@ -115,7 +121,7 @@ def _on_sets(store: Store, sets: Sequence[TestSet], options: PeopleOptions) -> P
         )
         for test_set in sets
     ]
-    return people_on_sets(answered, notes=(*left_out, *overlaps(sets)), confidence=store.config.confidence)
+    return people_on_sets(answered, notes=(*left_out, *without, *overlaps(sets)), confidence=store.config.confidence)
 
 
 def _labels(store: Store, test_set: TestSet, options: PeopleOptions) -> ReviewedLabels | None:
