@@ -131,6 +131,7 @@ DEMO = (
     f"{_PEOPLE} && study people -t uci-digits",
     f"{_PEOPLE} && study people -t uci-digits --show agreement && study people -t uci-digits --show tests",
     f"{_PEOPLE} && study people -t uci-digits -l own --show times",
+    f"{_PEOPLE} && import people {{inputs}}/people-mnist.csv -t mnist && study people -t uci-digits -t mnist",
     "import predictions {inputs}/predictions.csv -t mnist && grade -t mnist --model copied",
     "import slices {inputs}/slices.csv -t mnist --name thirds && grade -t mnist --slice thirds:third",
     "import checkpoints '{workspace}/checkpoints/mnist/small network' -t mnist --ensemble again --kind probabilities"
@@ -454,12 +455,13 @@ def _write_inputs(demo: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     digits = {name: _examples(demo, name) for name in ("uci-digits", "mnist")}
     uci, mnist = digits["uci-digits"], digits["mnist"]
-    answers = [
-        (image, person, (label + (place % (7 + 4 * step) == 0)) % 10, place * 10, place * 10 + 3 + place % (5 + step))
-        for step, person in enumerate(("Ada", "Bob", "Cleo"))
-        for place, (image, label) in enumerate(uci[:300])
-    ]
-    _write_csv(folder / "people.csv", ("image", "person", "class", "start", "end"), answers)
+    for name, examples in (("people", uci), ("people-mnist", mnist)):
+        answers = [
+            (image, who, (label + (place % (7 + 4 * step) == 0)) % 10, place * 10, place * 10 + 3 + place % (5 + step))
+            for step, who in enumerate(("Ada", "Bob", "Cleo"))
+            for place, (image, label) in enumerate(examples[:300])
+        ]
+        _write_csv(folder / f"{name}.csv", ("image", "person", "class", "start", "end"), answers)
     states = ("correct", "correct", "correct", "wrong", "unclear")
     labels = [
         (image, (label + second) % 10, states[(place + second) % 5] if second else "correct")

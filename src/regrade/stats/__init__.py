@@ -42,7 +42,13 @@ from regrade.stats.group_shares import (
     share_range,
     smallest_share,
 )
-from regrade.stats.independent import fisher_exact, independent_difference, subset_effect
+from regrade.stats.independent import (
+    difference_of_samples,
+    fisher_exact,
+    independent_difference,
+    interval_p_value,
+    subset_effect,
+)
 from regrade.stats.intervals import (
     Intervals,
     Ratio,
@@ -198,6 +204,7 @@ __all__ = [
     "cross_fitted_auc",
     "design_effect",
     "design_effects",
+    "difference_of_samples",
     "discordant_counts",
     "disparity_power",
     "excess_area",
@@ -221,6 +228,7 @@ __all__ = [
     "images_per_group",
     "independent_difference",
     "independent_disagreement",
+    "interval_p_value",
     "jeffreys",
     "judgments_needed",
     "kappa_interval",

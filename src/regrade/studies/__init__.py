@@ -126,6 +126,7 @@ from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people.analysis import FAST_SECONDS
 from regrade.studies.people.answers import Agreement, EqualPair, FastImages, SpeedBand, TimeSpent
 from regrade.studies.people.result import Missed, MissedImage, People, PeoplePart
+from regrade.studies.people.sets_result import GapVerdict, PeopleOnSets, SetsRow
 from regrade.studies.plan.accuracy import plan_accuracy
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
 from regrade.studies.plan.pairs import (
@@ -234,6 +235,7 @@ __all__ = [
     "FrequencyChange",
     "FrequencyStudyPart",
     "FurtherInputs",
+    "GapVerdict",
     "GateResult",
     "GateRow",
     "GateRule",
@@ -299,6 +301,7 @@ __all__ = [
     "PanelVote",
     "Parts",
     "People",
+    "PeopleOnSets",
     "PeoplePart",
     "PeopleRow",
     "Plan",
@@ -331,6 +334,7 @@ __all__ = [
     "SetCounts",
     "SetPair",
     "SetShift",
+    "SetsRow",
     "SimilarPair",
     "Similarity",
     "SkippedImage",
