@@ -106,7 +106,7 @@ def mistakes(
         confidence,
         PairCounter(ground),
         within,
-        explained_by,
+        explained_by=explained_by,
     )
     for model in predictions:
         collector.add(model)
@@ -272,12 +272,12 @@ class _Collector:
             self._notes(),
             self._triage_notes(sources),
             None if self.within is None else self.within.name,
+            self._explanations(order),
             tuple(sorted(self.severities, key=lambda row: order[row.model])),
             self._slice_notes(ranked),
             tuple(sorted(self.paths, key=lambda row: order[row.model])),
             tuple(reviews),
             tuple(self.coverage),
-            explanations=self._explanations(order),
         )
 
     def _slice_notes(self, models: Sequence[str]) -> tuple[str, ...]:

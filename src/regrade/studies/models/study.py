@@ -10,7 +10,8 @@ import numpy as np
 from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, TestSet, UndefinedError
 from regrade.stats import Scale, share_range
 from regrade.store import Store
-from regrade.studies.generalization.analysis import SetPair, generalization
+from regrade.studies.generalization.analysis import generalization
+from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import ModelShift
 from regrade.studies.geography.group_frame import correctness_of, frame_of, grouping
 from regrade.studies.loading import chosen_models, scored_predictions

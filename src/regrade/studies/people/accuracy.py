@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from regrade.core import ClassSpace, Estimate, InputError, TestSet, UnknownName
+from regrade.core import ClassSpace, Estimate, InputError, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
     bonferroni_confidence,
