@@ -59,8 +59,8 @@ class _Watched:
         """Cautions about what was passed on."""
         for model in self.reversed:
             yield (
-                f"caution: the predictions of {model} on {test_set.name} look reversed: the last of their columns is "
-                f"more accurate than each of the others (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); "
+                f"caution: the predictions of {model} on {test_set.name} look reversed: the last column is more "
+                f"accurate than each of the others (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); "
                 f"check the file, and import it again with --reversed {model}"
             )
         images = [f"{name} {counts.models[name].images:,}" for name in self.partly if name in counts.models]
