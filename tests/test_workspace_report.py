@@ -50,7 +50,7 @@ class TestChapters:
 
     def test_generalization_against_label_sets_that_both_test_sets_have(self, world, tmp_path):
         """With the chosen version on each set, and the people who answered on both."""
-        workspace = regrade.open(shutil.copytree(world.root, tmp_path / "W"))
+        workspace = regrade.open(shutil.copytree(world.store.root, tmp_path / "W"))
         new = workspace.store.test_set("new")
         lines = [f"{image},{CLASSES[label]}" for image, label in zip(new.ids, new.labels.tolist(), strict=True)]
         for rows in (lines[:100], lines):
