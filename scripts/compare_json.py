@@ -180,7 +180,8 @@ PUBLISHED = (
     "compare -t imagenet-val vgg19 resnet50 -l real",
     "study generalization --original imagenet-val --new imagenetv2-matched-frequency --new imagenetv2-top-images",
     "study generalization --original cifar10 --new cifar10.1-v6 --bootstrap",
-    "study generalization --original imagenet-val --new imagenetv2-matched-frequency --without 'fv_*' --slice 'not dogs'",
+    "study generalization --original imagenet-val --new imagenetv2-matched-frequency --without 'fv_*'"
+    " --slice 'not dogs'",
     "study mistakes -t imagenet-val -l real --show triage --model vgg19",
     "import mistakes {data}/vasudevan2022/vit3b_mistakes.json -t imagenet-val --model vit3b --format vasudevan2022"
     " && study mistakes -t imagenet-val -l real --model vgg19",

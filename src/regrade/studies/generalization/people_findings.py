@@ -21,10 +21,9 @@ def people_finding(result: Generalization) -> Finding | None:
     if not result.people:
         return None
     distances = {id(row): _distance(result, row) for row in result.people}
-    above, below = (
-        [row for row in result.people if not result.is_beyond_models(row) and is_off(distances[id(row)])]
-        for is_off in (lambda distance: distance.low > 0, lambda distance: distance.high < 0)
-    )
+    inside = [row for row in result.people if not result.is_beyond_models(row)]
+    above = [row for row in inside if distances[id(row)].low > 0]
+    below = [row for row in inside if distances[id(row)].high < 0]
     text = _in_words(result, distances)
     if not (above or below):
         return Finding(_ON, "No difference detected between people and the line through models", text, 0.4)
