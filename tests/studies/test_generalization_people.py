@@ -70,7 +70,13 @@ class TestPeople:
         assert any("extrapolated to people beyond the models: person:A" in note for note in result.table().notes)
         (finding,) = [finding for finding in findings(result) if "people" in finding.kind.name]
         assert finding.kind.name == "generalization: people near the line"
+        assert finding.headline == "People are beyond the models, where no distance to their line is tested"
         assert "beyond the models" in finding.text
+
+    def test_finding_names_people_on_both_sides(self):
+        result = study(sets(people=[("person:A", 850, 840), ("person:B", 850, 600)]))
+        (finding,) = [finding for finding in findings(result) if "people" in finding.kind.name]
+        assert finding.headline == "person:A keeps more and person:B keeps less accuracy on new images than models do"
 
     def test_a_person_on_one_set_is_left_out_and_named(self):
         pair = sets(people=[("person:A", 850, 840)])
