@@ -253,8 +253,18 @@ class TestPeople:
         result = workspace.study.generalization("old", ["new"], **options)
         (row,) = result.people
         assert (row.person, row.original.value, row.original.n, row.new.value) == ("person:Ann", 5 / 6, 6, 2 / 4)
-        assert "old: images that people were asked about and that count: person:Ann 6" in notes(result)
-        assert accuracies(result).keys() == {"a", "b", "c"}
+        assert "asked about, 6 of 8, of which 6 count" in notes(result)
+
+    def test_models_are_scored_on_the_images_that_people_were_asked_about(self, workspace):
+        """Model c errs on the first four of the six images, and on three of all four new ones."""
+        result = workspace.study.generalization("old", ["new"], people=["Ann"])
+        assert accuracies(result) == {"a": (5 / 6, 3 / 4), "b": (4 / 6, 2 / 4), "c": (2 / 6, 1 / 4)}
+
+    def test_people_without_a_common_image_are_rejected(self, workspace, tmp_path):
+        answered(workspace, tmp_path, "old", "Dan", {"old7": "fox"})
+        answered(workspace, tmp_path, "new", "Dan", {"new0": "cat"})
+        with pytest.raises(InputError, match="no image of old was shown to all of these people"):
+            workspace.study.generalization("old", ["new"], people=["Ann", "Dan"])
 
     def test_a_person_among_the_models(self, workspace):
         result = workspace.study.generalization("old", ["new"], models=["a", "b", "c", "person:Ann"])

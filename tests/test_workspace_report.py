@@ -66,9 +66,13 @@ class TestChapters:
             chapters = ReportMaterial(ReportData(workspace.store, (), "old", labels)).chapters
             chapter = next(chapter for chapter in chapters if chapter.about == "old and new against many")
             result = chapter.compute()
+            assert result.people is None
             assert result.measure.labels == {"old": "many@1", "new": f"many@{version}"}
             assert {row.new.n for row in result.rows} == {100 if version == 1 else 120}
-            assert [row.person for row in result.people] == [f"person:{name}"]
+        chapter = next(chapter for chapter in chapters if chapter.about == "old and new against many with people")
+        result = chapter.compute()
+        assert [row.person for row in result.people] == [f"person:{name}"]
+        assert {row.new.n for row in result.rows} == {50}
 
     def test_chapters_of_one_test_set(self, world):
         assert kinds(world, "new") == [
