@@ -103,6 +103,9 @@ DEMO = (
     " --max-negative-flips 5 --at-least top-5=90 --at-most ece=10",
     "gate 'nearest neighbors' -t uci-digits --ladder --baseline 'random forest' && testsets ladder uci-digits",
     "study generalization --original mnist --new uci-digits --bootstrap",
+    "!labels create -t mnist --name own && study generalization --original mnist --new uci-digits --labels own@1",
+    "study generalization --original mnist --new uci-digits --top 2 --without 'naive*' --slice 'not 3'",
+    "compare -t uci-digits --slice 'not 3'",
     "study generalization --original mnist --new uci-digits --scale logit"
     " --standard 'naive Bayes' --standard 'random forest' --standard 'decision tree'",
     f"{_PLACES} && study geography -t places --by region --original mnist",
@@ -197,6 +200,8 @@ PUBLISHED = (
     "compare -t imagenet-val vgg19 resnet50 -l real",
     "study generalization --original imagenet-val --new imagenetv2-matched-frequency --new imagenetv2-top-images",
     "study generalization --original cifar10 --new cifar10.1-v6 --bootstrap",
+    "study generalization --original imagenet-val --new imagenetv2-matched-frequency --without 'fv_*'"
+    " --slice 'not dogs'",
     "study mistakes -t imagenet-val -l real --show triage --model vgg19",
     "import mistakes {data}/vasudevan2022/vit3b_mistakes.json -t imagenet-val --model vit3b --format vasudevan2022"
     " && study mistakes -t imagenet-val -l real --model vgg19",

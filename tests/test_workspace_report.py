@@ -1,11 +1,12 @@
 """The report on a workspace: its chapters, and what the missing ones require."""
 
 import json
+import shutil
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from report_world import HOSTILE, IMAGES, make_world
+from report_world import CLASSES, HOSTILE, IMAGES, make_world
 
 import regrade
 from regrade.core import AlreadyStored, InputError, SliceSet, TestSet, UnknownName
@@ -46,6 +47,32 @@ class TestChapters:
             "similarity on old",
             "checks",
         ]
+
+    def test_generalization_against_label_sets_that_both_test_sets_have(self, world, tmp_path):
+        """With the chosen version on each set, and the people who answered on both."""
+        workspace = regrade.open(shutil.copytree(world.store.root, tmp_path / "W"))
+        new = workspace.store.test_set("new")
+        lines = [f"{image},{CLASSES[label]}" for image, label in zip(new.ids, new.labels.tolist(), strict=True)]
+        for rows in (lines[:100], lines):
+            (tmp_path / "many.csv").write_text("\n".join(["image,label", *rows]) + "\n")
+            workspace.labels.import_file(
+                tmp_path / "many.csv", test_set="new", name="many", complete=True, new_version=True
+            )
+        (tmp_path / "people.csv").write_text("\n".join(["image,class", *lines[:50]]) + "\n")
+        name = workspace.store.predictions.people_names("old")[0].removeprefix("person:")
+        workspace.models.import_people(tmp_path / "people.csv", test_set="new", name=name)
+        assert "generalization on old and new against many" in kinds(workspace, original="old")
+        for labels, version in (((), 2), (("many@1",), 1)):
+            chapters = ReportMaterial(ReportData(workspace.store, (), "old", labels)).chapters
+            chapter = next(chapter for chapter in chapters if chapter.about == "old and new against many")
+            result = chapter.compute()
+            assert result.people is None
+            assert result.measure.labels == {"old": "many@1", "new": f"many@{version}"}
+            assert {row.new.n for row in result.rows} == {100 if version == 1 else 120}
+        chapter = next(chapter for chapter in chapters if chapter.about == "old and new against many with people")
+        result = chapter.compute()
+        assert [row.person for row in result.people] == [f"person:{name}"]
+        assert {row.new.n for row in result.rows} == {50}
 
     def test_chapters_of_one_test_set(self, world):
         assert kinds(world, "new") == [

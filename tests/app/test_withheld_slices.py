@@ -50,6 +50,17 @@ def test_explore_withholds_small_slices_while_an_image_is_pending(corrupted, vis
     assert "100.0" in " ".join(shown(visitor, "corruption=fog").row("alpha"))
 
 
+@pytest.mark.usefixtures("pending")
+def test_explore_withholds_the_complement_of_a_small_slice(corrupted, visitor):
+    """Subtracted from the numbers of all images, its numbers would be those of the small slice."""
+    first = corrupted.store.test_set("digits").ids[0]
+    for slice_name in (f"not image={first}", f"without image={first}", f"not not image={first}"):
+        page = shown(visitor, slice_name)
+        assert WITHHELD in page.text
+        assert "alpha" not in [row[0] for row in page.rows]
+    assert "100.0" in " ".join(shown(visitor, "not corruption=fog").row("alpha"))
+
+
 def test_explore_shows_small_slices_once_nothing_is_pending(corrupted, pending, visitor):
     rita, slice_name = visitor("Rita"), f"image={corrupted.store.test_set('digits').ids[0]}"
     item = item_numbers(corrupted, pending)[0]

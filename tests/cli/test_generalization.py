@@ -55,6 +55,51 @@ def test_standard_models_define_the_line(four_sets, plain):
     assert not faulty["standard"]
 
 
+def test_recht_2019_line_without_fisher_vectors(four_sets):
+    """The paper prints 1.11 [1.07, 1.19] and -20.2 [-26.0, -17.8]; our 64 models are not exactly those of the paper."""
+    data = json.loads(studied(four_sets, "--new", NEW[0], "--without", "fv_*", "--bootstrap", "--json").out)
+    assert (data["sets"][0]["models"], len(data["rows"])) == (64, 64)
+    line = data["sets"][0]["lines"]["linear"]["published"]
+    values = [round(line["slope"][key], 2) for key in ("value", "low", "high")]
+    assert values == [1.11, 1.08, 1.19]
+    offsets = [100 * line["intercept"][key] for key in ("value", "low", "high")]
+    assert offsets == pytest.approx([-20.3, -26.3, -17.9], abs=0.1)
+    assert not any("look reversed" in note for note in data["notes"])
+
+
+def test_top5_on_both_axes_is_the_mean_change_of_top5(four_sets, plain):
+    data = json.loads(studied(four_sets, "--new", NEW[0], "--top", "5", "--json").out)
+    top5, change = data["sets"][0]["mean_change"], plain["sets"][0]["mean_change_top5"]
+    assert data["measure"] == {"top": 5}
+    assert [top5[key] for key in ("value", "low", "high")] == pytest.approx(
+        [change[key] for key in ("value", "low", "high")]
+    )
+    assert round(100 * top5["value"], 2) == -8.21
+
+
+def test_complement_of_a_class_group(four_sets):
+    data = json.loads(studied(four_sets, "--new", NEW[0], "--slice", "not dogs", "--without", "fv_*", "--json").out)
+    assert data["measure"] == {"top": 1, "slice": "not dogs"}
+    assert {(row["original"]["n"], row["new"]["n"]) for row in data["rows"]} == {(44_100, 8_820)}
+
+
+def test_reversed_predictions_are_a_caution_and_can_be_imported_in_order(four_sets, published, tmp_path):
+    shown = studied(four_sets, "--new", NEW[2], "--only", "fv_*", "--only", "vgg*").out
+    assert "left out" in shown
+    text = studied(four_sets, "--new", NEW[0], "--only", "fv_*", "--only", "vgg*").out
+    assert f"caution: the predictions of fv_16k on {NEW[0]} look reversed" in text
+    file = published / "recht2019" / f"{NEW[0]}.top5.parquet"
+    run_well("init", tmp_path / "W")
+    options = ("-t", NEW[0], "--classes", "imagenet-1k", "-w", tmp_path / "W")
+    assert (
+        "fv_16k: top-1 accuracy is 2.5 %, but 19.2 % with the last column"
+        in run_well("import", "predictions", file, *options, "--dry-run").err
+    )
+    done = run_well("import", "predictions", file, *options, "--reversed", "fv_16k")
+    assert "look reversed" not in done.out + done.err
+    assert "columns read from the last to the first: fv_16k" in done.out + done.err
+
+
 def test_printed_table_is_truncated_and_has_notes(four_sets):
     shown = studied(four_sets, "--new", NEW[0], run_it=run_on_terminal).out
     assert "the first 24 of 67" in shown
@@ -84,6 +129,12 @@ def test_the_figure(four_sets, tmp_path):
         (("--new", "imagenetv2"), ("unknown test set",)),
         (("--new", "imagenet-val"), ("both as the original and as a new",)),
         (("--new", NEW[0], "--new", NEW[0]), ("named twice",)),
+        (("--new", NEW[0], "--without", "zz*"), ("no model on imagenet-val", "'zz*'")),
+        (("--new", NEW[0], "--labels", "multi"), ("unknown label set of imagenet-val",)),
+        (("--new", NEW[0], "--labels", "multi", "--top", "5"), ("either labels or top",)),
+        (("--new", NEW[0], "--person", "A"), ("unknown person",)),
+        (("--new", NEW[0], "--slice", "not dgos"), ("unknown slice", "dogs")),
+        (("--new", NEW[0], "--top", "6"), ("only the top 5 are stored",)),
     ],
 )
 def test_invalid_options_are_one_line(four_sets, options, words):

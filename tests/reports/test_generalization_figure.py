@@ -140,6 +140,50 @@ def test_models_that_are_not_standard_are_diamonds():
     assert sum(row["standard"] for row in values(points)) == 30
 
 
+class TestPeople:
+    """People are squares with both intervals and a name; the line leads on to those beyond the models."""
+
+    def result(self, scale=Scale.LOGIT, people=None):
+        people = people or {"person:Ann": (0.7, 0.65), "person:Bob": (0.985, 0.98)}
+        sets = [counts("old", OLD), counts("new", NEW)]
+        for side, each in enumerate(sets):
+            rows = {name: ModelCounts(round(400 * shares[side]), 400) for name, shares in people.items()}
+            sets[side] = SetCounts(each.test_set, {**each.models, **rows})
+        return generalization([SetPair(*sets)], rng=np.random.default_rng(0), scale=scale)
+
+    def test_people_are_squares_with_their_own_color(self):
+        models, people = marks(drawn(self.result()), "point")
+        assert [row["model"] for row in values(people)] == ["Bob", "Ann"]
+        assert people["encoding"]["shape"] == {"value": "square"}
+        assert people["encoding"]["color"] == {"value": "#009e73"}
+        assert len(values(models)) == 40
+        for row in values(people):
+            assert row["left"] < row["x"] < row["right"]
+            assert row["low"] < row["y"] < row["high"]
+
+    def test_people_are_named(self):
+        spec = drawn(self.result())
+        named = [row["model"] for layer in marks(spec, "text") for row in values(layer)]
+        assert {"Ann", "Bob"} <= set(named)
+        assert "Squares are people" in " ".join(spec["title"]["subtitle"])
+
+    @pytest.mark.parametrize("scale", list(Scale))
+    def test_the_line_is_extended_to_people_beyond_the_models(self, scale):
+        spec = drawn(self.result(scale))
+        (dotted,) = [layer for layer in marks(spec, "rule") if layer["mark"].get("strokeDash") == [2, 3]]
+        (part,) = values(dotted)
+        band = next(values(layer) for layer in marks(spec, "line") if "strokeDash" not in layer["mark"])
+        slope = (band[-1]["y"] - band[0]["y"]) / (band[-1]["x"] - band[0]["x"])
+        assert (part["x"], part["y"]) == (band[-1]["x"], band[-1]["y"])
+        assert (part["to_y"] - part["y"]) / (part["to_x"] - part["x"]) == pytest.approx(slope, abs=1e-3)
+        assert part["to_x"] == pytest.approx(scale.transform(0.985), abs=1e-4)
+
+    def test_nothing_is_extended_to_people_among_the_models(self):
+        spec = drawn(self.result(people={"person:Ann": (0.7, 0.65)}))
+        assert not [layer for layer in marks(spec, "rule") if layer["mark"].get("strokeDash")]
+        assert "Dotted" not in " ".join(spec["title"]["subtitle"])
+
+
 def test_accuracies_of_0_and_1():
     spec = figure(study(old=np.array([1000, 500, 0]), new=np.array([1000, 500, 0]))).spec
     json.dumps(spec, allow_nan=False)

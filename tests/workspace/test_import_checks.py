@@ -1,15 +1,18 @@
 """The accuracy of an import is compared with chance and with shifted indices; unrelated columns are not models."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import regrade
 from regrade.classes import class_space
-from regrade.core import RegradeError, TestSet
+from regrade.core import InputError, RegradeError, TestSet, UnknownName
+from regrade.formats import FilePredictions
 from regrade.tables import Columns
-from regrade.workspace.import_checks import check_accuracy
+from regrade.workspace.import_checks import check_accuracy, check_columns
 
 SPACE = class_space("cifar-10")
 
@@ -51,6 +54,84 @@ def test_unrelated_predictions_are_rarely_taken_for_a_model_and_never_for_a_shif
 
 def test_a_test_set_without_labels_is_not_checked():
     assert check_accuracy(np.array([1, 2]), labeled([-1, -1])) is None
+
+
+def ranked(labels, rng, rank):
+    """Five classes per image of ten, none next to the label; the label is at the drawn rank, or missing at rank 5."""
+    offsets = np.array([rng.permutation(np.arange(2, 9))[:5] for _ in labels])
+    places = np.minimum(rng.geometric(rank, len(labels)) - 1, 5)
+    inside = places < 5
+    offsets[inside, places[inside]] = 0
+    return (np.asarray(labels)[:, None] + offsets) % 10
+
+
+def test_check_columns_hints_at_reversed_columns():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, 400)
+    classes = ranked(labels, rng, 0.6)
+    check = check_columns(classes[:, ::-1], labeled(labels))
+    assert check.last_column == np.mean(classes[:, 0] == labels) > 0.5
+    assert "look reversed" in check.hint
+    assert "--reversed" in check.hint
+    assert check_columns(classes, labeled(labels)).last_column is None
+
+
+def reversed_file(folder):
+    """400 images of two models in columns of three classes; those of ``back`` have the best class last."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 10, 400)
+    classes = ranked(labels, rng, 0.7)[:, :3]
+    table = {
+        "id": [f"x{row}" for row in range(400)],
+        "label": labels.tolist(),
+        "back": classes[:, ::-1].tolist(),
+        "front": classes.tolist(),
+    }
+    pq.write_table(pa.table(table), folder / "file.parquet")
+    return folder / "file.parquet"
+
+
+def test_import_names_models_with_reversed_columns_and_changes_nothing(tmp_path):
+    workspace = regrade.init(tmp_path / "W")
+    done = workspace.models.import_predictions(reversed_file(tmp_path), test_set="set", classes="cifar-10")
+    (note,) = [note for note in done.notes if "look reversed" in note]
+    assert note.startswith("back: top-1 accuracy is ")
+    rows = {row.model: row.top1.value for row in workspace.grade("set").rows}
+    assert rows["back"] < rows["front"] / 5
+
+
+def test_import_reverses_the_columns_of_named_models(tmp_path):
+    workspace = regrade.init(tmp_path / "W")
+    done = workspace.models.import_predictions(
+        reversed_file(tmp_path), test_set="set", classes="cifar-10", prefix="a:", reversed_models=["a:back"]
+    )
+    assert "columns read from the last to the first: a:back" in done.notes
+    assert not any("look reversed" in note for note in done.notes)
+    rows = {row.model: row.top1 for row in workspace.grade("set").rows}
+    assert rows["a:back"] == rows["a:front"]
+    sources = {name: workspace.store.predictions.manifest("set", name).source.file for name in rows}
+    assert sources == {"a:back": "file.parquet (columns reversed)", "a:front": "file.parquet"}
+
+
+def test_import_rejects_unknown_models_and_scores_of_all_classes_to_reverse(tmp_path):
+    workspace = regrade.init(tmp_path / "W")
+    with pytest.raises(UnknownName, match="unknown model in the file 'bakc'; did you mean back"):
+        workspace.models.import_predictions(
+            reversed_file(tmp_path), test_set="set", classes="cifar-10", reversed_models=["bakc"]
+        )
+    np.save(tmp_path / "scores.npy", np.random.default_rng(0).random((400, 10)))
+    workspace.models.import_predictions(reversed_file(tmp_path), test_set="set", classes="cifar-10")
+    with pytest.raises(InputError, match="no columns to reverse"):
+        workspace.models.import_predictions(
+            tmp_path / "scores.npy", test_set="set", model="net", reversed_models=["net"]
+        )
+
+
+def test_a_missing_class_stays_behind_the_others():
+    rows = FilePredictions(np.array([[1, 2, -1], [4, 5, 6]]), np.array([[0.1, 0.2, np.nan], [0.1, 0.2, 0.3]]))
+    turned = rows.with_columns_reversed()
+    assert turned.classes.tolist() == [[2, 1, -1], [6, 5, 4]]
+    assert turned.scores[0, :2].tolist() == [0.2, 0.1]
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ class AccuracyCheck:
             last = f"{_percent(self.last_column)} with the last column, more than with each of the others"
             return (
                 f"top-1 accuracy is {_percent(self.accuracy)}, but {last}: the columns look reversed, worst class "
-                f"first (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); import them with --reversed MODEL"
+                f"first (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); give --reversed MODEL"
             )
         if self.enough_images and not self.above_chance:
             chance = f"not above the {_percent(self.chance)} expected by chance"

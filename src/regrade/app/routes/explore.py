@@ -52,7 +52,9 @@ def explore(request: Request, site: SiteDep, session: Reviewer, requested: Choic
     if not shown["rows"]:
         return page(request, "explore.html", table=None, withheld=None, left_out=view.answers.left_out, **shown)
     hidden = site.hidden_from(session.person)
-    if choice.slice and hidden.withhold_slice(view.test_set, site.explorer.inside(view, choice.slice)):
+    # the numbers of a complement, subtracted from those of all images, are the numbers of the slice itself
+    parts = {choice.slice, view.test_set.base_slice(choice.slice)} - {""}
+    if any(hidden.withhold_slice(view.test_set, site.explorer.inside(view, part)) for part in parts):
         return page(request, "explore.html", table=None, withheld=MIN_SLICE_SIZE, left_out={}, **shown)
     table = models_table(site.explorer, view, choice)
     x, y = chosen_axes(site.explorer, choice)

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from regrade.core import PERSON_PREFIX, InputError, TestSet, UnknownName
+from regrade.core.arrays import BoolArray
 from regrade.core.names import refuse_text
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.seeded_methods import seeded_method
@@ -43,6 +46,16 @@ class ChosenNames:
         if not models:
             raise InputError(f"none of these models has predictions on {test_set.name}")
         return (*models, *(name for name in self.people if name in stored))
+
+    def asked(self, store: Store, test_set: TestSet) -> BoolArray | None:
+        """Shape (n,): the images that all of the people were asked about; None without people on the test set."""
+        people = [name for name in self.people if name in store.predictions.people_names(test_set.name)]
+        if not people:
+            return None
+        asked = np.logical_and.reduce([store.predictions.read(test_set, name).counted for name in people])
+        if not asked.any():
+            raise InputError(f"no image of {test_set.name} was shown to all of these people: choose some of them")
+        return np.asarray(asked)
 
 
 def chosen_names(store: Store, options: NameOptions) -> ChosenNames:

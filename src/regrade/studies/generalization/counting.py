@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from regrade.core import Answerer, Predictions, TestSet, UndefinedError
+from regrade.core import NO_ANSWER, Answerer, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.metrics import FALSE_ALARMS, MultilabelRule, looks_reversed
@@ -23,13 +23,19 @@ Scored = Iterable[tuple[Predictions, Scoring]]
 
 
 def counts_by_measure(
-    test_set: TestSet, scored: Scored, measure: AccuracyMeasure, labels: ReviewedLabels | None, *, confidence: float
+    test_set: TestSet,
+    scored: Scored,
+    measure: AccuracyMeasure,
+    labels: ReviewedLabels | None,
+    *,
+    asked: BoolArray | None = None,
+    confidence: float,
 ) -> SetCounts:
     """The counts on a test set: top-1, top-k, or against ``labels``, on all images or on the slice of the measure.
 
-    Images that a person was not asked about do not count for them, as notes say.
+    With people, only the images count that all of them were ``asked`` about (n,), for models too.
     """
-    watched = _Watched(scored)
+    watched = _Watched(scored, asked)
     if labels is None and measure.top == 1:
         counts = counts_with_noise(test_set, watched, slice_name=measure.slice, confidence=confidence)
     else:
@@ -40,32 +46,39 @@ def counts_by_measure(
 
 @dataclass(eq=False)
 class _Watched:
-    """Passes predictions on, and keeps which models have columns that look reversed and which people saw few images."""
+    """Passes predictions on, for the images ``asked`` about only, and keeps which models have reversed columns."""
 
     scored: Scored
+    asked: BoolArray | None
     reversed: list[str] = field(default_factory=list)
-    partly: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[Predictions, Scoring]]:
         for predictions, scoring in self.scored:
             counted = scoring.counted & predictions.counted
             if scoring.class_map is None and looks_reversed(predictions.classes[counted], scoring.labels[counted]):
                 self.reversed.append(predictions.model)
-            if predictions.covered is not None:
-                self.partly.append(predictions.model)
-            yield predictions, scoring
+            yield predictions if self.asked is None else _on_images(predictions, self.asked), scoring
 
     def notes(self, test_set: TestSet, counts: SetCounts) -> Iterator[str]:
-        """Cautions about what was passed on."""
+        """What limits the images, and cautions about what was passed on."""
+        if self.asked is not None and not self.asked.all():
+            images = max(counts.models[name].images for name in counts.models)
+            yield (
+                f"{test_set.name}: everyone is scored on the images that all people were asked about, "
+                f"{int(self.asked.sum()):,} of {len(test_set):,}, of which {images:,} count"
+            )
         for model in self.reversed:
             yield (
-                f"caution: the predictions of {model} on {test_set.name} look reversed: the last of their columns is "
-                f"more accurate than each of the others (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); "
+                f"caution: the predictions of {model} on {test_set.name} look reversed: the last column is more "
+                f"accurate than each of the others (a false alarm for at most 1 of {1 / FALSE_ALARMS:,.0f} models); "
                 f"check the file, and import it again with --reversed {model}"
             )
-        images = [f"{name} {counts.models[name].images:,}" for name in self.partly if name in counts.models]
-        if images:
-            yield f"{test_set.name}: images that people were asked about and that count: {', '.join(images)}"
+
+
+def _on_images(predictions: Predictions, asked: BoolArray) -> Predictions:
+    """The predictions as if they had been asked for on some images (n,) only."""
+    covered = predictions.counted & asked
+    return replace(predictions, classes=np.where(covered[:, None], predictions.classes, NO_ANSWER), covered=covered)
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,7 +167,8 @@ def _labels(
     That is below and to the right of a point if the new set is harder, else above and to the left.
     """
     chosen: list[Shift] = [*people, *_worth_a_label(rows)[:_MOST_LABELS]]
-    taken = [box for row in (*rows, *people) for box in frame.boxes(row)]
+    shown: list[Shift] = [*rows, *people]
+    taken = [box for row in shown for box in frame.boxes(row)]
     line = line_boxes(frame.line_pixels(frame.band(shift)))
     for ends in frame.beyond(shift, people):
         line += line_boxes(frame.line_pixels([ends, {"x": ends["to_x"], "y": ends["to_y"]}]))

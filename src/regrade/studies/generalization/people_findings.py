@@ -21,17 +21,21 @@ def people_finding(result: Generalization) -> Finding | None:
     if not result.people:
         return None
     distances = {id(row): _distance(result, row) for row in result.people}
-    above, below = (
-        [row for row in result.people if not result.is_beyond_models(row) and is_off(distances[id(row)])]
-        for is_off in (lambda distance: distance.low > 0, lambda distance: distance.high < 0)
-    )
+    inside = [row for row in result.people if not result.is_beyond_models(row)]
+    above = [row for row in inside if distances[id(row)].low > 0]
+    below = [row for row in inside if distances[id(row)].high < 0]
     text = _in_words(result, distances)
+    if not inside:
+        return Finding(_ON, "People are beyond the models, where no distance to their line is tested", text, 0.3)
     if not (above or below):
         return Finding(_ON, "No difference detected between people and the line through models", text, 0.4)
-    rows, more = (above, "more") if above else (below, "less")
-    names = listed(list(dict.fromkeys(row.person for row in rows)))
-    verb = "keeps" if len({row.person for row in rows}) == 1 else "keep"
-    return Finding(_OFF, f"{names} {verb} {more} accuracy on new images than models do", text, 0.65)
+    parts = [f"{_keep(rows)} {direction}" for rows, direction in ((above, "more"), (below, "less")) if rows]
+    return Finding(_OFF, f"{' and '.join(parts)} accuracy on new images than models do", text, 0.65)
+
+
+def _keep(rows: list[PersonShift]) -> str:
+    names = list(dict.fromkeys(row.person for row in rows))
+    return f"{listed(names)} {'keeps' if len(names) == 1 else 'keep'}"
 
 
 def judged_distance(row: ModelShift | PersonShift, shift: SetShift, distance: Estimate) -> Estimate:

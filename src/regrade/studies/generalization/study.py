@@ -175,8 +175,8 @@ def set_pairs(
     def counts(test_set: TestSet, **scoring: Any) -> SetCounts:
         names = chosen.on(store, test_set)
         scored = scored_predictions(store, test_set, names, progress=options.progress, **scoring)
-        labels = judged.get(test_set.name)
-        return counts_by_measure(test_set, scored, measure, labels, confidence=store.config.confidence)
+        labels, asked = judged.get(test_set.name), chosen.asked(store, test_set)
+        return counts_by_measure(test_set, scored, measure, labels, asked=asked, confidence=store.config.confidence)
 
     originals: dict[str, SetCounts] = {}
     pairs = []
@@ -230,32 +230,40 @@ def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
-    """All sets that can be compared with the original; then those with label sets of the same name."""
+    """All sets that can be compared with the original; then against label sets of the same name, and with people."""
     new = [test_set for test_set in data.sets if data.comparable(test_set)]
-    if new:
-        yield _chapter(data, new, "")
-    old = _labels_by_name(data, data.original)
+    if not new:
+        return
+    yield _chapter(data, new)
     by_set = {test_set.name: _labels_by_name(data, test_set) for test_set in new}
-    for name in old:
-        if labeled := [test_set for test_set in new if name in by_set[test_set.name]]:
-            yield _chapter(data, labeled, name)
+    shared = [name for name in _labels_by_name(data, data.original) if any(name in own for own in by_set.values())]
+    for name in shared:
+        yield _chapter(data, [test_set for test_set in new if name in by_set[test_set.name]], labels=name)
+    if people := _people_on_both(data, new):
+        answered = [test_set for test_set in new if set(people) <= set(_people(data, test_set))]
+        labeled = [test_set for test_set in answered if shared and shared[0] in by_set[test_set.name]]
+        yield _chapter(data, labeled or answered, labels=shared[0] if labeled else "", people=people)
 
 
-def _chapter(data: ReportData, new: Sequence[TestSet], labels: str) -> Chapter:
+def _chapter(data: ReportData, new: Sequence[TestSet], *, labels: str = "", people: Sequence[str] = ()) -> Chapter:
     """The chapter on some new sets, by the labels of the original test sets or by label sets of the same name."""
     original, names = data.original.name, [test_set.name for test_set in new]
     about = f"{original} and {names[0] if len(new) == 1 else amount(len(new), 'new set')}"
     against = [f"{each.name}={_labels_by_name(data, each)[labels]}" for each in (data.original, *new)] if labels else []
-    options = GeneralizationOptions(original, names, labels=against, people=_people_on_both(data, new))
-    about = f"{about} against {labels}" if labels else about
+    options = GeneralizationOptions(original, names, labels=against, people=people)
+    about += (f" against {labels}" if labels else "") + (" with people" if people else "")
     return Chapter(about, options, lambda result: (result.sets_table(), result.table()))
 
 
 def _people_on_both(data: ReportData, new: Sequence[TestSet]) -> list[str]:
-    """The people with answers on the original and on some of the new sets."""
-    people = data.store.predictions.people_names
-    answered = {person for test_set in new for person in people(test_set.name)}
-    return [person for person in people(data.original.name) if person in answered]
+    """The people with answers on the original and on the first of the new sets that has any of them."""
+    original = _people(data, data.original)
+    on_new = ([person for person in original if person in _people(data, test_set)] for test_set in new)
+    return next((people for people in on_new if people), [])
+
+
+def _people(data: ReportData, test_set: TestSet) -> tuple[str, ...]:
+    return data.store.predictions.people_names(test_set.name)
 
 
 def _labels_by_name(data: ReportData, test_set: TestSet) -> dict[str, str]:
