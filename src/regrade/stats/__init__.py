@@ -68,6 +68,7 @@ from regrade.stats.means import (
     stratified_mean,
     stratified_proportion,
 )
+from regrade.stats.median_change import median_change
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
     bonferroni_confidence,
@@ -234,6 +235,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "mean_auroc",
+    "median_change",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",

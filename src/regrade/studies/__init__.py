@@ -90,6 +90,8 @@ from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources
 from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.triage import TriageKind
+from regrade.studies.multilabel.kinds import ImageKind, KindShare, LabelPair, Relation
+from regrade.studies.multilabel.result import Multilabel, MultilabelPart, MultilabelRow
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people.analysis import FAST_SECONDS
@@ -211,10 +213,13 @@ __all__ = [
     "HardRule",
     "HardSet",
     "ImageConfidences",
+    "ImageKind",
     "ImageNoise",
+    "KindShare",
     "LabelChange",
     "LabelChangePart",
     "LabelDiff",
+    "LabelPair",
     "Leakage",
     "LeakagePart",
     "LeakedModel",
@@ -236,7 +241,10 @@ __all__ = [
     "ModelLine",
     "ModelPairs",
     "ModelShift",
+    "Multilabel",
     "MultilabelGrade",
+    "MultilabelPart",
+    "MultilabelRow",
     "MultilabelScoring",
     "NearestBar",
     "Novel",
@@ -263,6 +271,7 @@ __all__ = [
     "ProgressRate",
     "QueueAgreements",
     "Rank",
+    "Relation",
     "RemainingMistakes",
     "Remedies",
     "Remedy",
