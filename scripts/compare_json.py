@@ -71,7 +71,8 @@ DEMO = (
     "labels novel -t uci-digits -l own",
     f"{_LABELS} && labels list && labels diff own@1 own@2 -t uci-digits",
     f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --show pairs --rule classes",
-    f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --slice ink",
+    f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --slice 8",
+    f"{_LABELS} && study multilabel -t uci-digits -l own && study multilabel -t uci-digits -l own --rule classes",
     "!labels sample -t uci-digits -l own --out {workspace}/sample.csv --size 80 && answer-sample {workspace}/sample.csv"
     " && import verdicts {workspace}/sample.csv -t uci-digits -l own && grade -t uci-digits -l own"
     " && compare -t uci-digits -l own && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",

@@ -44,6 +44,7 @@ class TestChapters:
             "hardest on old",
             "hardest on new",
             "people on old against many@1",
+            "multilabel on old against many@1",
             "similarity on old",
             "checks",
         ]
@@ -91,6 +92,7 @@ class TestChapters:
             "Which mistakes are mistakes?",
             "Which images confuse models?",
             "How do models compare with people?",
+            "What does counting every right label change?",
             "Are images of one set in another?",
         }
         assert "regrade import labels" in questions["Which mistakes are mistakes?"]

@@ -186,11 +186,15 @@ class Replication(Tabular):
     paper: str
     cells: tuple[Cell, ...]
     notes: tuple[str, ...] = ()
+    missing: str = ""
 
     @classmethod
-    def of(cls, paper: str, cells: Iterable[Cell], notes: Iterable[str] = ()) -> Replication:
-        """The replication of a paper; each cell gets its deviation listed in ``data/deviations.csv``."""
-        return cls(paper, tuple(map(with_deviation, cells)), tuple(notes))
+    def of(cls, paper: str, cells: Iterable[Cell], notes: Iterable[str] = (), missing: str = "") -> Replication:
+        """The replication of a paper; each cell gets its deviation listed in ``data/deviations.csv``.
+
+        ``missing`` is the name of an optional file that was not given.
+        """
+        return cls(paper, tuple(map(with_deviation, cells)), tuple(notes), missing)
 
     def json_fields(self) -> dict[str, Any]:
         """The cells, with the counts of their outcomes and what is covered."""
@@ -216,7 +220,7 @@ class Replication(Tabular):
     def coverage(self) -> Coverage:
         """Which tables and sections of the paper are covered, and why others are not."""
         data, construction = ([cell.printed for cell in self.cells if cell.kind is kind] for kind in CellKind)
-        return coverage(self.paper, data, construction)
+        return coverage(self.paper, data, construction, missing=self.missing)
 
     def table(self) -> Table:
         """One line per cell."""
@@ -293,8 +297,14 @@ class Coverage:
         return f"{label}: {'; '.join(reasons) or 'nothing'}"
 
 
-def coverage(paper: str, from_data: Iterable[PrintedFigure], by_construction: Iterable[PrintedFigure]) -> Coverage:
-    """The coverage of a paper by the figures that have a cell, with the reasons in ``data/coverage.csv``."""
+def coverage(
+    paper: str, from_data: Iterable[PrintedFigure], by_construction: Iterable[PrintedFigure], *, missing: str = ""
+) -> Coverage:
+    """The coverage of a paper by the figures that have a cell, with the reasons in ``data/coverage.csv``.
+
+    ``missing`` is an optional file that was not given: the figures that it would cover, in ``data/optional.csv``, are
+    listed as coverable with it.
+    """
     listed = printed_figures(paper)
     data = {figure.place for figure in from_data} & listed.keys()
     construction = {figure.place for figure in by_construction} & listed.keys() - data
@@ -302,16 +312,25 @@ def coverage(paper: str, from_data: Iterable[PrintedFigure], by_construction: It
         Counter(where for where, *_ in group) for group in (listed, data, construction)
     )
     reasons = {row["where"]: row for row in packaged_rows("coverage.csv") if row["paper"] == paper}
+    optional = {row["where"]: row["figures"] for row in packaged_rows("optional.csv") if row["paper"] == paper}
+    with_file = {where: f"with {missing} in --data: {figures}" for where, figures in optional.items() if missing}
     return Coverage(
         tuple(
-            CoveredPart(where, printed, data_in[where], construction_in[where], *_reasons(reasons.get(where, {})))
+            CoveredPart(
+                where,
+                printed,
+                data_in[where],
+                construction_in[where],
+                *_reasons(reasons.get(where, {}), with_file.get(where, "")),
+            )
             for where, printed in printed_in.items()
         )
     )
 
 
-def _reasons(row: Mapping[str, str]) -> tuple[str, str, str]:
-    return row.get("coverable", ""), row.get("not_coverable", ""), row.get("no_result", "")
+def _reasons(row: Mapping[str, str], with_file: str) -> tuple[str, str, str]:
+    coverable = "; ".join(filter(None, (row.get("coverable", ""), with_file)))
+    return coverable, row.get("not_coverable", ""), row.get("no_result", "")
 
 
 def _described(part: CoveredPart) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from regrade.core import InputError, UnknownName
 from regrade.replicate.albiero2023 import albiero2023
+from regrade.replicate.annotations import ANNOTATIONS
 from regrade.replicate.cell import Replication
 from regrade.replicate.recht2019 import recht2019
 from regrade.replicate.richards2023 import richards2023
@@ -34,7 +35,8 @@ _PAPERS: dict[str, Paper] = {
     "richards2023": richards2023,
 }
 
-_WITHOUT_DATA = ("shankar2020", "albiero2023", "richards2023")
+_WITHOUT_DATA = ("albiero2023", "richards2023")
+_NEEDED = {"shankar2020": ANNOTATIONS}  # the file that --data is for
 
 
 def papers() -> tuple[str, ...]:
@@ -51,6 +53,11 @@ def replicate(name: str, data: Path | None = None, *, progress: ProgressCallback
         raise UnknownName("paper", name, papers())
     if data is not None and name in _WITHOUT_DATA:
         raise InputError(f"{name} needs no data, only printed figures: leave out --data")
+    if data is not None and name in _NEEDED and not (data / _NEEDED[name]).is_file():
+        raise InputError(
+            f"{data} has no {_NEEDED[name]}, which {name} reads: regrade testsets catalog multilabel-v3 says where it "
+            "is; leave out --data to use printed figures only"
+        )
     return _PAPERS[name](fetch(name, progress=progress) if data is None else data)
 
 

@@ -11,6 +11,7 @@ from statistics import mean
 import numpy as np
 
 from regrade.classes import imagenet_1k
+from regrade.replicate.annotations import ANNOTATIONS, read_annotations
 from regrade.replicate.cell import (
     Cell,
     CellKind,
@@ -20,6 +21,7 @@ from regrade.replicate.cell import (
     printed_figure,
     printed_figures,
 )
+from regrade.replicate.shankar2020_labels import label_cells, label_notes, median_cells
 from regrade.stats import mcnemar, proportion
 from regrade.stats.intervals import exact_bounds
 
@@ -60,8 +62,12 @@ _printed = partial(printed_figure, _PAPER)
 _cell = partial(Cell, kind=CellKind.CONSTRUCTION)
 
 
-def shankar2020(_data: Path | None = None) -> Replication:
-    """Recompute what follows from the printed figures; the labelers' answers are not used."""
+def shankar2020(data: Path | None = None) -> Replication:
+    """Recompute what follows from the printed figures, and from the annotations if the folder has them.
+
+    The labelers' answers are not used.
+    """
+    annotations = None if data is None else read_annotations(data)
     cells = (
         *_table_1(_COUNTS, _SIZES),
         *_proper_intervals(),
@@ -71,8 +77,12 @@ def shankar2020(_data: Path | None = None) -> Replication:
         *_gains(),
         *_tests(),
         *_counts(),
+        *(label_cells(annotations) if annotations else ()),
+        *(median_cells(annotations) if annotations and annotations.labeled else ()),
     )
-    return Replication.of(_PAPER, cells, _notes())
+    if annotations is None:
+        return Replication.of(_PAPER, cells, _notes(), missing=ANNOTATIONS)
+    return Replication.of(_PAPER, cells, (*_notes(), *label_notes(annotations)))
 
 
 def _table_1(counts: Counts, sizes: tuple[int, int]) -> Iterator[Cell]:
@@ -232,8 +242,8 @@ def _notes() -> tuple[str, ...]:
         for counts, sizes in ((_COUNTS, _SIZES), (_rounded_counts(_OTHER_SIZES), _OTHER_SIZES))
     )
     return (
-        "the answers of the labelers and the predictions of the models are not used: every figure rests on printed "
-        "ones, and on the accuracies in the authors' released notebook",
+        "the answers of the labelers and the predictions of the paper's models are not used: figures by construction "
+        "rest on printed ones, and on the accuracies in the authors' released notebook",
         f"the paper does not print how many images of the two sets were scored: {fits}, rounded to hundredths and "
         "then to tenths, intervals on V2 with the sizes mixed up. Only the 97.2 of Human E in Table 2 fits 982 better",
         "McNemar: how many images tell labeler and model apart is not printed; the counts here have the difference "

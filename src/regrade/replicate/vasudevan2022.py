@@ -21,7 +21,9 @@ from regrade.core import (
 )
 from regrade.core.arrays import IntArray
 from regrade.formats import MistakeFormat, read_mistake_file
+from regrade.replicate.annotations import ANNOTATIONS, read_annotations
 from regrade.replicate.cell import Cell, CellKind, Replication, printed_figure
+from regrade.replicate.vasudevan2022_labels import AnnotatedMistakes
 from regrade.stats import ChiSquare, chi_square
 from regrade.studies.mistakes.categories import categories_of
 from regrade.studies.mistakes.flow import change_between
@@ -68,6 +70,12 @@ def vasudevan2022(data: Path) -> Replication:
     reviews = released.reviews
     counts = {row: _counted(review) for row, review in reviews.items()} | {_NEW: _new_images()}
     tests = _tests(counts[_VIT], counts)
+    annotations = read_annotations(data)
+    annotated = (
+        None
+        if annotations is None
+        else AnnotatedMistakes(annotations, released.test_set.ids, reviews[_VIT], reviews[_SOUPS])
+    )
     cells = (
         *_mistakes(counts),
         *_table_2(counts),
@@ -79,8 +87,11 @@ def vasudevan2022(data: Path) -> Replication:
         *_distances(released),
         *_resolved(counts[_VIT]),
         *_sums(),
+        *(annotated.cells() if annotated else ()),
     )
-    return Replication.of(_PAPER, cells, _notes(released, tests))
+    if annotated is None:
+        return Replication.of(_PAPER, cells, _notes(released, tests), missing=ANNOTATIONS)
+    return Replication.of(_PAPER, cells, (*_notes(released, tests), *annotated.notes(_SCORED_IMAGES)))
 
 
 @dataclass(frozen=True)

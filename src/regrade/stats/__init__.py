@@ -70,6 +70,7 @@ from regrade.stats.means import (
     stratified_mean,
     stratified_proportion,
 )
+from regrade.stats.median_change import median_change
 from regrade.stats.model_effects import MeasuredModels, attribute_effect
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
@@ -246,6 +247,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "mean_auroc",
+    "median_change",
     "noise_on_scale",
     "ordered_pairs",
     "paired_chi_square",

@@ -119,6 +119,8 @@ from regrade.studies.models.result import (
     ModelTrendsPart,
     TrendVerdict,
 )
+from regrade.studies.multilabel.kinds import ImageKind, KindShare, LabelPair, Relation
+from regrade.studies.multilabel.result import Multilabel, MultilabelPart, MultilabelRow
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.neighbors.result import NearestImage, NeighborSearch
 from regrade.studies.neighbors.study import TRAINING_NEIGHBORS
@@ -255,11 +257,14 @@ __all__ = [
     "HardRule",
     "HardSet",
     "ImageConfidences",
+    "ImageKind",
     "ImageNoise",
+    "KindShare",
     "LabelAudits",
     "LabelChange",
     "LabelChangePart",
     "LabelDiff",
+    "LabelPair",
     "Leakage",
     "LeakagePart",
     "LeakedModel",
@@ -287,7 +292,10 @@ __all__ = [
     "ModelTrend",
     "ModelTrends",
     "ModelTrendsPart",
+    "Multilabel",
     "MultilabelGrade",
+    "MultilabelPart",
+    "MultilabelRow",
     "MultilabelScoring",
     "NearestBar",
     "NearestImage",
@@ -316,6 +324,7 @@ __all__ = [
     "ProgressRate",
     "QueueAgreements",
     "Rank",
+    "Relation",
     "RemainingMistakes",
     "Remedies",
     "Remedy",

@@ -28,6 +28,7 @@ from regrade.studies.label_change.study import LABEL_CHANGE
 from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
 from regrade.studies.mistakes.study import MISTAKES
 from regrade.studies.models.study import MODELS
+from regrade.studies.multilabel.study import MULTILABEL
 from regrade.studies.people.study import PEOPLE
 from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
 from regrade.studies.remedies.study import REMEDIES
@@ -103,6 +104,7 @@ class Studies:
     mistakes = study_method(MISTAKES)
     confusion = study_method(CONFUSION)
     people = study_method(PEOPLE)
+    multilabel = study_method(MULTILABEL)
     similarity = study_method(SIMILARITY)
     leakage = study_method(LEAKAGE)
     label_change = study_method(LABEL_CHANGE)

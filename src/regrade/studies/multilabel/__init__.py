@@ -1,0 +1,1 @@
+"""Study of multi-label accuracy: what counting every right label changes (Shankar et al. 2020)."""
