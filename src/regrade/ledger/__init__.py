@@ -30,6 +30,7 @@ from regrade.ledger.reports import UnreadableReport, UnreadableReports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
 from regrade.ledger.selections import GridSelection, Selections
 from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
+from regrade.ledger.training_threads import TrainingThread, TrainingThreads
 from regrade.ledger.votes import IndependentVote, PersonsAnswer, Votes
 from regrade.ledger.workers import LoggedWorkerEvent, Workers
 
@@ -83,6 +84,8 @@ __all__ = [
     "Stage",
     "Topic",
     "TopicFilter",
+    "TrainingThread",
+    "TrainingThreads",
     "UnreadableReport",
     "UnreadableReports",
     "Vote",

@@ -30,6 +30,7 @@ from regrade.ledger.row_import import import_rows
 from regrade.ledger.schema import now_in_utc
 from regrade.ledger.selections import Selections
 from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
+from regrade.ledger.training_threads import TrainingThreads
 from regrade.ledger.votes import Votes
 from regrade.ledger.workers import Workers
 
@@ -56,6 +57,7 @@ class Ledger:
         self.guide = Guide(engine, clock=clock)
         self.workers = Workers(engine, clock=clock)
         self.selections = Selections(engine)
+        self.training_threads = TrainingThreads(engine, self.discussions)
 
     @classmethod
     def open(cls, place: str | Path) -> Ledger:
