@@ -64,6 +64,7 @@ REQUIRED_ROLE = {
     "GET /api/queues/{queue_id}/items/{item_id}/comments": LABELER,
     "POST /api/queues/{queue_id}/items/{item_id}/comments": LABELER,
     "POST /api/panel/{queue_id}/{item_id}/lock": REVIEWER,
+    "POST /api/panel/{queue_id}/{item_id}/ask": REVIEWER,
     "POST /api/panel/{queue_id}/{item_id}/reopen": REVIEWER,
     "POST /api/panel/{queue_id}/{item_id}/again": REVIEWER,
     "GET /explore": REVIEWER,

@@ -5,6 +5,7 @@ from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, 
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
 from regrade.ledger.discussion import Discussion, Discussions, ItemStanding, OpenItem, Stage, Topic, TopicFilter
+from regrade.ledger.expert_questions import ExpertQuestion, ExpertQuestions
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
 from regrade.ledger.items import ItemImage, Items, QueuedImage, VotedImage
 from regrade.ledger.ledger import Ledger
@@ -47,6 +48,8 @@ __all__ = [
     "Decisions",
     "Discussion",
     "Discussions",
+    "ExpertQuestion",
+    "ExpertQuestions",
     "GridSelection",
     "Guide",
     "GuideEntry",

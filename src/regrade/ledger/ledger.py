@@ -18,6 +18,7 @@ from regrade.ledger.database import identity, open_database, snapshot, stored_id
 from regrade.ledger.database_errors import shown_place
 from regrade.ledger.decisions import Decisions
 from regrade.ledger.discussion import Discussions
+from regrade.ledger.expert_questions import ExpertQuestions
 from regrade.ledger.guide import Guide
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.items import Items
@@ -57,6 +58,7 @@ class Ledger:
         self.guide = Guide(engine, clock=clock)
         self.workers = Workers(engine, clock=clock)
         self.selections = Selections(engine)
+        self.experts = ExpertQuestions(engine, self.queues, self.discussions)
         self.training_threads = TrainingThreads(engine, self.discussions)
 
     @classmethod

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from regrade.app.access import SiteDep, Worker
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.pages import page
-from regrade.app.routes.panel import visible_items
+from regrade.app.routes.panel import OpenQuestion, open_questions, visible_items
 from regrade.app.routes.training import visible_threads
 from regrade.app.site import Site
 from regrade.build.grid_work import is_qualification
@@ -48,7 +48,8 @@ def home(request: Request, site: SiteDep, session: Worker) -> Response:
     queues = [_mine(site, queue, session.person) for queue in open_queues]
     if session.person.role is not Role.LABELER:
         queues = _without_hidden(site, queues, session.person)
-    return page(request, "home.html", queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
+    asked = [] if session.person.role is Role.LABELER else _asked(site, session.person)
+    return page(request, "home.html", asked=asked, queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
 
 
 def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
@@ -65,6 +66,14 @@ def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
         progress.disputed,
         None if person.role is Role.LABELER else site.agreement(queue, votes),
     )
+
+
+def _asked(site: Site, person: Person) -> list[OpenQuestion]:
+    """The open questions to a person as an expert."""
+    try:
+        return open_questions(site, person)
+    except RegradeError:  # files of a test set are damaged: the pages of its queues say so
+        return []
 
 
 def _discussed(site: Site, queue: Queue, person: Person) -> int:
