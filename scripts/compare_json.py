@@ -79,6 +79,8 @@ DEMO = (
     " && study mistakes -t uci-digits -l all --show categories",
     f"review label -t uci-digits --size 40 --name quiz --overlap 2 && {_VOTES} && review agreement quiz"
     " && review publish quiz && study people -t uci-digits",
+    f"review label -t mnist -t uci-digits --per-class 2 --name mixed --overlap 2 && {_VOTES} && review list"
+    " && review publish mixed && study people -t mnist && study people -t uci-digits",
     "grade -t mnist",
     "grade -t mnist --slice ink",
     "grade -t uci-digits --slice ink",

@@ -28,7 +28,7 @@ def item(ledger, queue, panel):
 
 
 def open_for(ledger, expert):
-    return [(queue.name, question.note) for queue, question in ledger.experts.open_for(expert, ledger.people.all())]
+    return [(queue.name, question.note) for queue, question in ledger.experts.open_for(expert)]
 
 
 def test_question_is_open_until_the_expert_votes(ledger, queue, item, panel):

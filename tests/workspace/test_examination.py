@@ -367,6 +367,26 @@ def test_images_of_grids_are_seen(workspace):
     assert left_out - set(drawn(workspace, "exam")) == {("val", "000.png"), ("new", "001.png")}
 
 
+def test_publishing_counts_answers_after_the_image_was_seen(workspace, tmp_path):
+    """Rita judges one image before she labels it, one under another name, and one after she has labeled it."""
+    ledger = workspace.ledger
+    add_copy(workspace, tmp_path, range(2))
+    workspace.review.queue_labels("val", people=["Rita", "Ada"], name="exam")
+    exam = ledger.queues.named("exam")
+    judged = other_queue(ledger, Question.JUDGE, {"000.png": "cat", "002.png": "cat"})
+    copies = ledger.queues.create("copies", Question.JUDGE, test_set="copy")
+    ledger.items.add(copies, [NewItem("copy-1.bmp", "cat")])
+    workspace.review.fill_contents()
+    vote_on(ledger, judged, "Rita", "000.png", "cat")
+    vote_on(ledger, copies, "Rita", "copy-1.bmp", "cat")
+    for name in ("Rita", "Ada"):
+        for number in range(4):
+            vote_on(ledger, exam, name, f"00{number}.png")
+    vote_on(ledger, judged, "Rita", "002.png", "cat")
+    notes = workspace.review.publish("exam").notes
+    assert notes == ("answered by Rita after they saw a label or prediction of the image: 2",)
+
+
 def test_unknown_people_and_workers_are_refused_before_a_queue_exists(workspace):
     with pytest.raises(UnknownName, match="Zoe"):
         workspace.review.queue_labels("val", people=["Zoe"])

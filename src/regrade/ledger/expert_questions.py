@@ -15,7 +15,7 @@ from regrade.ledger.decisions import current_decision, is_decided
 from regrade.ledger.discussion import Discussions
 from regrade.ledger.queues import Queues
 from regrade.ledger.records import Comment, Item, Person, Queue, may_answer, record_of
-from regrade.ledger.schema import IS_CURRENT, comment, item, queue, vote
+from regrade.ledger.schema import IS_CURRENT, comment, item, person, queue, vote
 
 _HAS_VOTED = exists(
     select(vote.c.id).where(vote.c.item_id == item.c.id, vote.c.person_id == bindparam("expert_id"), IS_CURRENT)
@@ -70,11 +70,11 @@ class ExpertQuestions:
         """Those of some people whom a person may ask about items of a queue."""
         assigned = {person.id for person in self._queues.assigned(of)}
         return tuple(
-            person
-            for person in people
-            if person.id != by.id
-            and person.role in (Role.REVIEWER, Role.OWNER)
-            and (not assigned or person.id in assigned)
+            expert
+            for expert in people
+            if expert.id != by.id
+            and expert.role in (Role.REVIEWER, Role.OWNER)
+            and (not assigned or expert.id in assigned)
         )
 
     def of_comments(
@@ -90,29 +90,27 @@ class ExpertQuestions:
                 questions.append(ExpertQuestion(asked_about, expert, by_id[row.person_id], note, row.at))
         return tuple(questions)
 
-    def open_for(self, expert: Person, people: Sequence[Person]) -> tuple[tuple[Queue, ExpertQuestion], ...]:
+    def open_for(self, expert: Person) -> tuple[tuple[Queue, ExpertQuestion], ...]:
         """The questions that an expert has not answered, on items that the panel has not decided; newest first.
 
         Only the newest question about an item is returned, and none in a queue on which they may not work.
         """
-        mark, by_id = _mark(expert), {person.id: person for person in people}
-        queues = {of.id: of for of in self._queues.open_to(expert) if of.question.decided}
+        mark = _mark(expert)
         parameters = {"mark": mark, "length": len(mark), "expert_id": expert.id}
         with snapshot(self.engine) as connection:
             rows = connection.execute(_OPEN, parameters).mappings().all()
-            newest = {row["item_id"]: row for row in reversed(rows) if row["queue_id"] in queues}
-            items = _items(connection, list(newest))
-        questions = [
-            (
-                queues[row["queue_id"]],
-                ExpertQuestion(
-                    items[item_id], expert, by_id[row["person_id"]], row["text"].removeprefix(mark), row["at"]
-                ),
-            )
-            for item_id, row in newest.items()
-            if (addressed := _addressed(row["text"], people)) is not None and addressed.id == expert.id
-        ]
-        return tuple(reversed(questions))
+            if not rows:
+                return ()
+            people = [record_of(Person, row) for row in connection.execute(select(person)).mappings()]
+            items = _items(connection, [row["item_id"] for row in rows])
+        queues = {of.id: of for of in self._queues.open_to(expert) if of.question.decided}
+        newest: dict[int, tuple[Queue, ExpertQuestion]] = {}
+        for row in rows:
+            of, asked_about = queues.get(row["queue_id"]), items[row["item_id"]]
+            for question in self.of_comments(asked_about, [record_of(Comment, row)], people):
+                if of is not None and question.expert.id == expert.id:
+                    newest.setdefault(asked_about.id, (of, question))
+        return tuple(newest.values())
 
     def _check_expert(self, of: Queue, by: Person, expert: Person) -> None:
         if expert.role not in (Role.REVIEWER, Role.OWNER) or not may_answer(expert.role, of.question):

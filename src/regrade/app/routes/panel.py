@@ -144,7 +144,7 @@ class OpenQuestion:
 
 def open_questions(site: Site, expert: Person) -> list[OpenQuestion]:
     """The open questions to a person as an expert; without those about images that they still have to answer about."""
-    questions = site.ledger.experts.open_for(expert, site.ledger.people.all())
+    questions = site.ledger.experts.open_for(expert)
     panels = [(PanelQueue(site, expert, queue), question) for queue, question in questions]
     return [
         OpenQuestion(
