@@ -67,7 +67,7 @@ class ExpertQuestions:
         return self._discussions.comment(item_id, by, f"{_mark(expert)}{note.strip()}")
 
     def experts(self, of: Queue, by: Person, people: Sequence[Person]) -> tuple[Person, ...]:
-        """Those of some people whom a person may ask about items of a queue."""
+        """The experts among some people that a person may ask about items of a queue."""
         assigned = {person.id for person in self._queues.assigned(of)}
         return tuple(
             expert
@@ -144,7 +144,7 @@ def _mark(expert: Person) -> str:
 
 
 def _addressed(text: str, people: Sequence[Person]) -> Person | None:
-    """The reviewer or owner whom a comment asks; of names that begin with another one, the longest."""
+    """The reviewer or owner named by the beginning of a comment; of names that begin with another one, the longest."""
     experts = [person for person in people if person.role in (Role.REVIEWER, Role.OWNER)]
     addressed = [person for person in experts if text.startswith(_mark(person))]
     return max(addressed, key=lambda person: len(person.name), default=None)

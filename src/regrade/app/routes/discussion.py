@@ -28,7 +28,7 @@ class CommentForm(StrictForm):
 
 
 class ExpertForm(StrictForm):
-    """The person whom to ask for one more vote, and what is in question."""
+    """The expert to ask for one more vote, and what is in question."""
 
     expert: JsonId
     note: Annotated[PlainText, Field(max_length=1000)]
@@ -148,7 +148,7 @@ def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[st
 
 
 def _experts(site: Site, seen: Discussion, people: Sequence[Person]) -> list[dict[str, Any]]:
-    """The experts who were asked about the item, once each, by whom first, and whether their vote stands."""
+    """The experts who were asked about the item, once each, by the first person who asked, and whether they voted."""
     questions = site.ledger.experts.of_comments(seen.item, seen.comments, people)
     first = {question.expert.id: question for question in reversed(questions)}
     voters = {vote.person_id for vote in seen.standing}

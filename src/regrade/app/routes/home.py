@@ -48,8 +48,8 @@ def home(request: Request, site: SiteDep, session: Worker) -> Response:
     queues = [_mine(site, queue, session.person) for queue in open_queues]
     if session.person.role is not Role.LABELER:
         queues = _without_hidden(site, queues, session.person)
-    asked = [] if session.person.role is Role.LABELER else _asked(site, session.person)
-    return page(request, "home.html", asked=asked, queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
+    questions = [] if session.person.role is Role.LABELER else _asked(site, session.person)
+    return page(request, "home.html", asked=questions, queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
 
 
 def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
