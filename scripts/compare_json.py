@@ -85,6 +85,8 @@ DEMO = (
     " && study mistakes -t uci-digits -l all --show categories",
     f"review label -t uci-digits --size 40 --name quiz --overlap 2 && {_VOTES} && review agreement quiz"
     " && review publish quiz && study people -t uci-digits",
+    f"review label -t mnist -t uci-digits --per-class 2 --name mixed --overlap 2 && {_VOTES} && review list"
+    " && review publish mixed && study people -t mnist && study people -t uci-digits",
     "grade -t mnist",
     "grade -t mnist --slice 3",
     f"{_PLACES} && grade -t places --slice region && compare -t places && grade -t places --clusters household",
@@ -128,8 +130,8 @@ DEMO = (
     "study mistakes -t uci-digits -l own --show triage",
     "import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes'"
     " && import labels {inputs}/labels.csv -t uci-digits --name all --complete"
-    " && study mistakes -t uci-digits -l all --slice ink=medium --show severity"
-    " && review mistakes -t uci-digits -l all --model 'decision tree' --slice ink=medium --overlap 2"
+    " && study mistakes -t uci-digits -l all --slice 8 --show severity"
+    " && review mistakes -t uci-digits -l all --model 'decision tree' --slice 8 --overlap 2"
     " && review publish 'mistakes uci-digits decision tree'",
     "import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes' && study mistakes -t uci-digits -l own",
     f"{_PEOPLE} && study people -t uci-digits",

@@ -25,7 +25,7 @@ import regrade
 from regrade.app.routes import ROUTERS
 from regrade.build.files import AnswerBatch, AnswerCollection, TaskCollection
 from regrade.build.frequencies import Assignment
-from regrade.ledger import GuideText, Mode, Question, Queue, VoteContent
+from regrade.ledger import GuideText, Mode, NewItem, Question, Queue, VoteContent
 
 _keys = itertools.count()
 PENDING = (0, 1)
@@ -76,6 +76,14 @@ def training(workspace):
     return exam(workspace, Mode.TRAINING)
 
 
+def mixed(workspace):
+    """An examination of images of two test sets."""
+    queue = workspace.ledger.queues.create("asking", Question.LABEL, test_set="reference", overlap=4)
+    marked = [NewItem(f"secret{number}.png", "main") for number in PENDING]
+    workspace.ledger.items.add(queue, [NewItem("ref0-0.png"), *marked])
+    return Case(queue, CLASSES[0], ("main", "hard", "copy"))
+
+
 def judging(workspace):
     queue = workspace.ledger.queues.create("asking", Question.JUDGE, test_set="main", labels="multi", overlap=3)
     ask_about(workspace, queue, *PENDING, shift=1)
@@ -117,7 +125,8 @@ def addresses(queue, workspace):
     yield from ("/", "/guide", "/api/openapi.json", "/api/classes/fauna", "/sign-in", "/team", "/team/export.json")
     yield from ("/work", "/builds", "/builds/shapes")
     yield from (f"/{place}/{queue.id}" for place in ("judge", "label", "mistake", "pair", "panel", "review", "select"))
-    yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1", "task"))
+    yield f"/training/{queue.id}"
+    yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1", "items/1/comments", "task"))
     yield from (f"/api/queues/{queue.id}/items/{number}/causes" for number in range(1, 5))
     yield f"/panel/{queue.id}?show=decided"
     for number in range(1, 5):
@@ -183,7 +192,8 @@ def answer_all(workspace, case, name):
 
 @pytest.mark.parametrize(
     ("make", "name"),
-    [(exam, "Rita"), (exam, "Leo"), (exam, "Olga"), (training, "Rita"), (training, "Leo"), (judging, "Rita"),
+    [(exam, "Rita"), (exam, "Leo"), (exam, "Olga"), (mixed, "Rita"), (mixed, "Leo"), (training, "Rita"),
+     (training, "Leo"), (judging, "Rita"),
      (judging, "Olga"), (people, "Rita"), (mistakes, "Rita"), (reviewing, "Rita"), (reviewing, "Leo")],
 )  # fmt: skip
 def test_get_routes_reveal_nothing_before_the_answer(app, workspace, visitor, make, name):

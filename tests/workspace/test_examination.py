@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -36,17 +37,23 @@ def write_images(folder: Path, name: str, sizes: tuple[int, ...], *, seed: int) 
     return folder / name
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    """Two test sets of other images under the same ids, two labelers, and a reviewer."""
-    workspace = regrade.init(tmp_path / "W")
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two test sets of other images under the same ids, two labelers, and a reviewer."""
+    folder = tmp_path_factory.mktemp("examination")
+    workspace = regrade.init(folder / "W")
     for seed, (name, sizes) in enumerate(SIZES.items()):
-        workspace.testsets.add(
-            name, write_images(tmp_path, name, sizes, seed=seed), classes=ClassSpace("pets", CLASSES)
-        )
+        workspace.testsets.add(name, write_images(folder, name, sizes, seed=seed), classes=ClassSpace("pets", CLASSES))
     for name, role in {"Ada": Role.LABELER, "Bob": Role.LABELER, "Rita": Role.REVIEWER}.items():
         workspace.ledger.people.add(name, role)
-    return workspace
+    workspace.ledger.engine.dispose()
+    return folder
+
+
+@pytest.fixture
+def workspace(template: Path, tmp_path: Path) -> Workspace:
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    return regrade.open(tmp_path / "W")
 
 
 def add_copy(workspace: Workspace, folder: Path, numbers: range) -> None:
@@ -367,9 +374,44 @@ def test_images_of_grids_are_seen(workspace):
     assert left_out - set(drawn(workspace, "exam")) == {("val", "000.png"), ("new", "001.png")}
 
 
+def test_publishing_counts_answers_after_the_image_was_seen(workspace, tmp_path):
+    """Rita judges one image before she labels it, one under another name, and one after she has labeled it."""
+    ledger = workspace.ledger
+    add_copy(workspace, tmp_path, range(2))
+    workspace.review.queue_labels("val", people=["Rita", "Ada"], name="exam")
+    exam = ledger.queues.named("exam")
+    judged = other_queue(ledger, Question.JUDGE, {"000.png": "cat", "002.png": "cat"})
+    copies = ledger.queues.create("copies", Question.JUDGE, test_set="copy")
+    ledger.items.add(copies, [NewItem("copy-1.bmp", "cat")])
+    workspace.review.fill_contents()
+    vote_on(ledger, judged, "Rita", "000.png", "cat")
+    vote_on(ledger, copies, "Rita", "copy-1.bmp", "cat")
+    for name in ("Rita", "Ada"):
+        for number in range(4):
+            vote_on(ledger, exam, name, f"00{number}.png")
+    vote_on(ledger, judged, "Rita", "002.png", "cat")
+    notes = workspace.review.publish("exam").notes
+    assert notes == ("answered by Rita after they saw a label or prediction of the image: 2",)
+
+
 def test_unknown_people_and_workers_are_refused_before_a_queue_exists(workspace):
     with pytest.raises(UnknownName, match="Zoe"):
         workspace.review.queue_labels("val", people=["Zoe"])
+    assert workspace.ledger.queues.all() == ()
+
+
+def test_queue_without_people_says_so(tmp_path):
+    workspace = regrade.init(tmp_path / "W")
+    workspace.testsets.add("val", write_images(tmp_path, "val", (2, 1, 1), seed=0), classes=ClassSpace("pets", CLASSES))
+    note = "no one can answer yet: add people with regrade team add NAME --role labeler"
+    assert note in workspace.review.queue_labels("val", size=1).notes
+    workspace.ledger.people.add("Ada", Role.LABELER)
+    assert note not in workspace.review.queue_labels("val", size=1).notes
+
+
+def test_more_votes_than_people_are_refused(workspace):
+    with pytest.raises(InputError, match="each item needs 3 votes, but only 2 can vote"):
+        workspace.review.queue_labels("val", people=["Ada", "Bob"], overlap=3)
     assert workspace.ledger.queues.all() == ()
 
 

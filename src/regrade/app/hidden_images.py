@@ -240,10 +240,18 @@ class HidingRules:
         images = [part for queue in self._with_test_sets(queues) for part in self._images_of(queue, sizes[queue.id])]
         return HiddenImages([_all_pending(part) for part in images], self._same_images)
 
+    def with_all_of(self, hidden: HiddenImages, queue: Queue) -> HiddenImages:
+        """``hidden`` with all images of a queue, answered or not; its images are not read again if some are hidden."""
+        parts = [pending.images for pending in hidden.queues if pending.queue.id == queue.id]
+        if not parts:
+            return hidden | self.all_of([queue])
+        return hidden | HiddenImages([_all_pending(part) for part in parts], self._same_images)
+
     def test_sets(self, queues: Collection[Queue]) -> tuple[str, ...]:
         """The test sets of the images of some queues, each once."""
-        sizes = self._sizes(queues)
-        return tuple(dict.fromkeys(name for queue in queues for name in self._set_names_of(queue, sizes[queue.id])))
+        sizes = self._sizes([queue for queue in queues if queue.question is Question.LABEL])
+        names = (self._set_names_of(queue, sizes.get(queue.id, 0)) for queue in queues)
+        return tuple(dict.fromkeys(name for of_queue in names for name in of_queue))
 
     def _sizes(self, queues: Collection[Queue]) -> dict[int, int]:
         """The number of items by queue."""
@@ -251,6 +259,8 @@ class HidingRules:
         return dict.fromkeys(ids, 0) | (self._ledger.queues.sizes(ids) if ids else {})
 
     def _set_names_of(self, queue: Queue, size: int) -> tuple[str, ...]:
+        if queue.question is not Question.LABEL:
+            return (queue.test_set,)
         return self._set_names.get(queue.id, lambda: self._ledger.items.test_sets(queue), stamp=size)
 
     def until(self, queue: Queue) -> PendingUntil:

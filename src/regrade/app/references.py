@@ -9,21 +9,22 @@ from operator import itemgetter
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.site import Site
 from regrade.core import ClassSpace
-from regrade.ledger import Person, Queue
+from regrade.ledger import Queue
 
 _MAX_CANDIDATES = 400  # images that are checked at most
 _BATCH = 16  # candidates whose contents are read at once
 
 
-def question_references(site: Site, queue: Queue, person: Person, class_index: int, *, count: int) -> list[str]:
+def question_references(site: Site, queue: Queue, hidden: HiddenImages, class_index: int, *, count: int) -> list[str]:
     """URLs of images of a class for the page of a question: from the training set, then from other test sets.
 
-    If there are none, images of the queue's own test set serve questions that show predictions: the people who answer
-    these see its labels in Explore anyway, while labelers may still get an examination of its other images. No image
-    that the queue asks about is shown, by id or content: neither the image itself nor the next ones.
+    ``hidden`` are the images hidden from the person. If there are no references, images of the queue's own test set
+    serve questions that show predictions: the people who answer these see its labels in Explore anyway, while labelers
+    may still get an examination of its other images. No image that the queue asks about is shown, by id or content:
+    neither the image itself nor the next ones.
     """
     space = site.test_set(queue.test_set).class_space
-    hidden = site.hidden_from(person) | site.hiding.all_of([queue])
+    hidden = site.hiding.with_all_of(hidden, queue)
     store, own = site.workspace.store, site.hiding.test_sets([queue])
     training = [name for name in map(store.training_set_of, own) if name is not None]
     elsewhere = [name for name in dict.fromkeys([*training, *store.test_sets.names()]) if name not in own]

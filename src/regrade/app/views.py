@@ -46,7 +46,7 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
         shown["score"] = score_text(site, queue, item, all_voted=False)
     return shown | {
         "class": class_view(space, class_index),
-        "references": question_references(site, queue, person, class_index, count=_REFERENCES),
+        "references": question_references(site, queue, hidden, class_index, count=_REFERENCES),
         "labels": labels_before_answer(site, queue, item, hidden),
     }
 

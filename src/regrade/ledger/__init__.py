@@ -5,6 +5,7 @@ from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, 
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
 from regrade.ledger.discussion import Discussion, Discussions, ItemStanding, OpenItem, Stage, Topic, TopicFilter
+from regrade.ledger.expert_questions import ExpertQuestion, ExpertQuestions
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
 from regrade.ledger.items import ItemImage, Items, QueuedImage, VotedImage
 from regrade.ledger.ledger import Ledger
@@ -32,6 +33,7 @@ from regrade.ledger.reports import UnreadableReport, UnreadableReports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
 from regrade.ledger.selections import GridSelection, Selections
 from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
+from regrade.ledger.training_threads import TrainingThread, TrainingThreads
 from regrade.ledger.votes import IndependentVote, PersonsAnswer, Votes
 from regrade.ledger.workers import LoggedWorkerEvent, Workers
 
@@ -49,6 +51,8 @@ __all__ = [
     "Decisions",
     "Discussion",
     "Discussions",
+    "ExpertQuestion",
+    "ExpertQuestions",
     "GridSelection",
     "Guide",
     "GuideEntry",
@@ -92,6 +96,8 @@ __all__ = [
     "Stage",
     "Topic",
     "TopicFilter",
+    "TrainingThread",
+    "TrainingThreads",
     "UnreadableReport",
     "UnreadableReports",
     "Vote",

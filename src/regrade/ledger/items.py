@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Select, bindparam, select, true, update
+from sqlalchemy import ColumnElement, Engine, Select, bindparam, func, select, true, update
 
 from regrade.core import UnknownName
 from regrade.ledger import queue_order
@@ -43,10 +43,11 @@ class QueuedImage:
 
 @dataclass(frozen=True)
 class VotedImage:
-    """The image of an item that a person has voted on, and its queue."""
+    """The image of an item that a person has voted on, its queue, and when they voted on it for the first time."""
 
     queue: Queue
     image: ItemImage
+    at: datetime
 
     @property
     def test_set(self) -> str:
@@ -188,11 +189,12 @@ class Items:
     def voted_on(self, by: Person) -> tuple[VotedImage, ...]:
         """Every image on which a person has ever voted, also if they took the vote back, with its queue."""
         columns = (item.c.queue_id, item.c.example, item.c["class"], item.c.content)
-        images = select(*columns).join(vote, vote.c.item_id == item.c.id).where(vote.c.person_id == by.id).distinct()
+        votes = select(func.min(vote.c.at), *columns).join(vote, vote.c.item_id == item.c.id)
+        images = votes.where(vote.c.person_id == by.id).group_by(item.c.id, *columns)
         with self.engine.connect() as connection:
             queues = {row["id"]: record_of(Queue, row) for row in connection.execute(select(queue)).mappings()}
             rows = connection.execute(images.order_by(item.c.queue_id, item.c.example, item.c["class"]))
-            return tuple(VotedImage(queues[queue_id], ItemImage(*image)) for queue_id, *image in rows)
+            return tuple(VotedImage(queues[queue_id], ItemImage(*image), at) for at, queue_id, *image in rows)
 
 
 def _in_set(of: Queue, test_set: str | None) -> ColumnElement[bool]:

@@ -18,6 +18,7 @@ from regrade.ledger.database import identity, open_database, snapshot, stored_id
 from regrade.ledger.database_errors import shown_place
 from regrade.ledger.decisions import Decisions
 from regrade.ledger.discussion import Discussions
+from regrade.ledger.expert_questions import ExpertQuestions
 from regrade.ledger.guide import Guide
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.items import Items
@@ -32,6 +33,7 @@ from regrade.ledger.row_import import import_rows
 from regrade.ledger.schema import now_in_utc
 from regrade.ledger.selections import Selections
 from regrade.ledger.sign_in import BrowserSessions, OneTimeLinks, SignInAttempts
+from regrade.ledger.training_threads import TrainingThreads
 from regrade.ledger.votes import Votes
 from regrade.ledger.workers import Workers
 
@@ -60,6 +62,8 @@ class Ledger:
         self.selections = Selections(engine)
         self.proposals = Proposals(engine, clock=clock)
         self.rate_limits = RateLimits(engine, clock=clock)
+        self.experts = ExpertQuestions(engine, self.queues, self.discussions)
+        self.training_threads = TrainingThreads(engine, self.discussions)
 
     @classmethod
     def open(cls, place: str | Path) -> Ledger:

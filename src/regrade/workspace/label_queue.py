@@ -48,7 +48,10 @@ def queue_labels(
     items = [item for sample in samples for item in sample.items(test_sets[0])]
     if len(samples) > 1 or draw.per_class is not None:
         items = [items[place] for place in rng.permutation(len(items)).tolist()]
-    return filler.add(items, notes=[note for sample in samples for note in sample.notes(len(samples) > 1)])
+    notes = [note for sample in samples for note in sample.notes(len(samples) > 1)]
+    if not (draw.people or possible_examinees(ledger, filler.queue)):
+        notes.append("no one can answer yet: add people with regrade team add NAME --role labeler")
+    return filler.add(items, notes=notes)
 
 
 def _excluded_images(store: Store, filler: QueueFiller, draw: LabelDraw, progress: ImageProgress) -> ExcludedImages:

@@ -48,6 +48,11 @@ class QueueFiller:
         if self.overlap is not None and not 1 <= self.overlap <= MOST_VOTES:
             raise InputError(f"an item needs between 1 and {MOST_VOTES:,} votes, got an overlap of {self.overlap:,}")
         check_assignable(self.people, self.name, self.question)
+        if self.people and (self.overlap or 0) > len(self.people):
+            raise InputError(
+                f"each item needs {self.overlap} votes, but only {len(self.people)} can vote: lower --overlap, or "
+                "assign more people"
+            )
         queue = self.queue
         if queue is None:
             return

@@ -68,6 +68,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     A row imported from a file is not replaced.
     """
     from regrade.ledger import Mode
+    from regrade.workspace.seen_images import answered_after_seeing
 
     if queue.mode is Mode.TRAINING:
         raise InputError(f"queue {queue.name!r} is for training: its answers are not published")
@@ -82,7 +83,13 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     changes = {words: size for row in rows for words, size in row.changes(among_several=len(rows) > 1).items()}
     progress = ledger.queues.progress(queue)
     parts = {"items": progress.items, "with every answer": progress.answered}
-    return PublishResult(queue.name, f"people on {listed(names)}", changes, bool(changes) and not dry_run, parts)
+    seen = answered_after_seeing(ledger, queue)
+    notes = [
+        f"answered by {name} after they saw a label or prediction of the image: {count:,}"
+        for name, count in seen.items()
+    ]
+    written = bool(changes) and not dry_run
+    return PublishResult(queue.name, f"people on {listed(names)}", changes, written, parts, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)

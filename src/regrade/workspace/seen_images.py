@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from regrade.store import Store
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.shared_images import shared_images
 from regrade.workspace.image_contents import fill_contents
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,36 @@ def _fill_contents_of_voted(store: Store, ledger: Ledger, person: Person, progre
     queues = {queue.id: queue for queue in without if queue.question is not Question.SELECT and shows_label(queue)}
     for queue in queues.values():
         fill_contents(store, ledger, queue, progress=progress)
+
+
+def answered_after_seeing(ledger: Ledger, queue: Queue) -> dict[str, int]:
+    """The answers of each person in an examination about images that they had seen before: their number, by name.
+
+    The image is recognized by its id in the same test set, or by its content. Only people with such answers are listed.
+    """
+    contents = {
+        (image_set(queue, image.class_id), image.example): image.content for image in ledger.items.images(queue)
+    }
+    answers = ledger.votes.last_answers(queue)
+    counts: dict[str, int] = {}
+    for person in ledger.people.all():
+        seen = [voted for voted in ledger.items.voted_on(person) if shows_label(voted.queue)]
+        by_id = _first_times(((voted.test_set, voted.image.example), voted.at) for voted in seen)
+        by_content = _first_times((voted.image.content, voted.at) for voted in seen if voted.image.content)
+        for answer in answers:
+            key = answer.test_set, answer.example
+            times = [time for time in (by_id.get(key), by_content.get(contents.get(key) or "")) if time is not None]
+            if answer.person == person.name and times and min(times) < answer.at:
+                counts[person.name] = counts.get(person.name, 0) + 1
+    return counts
+
+
+def _first_times(pairs: Iterable[tuple[_Key, datetime]]) -> dict[_Key, datetime]:
+    """The earliest time of each key."""
+    first: dict[_Key, datetime] = {}
+    for key, at in pairs:
+        first[key] = min(at, first.get(key, at))
+    return first
 
 
 class GridImages:

@@ -14,6 +14,7 @@ from regrade.app.routes import (
     select,
     sign_in,
     team,
+    training,
     work,
 )
 
@@ -25,6 +26,8 @@ ROUTERS = (
     sign_in.router,
     home.router,
     work.router,
+    training.router,
+    training.api,
     review.router,
     review.api,
     pair.router,

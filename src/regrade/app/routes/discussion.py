@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from regrade.app.forms import FormId, PlainText, StrictForm, StrictRoute
+from regrade.app.forms import FormId, JsonId, PlainText, StrictForm, StrictRoute
 from regrade.app.routes.panel import PanelItem, PanelItemDep, PanelQuestionDep
 from regrade.app.site import Site
 from regrade.app.views import score_text
-from regrade.core import InputError, UndefinedError
+from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Decision, Discussion, Item, Person, Question, Queue, Vote, panel_decision
 
@@ -25,6 +25,13 @@ class CommentForm(StrictForm):
     """A comment; its text may contain links to evidence."""
 
     text: Annotated[PlainText, Field(max_length=5000)]
+
+
+class ExpertForm(StrictForm):
+    """The expert to ask for one more vote, and what is in question."""
+
+    expert: JsonId
+    note: Annotated[PlainText, Field(max_length=1000)]
 
 
 class LockForm(StrictForm):
@@ -68,6 +75,17 @@ def comment(panel_item: PanelItemDep, form: CommentForm) -> PanelState:
     return PanelState(state=_state(panel_item))
 
 
+@router.post("/ask")
+def ask(panel_item: PanelItemDep, form: ExpertForm) -> PanelState:
+    """Ask an expert to vote on an item that the panel discusses."""
+    ledger = panel_item.site.ledger
+    expert = next((person for person in ledger.people.all() if person.id == form.expert), None)
+    if expert is None:
+        raise UnknownName("person", str(form.expert), None)
+    ledger.experts.ask(panel_item.queue, panel_item.item.id, panel_item.person, expert, form.note)
+    return PanelState(state=_state(panel_item))
+
+
 @router.post("/lock")
 def lock(panel_item: PanelItemDep, form: LockForm) -> PanelState:
     """Lock the decision of the majority."""
@@ -96,7 +114,8 @@ def _state(panel_item: PanelItem) -> dict[str, Any]:
 def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[str, Any]:
     """Everything that may change during a discussion; ``version`` changes with any of it."""
     seen = site.ledger.discussions.seen_by(item.id, viewer)
-    names = {person.id: person.name for person in site.ledger.people.all()}
+    people = site.ledger.people.all()
+    names = {person.id: person.name for person in people}
     mine = next((vote for vote in seen.standing if vote.person_id == viewer.id), None)
     state = {
         "open": seen.open,
@@ -105,6 +124,7 @@ def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[st
         "reason_needed": mine is not None
         or (_has_voted(seen, viewer) and site.ledger.votes.is_revealed(item.id, viewer)),
         "votes": [_vote(vote, names) for vote in seen.standing] if seen.open else [],
+        "experts": _experts(site, seen, people),
         "newest": max((vote.id for vote in seen.standing), default=None) if seen.open else None,
         "changes": _changes(seen, names),
         "comments": [
@@ -125,6 +145,22 @@ def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[st
     }
     digest = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
     return {"version": digest[:16], **state}
+
+
+def _experts(site: Site, seen: Discussion, people: Sequence[Person]) -> list[dict[str, Any]]:
+    """The experts who were asked about the item, once each, by the first person who asked, and whether they voted."""
+    questions = site.ledger.experts.of_comments(seen.item, seen.comments, people)
+    first = {question.expert.id: question for question in reversed(questions)}
+    voters = {vote.person_id for vote in seen.standing}
+    return [
+        {
+            "person": question.expert.name,
+            "by": question.by.name,
+            "at": question.at.isoformat(),
+            "answered": question.expert.id in voters,
+        }
+        for question in sorted(first.values(), key=lambda question: question.at)
+    ]
 
 
 def _has_voted(seen: Discussion, viewer: Person) -> bool:

@@ -10,11 +10,12 @@ from fastapi.responses import RedirectResponse
 from regrade.app.access import SiteDep, Worker
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.pages import page
-from regrade.app.routes.panel import visible_items
+from regrade.app.routes.panel import OpenQuestion, open_questions, visible_items
+from regrade.app.routes.training import visible_threads
 from regrade.app.site import Site
 from regrade.build.grid_work import is_qualification
 from regrade.core import RegradeError
-from regrade.ledger import Pace, Person, Queue, QueueProgress, Role, Stage, TopicFilter
+from regrade.ledger import Mode, Pace, Person, Question, Queue, QueueProgress, Role, Stage, TopicFilter
 from regrade.studies import PanelAgreement
 
 router = APIRouter(include_in_schema=False)
@@ -22,10 +23,14 @@ router = APIRouter(include_in_schema=False)
 
 @dataclass(frozen=True)
 class MyQueue:
-    """A queue with its progress for one person; ``decided`` and ``disputed`` count the items that they may see."""
+    """A queue with its progress for one person; ``decided`` and ``disputed`` count the items that they may see.
+
+    ``discussed`` are the images in training with comments, among those that the person has answered.
+    """
 
     queue: Queue
     test_sets: tuple[str, ...]
+    discussed: int
     progress: QueueProgress
     pace: Pace
     mine: int
@@ -43,7 +48,8 @@ def home(request: Request, site: SiteDep, session: Worker) -> Response:
     queues = [_mine(site, queue, session.person) for queue in open_queues]
     if session.person.role is not Role.LABELER:
         queues = _without_hidden(site, queues, session.person)
-    return page(request, "home.html", queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
+    questions = [] if session.person.role is Role.LABELER else _asked(site, session.person)
+    return page(request, "home.html", asked=questions, queues=sorted(queues, key=lambda queue: queue.pace.left == 0))
 
 
 def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
@@ -52,6 +58,7 @@ def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
     return MyQueue(
         queue,
         site.hiding.test_sets([queue]),
+        _discussed(site, queue, person),
         progress,
         site.ledger.queues.pace(queue, person),
         progress.by_person.get(person.name, 0),
@@ -59,6 +66,24 @@ def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
         progress.disputed,
         None if person.role is Role.LABELER else site.agreement(queue, votes),
     )
+
+
+def _asked(site: Site, person: Person) -> list[OpenQuestion]:
+    """The open questions to a person as an expert."""
+    try:
+        return open_questions(site, person)
+    except RegradeError:  # files of a test set are damaged: the pages of its queues say so
+        return []
+
+
+def _discussed(site: Site, queue: Queue, person: Person) -> int:
+    """The number of images in training with comments that a person may see."""
+    if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
+        return 0
+    try:
+        return len(visible_threads(site, queue, person))
+    except RegradeError:  # files of a test set are damaged: the pages of its queues say so
+        return 0
 
 
 def _without_hidden(site: Site, queues: list[MyQueue], person: Person) -> list[MyQueue]:

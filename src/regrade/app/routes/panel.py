@@ -22,7 +22,19 @@ from regrade.app.site import Site
 from regrade.app.views import image_addresses, item_view, score_text
 from regrade.core import InputError, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Discussions, Item, OpenItem, Person, Question, Queue, Role, Stage, Topic, TopicFilter
+from regrade.ledger import (
+    Discussions,
+    ExpertQuestion,
+    Item,
+    OpenItem,
+    Person,
+    Question,
+    Queue,
+    Role,
+    Stage,
+    Topic,
+    TopicFilter,
+)
 from regrade.workspace import RunningReview
 
 
@@ -120,6 +132,40 @@ PanelQuestionDep = Annotated[PanelItem, Depends(_question)]
 TopicFilterDep = Annotated[TopicFilter, Depends(_topic_filter)]
 
 
+@dataclass(frozen=True)
+class OpenQuestion:
+    """A question to the person as an expert, with the name of the class that it is about and the URL of its item."""
+
+    queue: Queue
+    question: ExpertQuestion
+    class_name: str
+    address: str
+
+
+def open_questions(site: Site, expert: Person) -> list[OpenQuestion]:
+    """The open questions to a person as an expert; without those about images that they still have to answer about."""
+    questions = site.ledger.experts.open_for(expert)
+    panels = [(PanelQueue(site, expert, queue), question) for queue, question in questions]
+    return [
+        OpenQuestion(
+            panel.queue,
+            question,
+            _name_of(panel, question.item),
+            address(panel.queue, TopicFilter(), question.item.id),
+        )
+        for panel, question in panels
+        if not panel.asking(question.item, panel.hiding(question.item))
+    ]
+
+
+def _name_of(panel: PanelQueue, item: Item) -> str:
+    """What an item is called: its class, or the number of a pair."""
+    if panel.queue.question is Question.PAIR:
+        return f"Pair {item.id}"
+    space = panel.site.test_set(panel.queue.test_set).class_space
+    return space.names[space.index(item.class_id)]
+
+
 router = APIRouter(include_in_schema=False)
 
 _REASONS = {Question.JUDGE: REASONS, Question.MISTAKE: OVERTURNED, Question.REVIEW: REVIEW_REASONS}
@@ -162,6 +208,7 @@ def panel_list(
         before=address(queue, topic_filter, page=page_number - 1) if page_number > 1 else "",
         after=address(queue, topic_filter, page=page_number + 1) if page_number < pages else "",
         running=_running_review(panel),
+        asked=[entry for entry in open_questions(panel.site, panel.person) if entry.queue.id == queue.id],
     )
 
 
@@ -221,6 +268,7 @@ def panel_item_page(request: Request, panel_item: PanelItemDep, topic_filter: To
     return page(
         request,
         "panel_item.html",
+        experts=site.ledger.experts.experts(queue, panel_item.person, site.ledger.people.all()),
         queue=queue,
         item=item,
         topic_filter=topic_filter,

@@ -88,7 +88,7 @@ def review_class(class_id: str, request: Request, review: ReviewQueueDep) -> Res
     index = space.index(class_id)
     if class_id not in review.revision.images:
         raise UnknownName(f"class of revision {review.revision.row.number}", class_id, None)
-    rows, hidden = review.progress(), site.hidden_from(review.person) | site.hiding.all_of([queue])
+    rows, hidden = review.progress(), site.hiding.with_all_of(site.hidden_from(review.person), queue)
     place = [row.class_id for row in rows].index(class_id)
     return page(
         request, "review_class.html", review=review, queue=queue, shown=class_view(space, index),

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from regrade.app.access import Labeler, Reviewer, SiteDep
 from regrade.app.causes import Causes, likely_causes
 from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm, StrictRoute
+from regrade.app.hidden_images import HiddenImages
 from regrade.app.pages import page
 from regrade.app.references import question_references
 from regrade.app.sessions import Session
@@ -240,7 +241,7 @@ def more_references(
     """Up to 100 reference images of a class, none of them an image that the queue asks about."""
     queue = site.queue(queue_id, session.person)
     class_index = site.test_set(queue.test_set).class_space.index(class_id)
-    return question_references(site, queue, session.person, class_index, count=MAX_REFERENCES)
+    return question_references(site, queue, site.hidden_from(session.person), class_index, count=MAX_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, content: VoteContent) -> None:
@@ -278,16 +279,21 @@ class TrainingFeedback(BaseModel):
 
 
 def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> TrainingFeedback | None:
+    """The feedback to a person's answer in training; None elsewhere."""
+    if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
+        return None
+    return feedback_on(site, queue, item, answer, site.hidden_from(person))
+
+
+def feedback_on(site: Site, queue: Queue, item: Item, answer: str, hidden: HiddenImages) -> TrainingFeedback:
     """Compare an answer with the queue's label set if it has one, else with the original labels.
 
     Classes that people cannot tell from a right one count as right; without a label, the outcome is unknown. Labels of
-    an image that the person still has to answer about in another queue are withheld.
+    an image that the person still has to answer about in another queue, among the ``hidden`` ones, are withheld.
     """
-    if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
-        return None
     test_set = site.test_set(image_set(queue, item.class_id))
     space, position = test_set.class_space, test_set.position(item.example)
-    if site.hidden_from(person).asking(test_set, position):
+    if hidden.asking(test_set, position):
         return TrainingFeedback(outcome="withheld", right=[])
     right, unclear = _right_and_unclear(site, queue, test_set, position)
     answered = space.index(answer)

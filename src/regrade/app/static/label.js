@@ -8,6 +8,7 @@ import { guideAddress, guideBlock } from "./guide_block.js";
 import { noDialog, onKeys } from "./keys.js";
 import { call, explain, notice, storageKey } from "./sending.js";
 import { strip } from "./strip.js";
+import { Thread } from "./thread.js";
 import { zoomable } from "./zoom.js";
 
 // The training score, kept in this window until it is closed.
@@ -43,6 +44,7 @@ const { queue, space } = page.dataset;
 const training = page.dataset.mode === "training";
 const lens = zoomable(page.querySelector(".canvas"), by("image"));
 const score = new Score(queue);
+const thread = training ? new Thread(page.querySelector(".thread"), queue) : null;
 const hasMouse = matchMedia("(pointer: fine)").matches; // on touch screens, focus would open the on-screen keyboard
 let count = Number(page.dataset.done);
 let classes, search, tree;
@@ -118,6 +120,7 @@ const answerSide = (place) => { if (shown("chosen")) by("sides").querySelectorAl
 function show(item) {
   endFeedback?.(false);
   endFeedback = null;
+  thread?.close();
   beside = null;
   lens.reset();
   score.forget(item.id);
@@ -142,6 +145,8 @@ function showReply(item, vote, { feedback }) {
   if (!right.includes(answered)) sides.push(side(answered, { head: "Your answer" }));
   by("truth").replaceChildren(...sides);
   by("truth").classList.toggle("two", sides.length > 1);
+  thread.section.hidden = feedback.outcome === "withheld";
+  if (!thread.section.hidden) thread.open(item.id);
   pane("feedback");
   by("next").focus({ preventScroll: true });
   return new Promise((resolve) => { endFeedback = resolve; });
@@ -166,7 +171,7 @@ const work = new WorkPage(queue, {
 function hold(event) {
   // Holding Enter down must not pick a class and then answer with it.
   if (event.key === "Enter" && event.repeat) event.preventDefault();
-  else if (event.key === "Enter" && !event.target.closest("button, a, summary, input, [role=treeitem]")) {
+  else if (event.key === "Enter" && !event.target.closest("button, a, summary, input, textarea, [role=treeitem]")) {
     if (shown("feedback")) next();
     else if (shown("chosen")) answerSide(by("sides").children.length - 1);
   }
@@ -209,12 +214,14 @@ async function begin() {
   document.addEventListener("keydown", hold);
   onKeys({
     "/": () => { if (!shown("feedback")) { if (shown("chosen")) find({ keep: true }); field.focus(); field.select(); } },
+    t: () => { if (thread && shown("feedback") && !thread.section.hidden) thread.field.focus(); },
     z: () => work.undo(), r: () => work.image.retry(), c: compare, Escape: back, 1: () => answerSide(0), 2: () => answerSide(1), ...lens.keys,
   }, { when: noDialog });
   for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => work.undo());
   for (const id of ["back", "beside-back"]) by(id).addEventListener("click", back);
   by("compare").addEventListener("click", compare);
   by("next").addEventListener("click", next);
+  thread?.follow();
   work.begin();
 }
 

@@ -50,7 +50,8 @@ const when = (moment) => {
   time.dateTime = moment;
   return time;
 };
-const voteRow = (vote) => create("li", "", `${vote.person} `, answerOf(vote), vote.reason ? create("span", "reason", " ", ...withLinks(vote.reason)) : null);
+const isExpert = (name) => state.experts.some(({ person }) => person === name);
+const voteRow = (vote) => create("li", "", `${vote.person}${isExpert(vote.person) ? ", asked as an expert" : ""} `, answerOf(vote), vote.reason ? create("span", "reason", " ", ...withLinks(vote.reason)) : null);
 
 function changeRow({ person, before, after, why, at }) {
   const from = before ? `from ${before} ` : "";
@@ -123,6 +124,10 @@ function showVotes() {
   const history = [...state.changes.map((change) => [change.at, changeRow(change)]), ...state.past.map((decided) => [decided.at, pastRow(decided)])];
   by("changes").replaceChildren(...history.sort(([a], [b]) => a.localeCompare(b)).map(([, row]) => row));
   by("changes-part").hidden = !history.length;
+  const waiting = state.experts.filter(({ answered }) => !answered);
+  by("experts").replaceChildren(...waiting.map(({ person, by: asker, at }) => create("li", "", `${person} was asked as an expert by ${asker}, and has not voted yet. `, when(at))));
+  by("experts").hidden = !waiting.length;
+  if (by("ask")) by("ask").hidden = !state.open || Boolean(decision);
   by("standing").hidden = !verdict?.answer;
   by("standing").textContent = verdict?.answer ? `If locked now, the decision is “${both(verdict)}”, ${reachedText(state)}.` : "";
   by("suggestion").hidden = !state.suggestion;
@@ -264,6 +269,17 @@ function reopenDialog() {
   by("reopen-dialog").showModal();
 }
 
+function askDialog() {
+  if (!by("ask") || by("ask").hidden) return;
+  by("ask-dialog").returnValue = "";
+  by("ask-dialog").showModal();
+}
+
+async function ask() {
+  const note = by("ask-note").value.trim();
+  if (await act("ask", { expert: Number(by("ask-expert").value), note })) by("ask-note").value = "";
+}
+
 async function sendComment(event) {
   event.preventDefault();
   const text = by("text").value.trim();
@@ -304,6 +320,8 @@ by("change").addEventListener("click", () => change(true));
 by("lock").addEventListener("click", lockDialog);
 by("reopen").addEventListener("click", reopenDialog);
 by("again").addEventListener("click", again);
+by("ask")?.addEventListener("click", askDialog);
+by("ask-dialog")?.addEventListener("close", () => { if (by("ask-dialog").returnValue) ask(); });
 by("lock-dialog").addEventListener("close", () => {
   if (by("lock-dialog").returnValue) act("lock", { seen: Number(by("lock-dialog").dataset.seen), why: by("lock-why").value.trim() });
 });
@@ -332,7 +350,7 @@ const gradeKeys = graded ? { a: "major", i: "minor", b: "borderline" } : {};
 onKeys({
   ...Object.fromEntries(Object.entries(answerKeys).map(([key, number]) => [key, whileVoting(() => kind.choose(answers[number]))])),
   ...Object.fromEntries(Object.entries(gradeKeys).map(([key, value]) => [key, whileVoting(() => { if (kind.value && kind.value !== none) grade.choose(value); })])),
-  ...addKeys, j: () => by("next").click(), k: () => by("previous").click(), v: () => change(true), l: lockDialog, o: reopenDialog,
+  ...addKeys, j: () => by("next").click(), k: () => by("previous").click(), v: () => change(true), l: lockDialog, o: reopenDialog, e: askDialog,
   ...(graded && { w: toggleWhy }), t: () => { if (!by("discussion").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
 }, { when: noDialog });
 
