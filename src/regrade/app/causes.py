@@ -130,10 +130,9 @@ def _nearest(site: Site, queue: Queue, item: Item, person: Person) -> NeighborsV
 
 def _visible(site: Site, person: Person, training_set: TestSet, positions: list[int]) -> frozenset[int]:
     """The training images that a person may see with their labels: none of a set with an examination."""
-    examinations = site.ledger.queues.examinations()
-    if training_set.name in {queue.test_set for queue in examinations}:
+    if training_set.name in site.examined():
         return frozenset()
-    hidden = site.hidden_from(person) | site.hiding.examined(examinations)
+    hidden = site.hidden_from(person) | site.hiding.all_of(site.ledger.queues.examinations())
     return frozenset(hidden.visible(training_set, positions))
 
 

@@ -110,7 +110,7 @@ class Site:
 
     def examined(self) -> frozenset[str]:
         """The test sets with an examination: none of their images is shown with its class to anyone."""
-        return frozenset(queue.test_set for queue in self.ledger.queues.examinations())
+        return frozenset(self.hiding.test_sets(self.ledger.queues.examinations()))
 
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images whose labels and predictions are hidden from a person now."""

@@ -6,7 +6,7 @@ from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
 from regrade.ledger.discussion import Discussion, Discussions, ItemStanding, OpenItem, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
-from regrade.ledger.items import ItemImage, Items, QueuedImage
+from regrade.ledger.items import ItemImage, Items, QueuedImage, VotedImage
 from regrade.ledger.ledger import Ledger
 from regrade.ledger.people import LedgerPeople
 from regrade.ledger.questions import QUESTIONS, NewDecision, Question, panel_decision, question_named, register
@@ -22,6 +22,8 @@ from regrade.ledger.records import (
     Queue,
     Vote,
     VoteContent,
+    image_mark,
+    image_set,
     may_answer,
 )
 from regrade.ledger.reports import UnreadableReport, UnreadableReports
@@ -85,9 +87,12 @@ __all__ = [
     "UnreadableReports",
     "Vote",
     "VoteContent",
+    "VotedImage",
     "Votes",
     "WorkerEvent",
     "Workers",
+    "image_mark",
+    "image_set",
     "may_answer",
     "panel_decision",
     "question_named",

@@ -215,8 +215,10 @@ def _queues_on(store: Store, name: str) -> Iterator[Queue]:
     """The queues about images of a test set, or about pairs that have one of them."""
     compared = _compared_from(store, name)
     with existing_ledger(store) as ledger:
-        for queue in ledger.queues.all() if ledger is not None else ():
-            if queue.test_set == name or (queue.question.name == "pair" and queue.test_set in compared):
+        if ledger is None:
+            return
+        for queue in ledger.queues.all():
+            if name in ledger.items.test_sets(queue) or (queue.question.name == "pair" and queue.test_set in compared):
                 yield queue
 
 

@@ -149,31 +149,50 @@ class Review:
 
     def queue_labels(
         self,
-        test_set: str,
+        test_set: str | Sequence[str],
         *,
         size: int | None = None,
+        per_class: int | None = None,
         family: str | None = None,
         mode: Mode | str = "examination",
         seed: int = 0,
+        people: Sequence[str] = (),
         name: str | None = None,
         overlap: int | None = None,
         progress: ImageProgress = unwatched,
     ) -> QueueResult:
-        """Put images into a queue to be labeled, drawn at random: ``size`` of them, or all.
+        """Put images into a queue to be labeled, drawn at random: ``size``, ``per_class`` of each class, or all.
 
-        ``family`` keeps images whose original label is in a family of classes, such as dogs. Each image needs
-        ``overlap`` answers (default: one per person). In ``training`` people see the correct label, and nothing counts.
+        Images of several test sets of the same classes are drawn from each of them and shuffled together. ``family``
+        keeps images whose original label is in a family of classes, such as dogs. Each image needs ``overlap`` answers
+        (default: one per person). In ``training`` people see the correct label, and nothing counts. A new queue is
+        assigned to ``people`` (default: open to everyone). An examination has no image on which one of its people
+        voted in training, or in a queue that shows labels or predictions.
         """
-        target = self.store.test_set(test_set)
+        names = [test_set] if isinstance(test_set, str) else test_set
+        targets = [self.store.test_set(target) for target in names]
         with self._locked_ledger() as ledger:
             from regrade.ledger import Mode
+            from regrade.workspace.label_draw import LabelDraw
             from regrade.workspace.label_queue import queue_labels
 
-            chosen = member(Mode, mode)
-            return queue_labels(
-                self.store, ledger, target, size=size, of_family=family, mode=chosen, seed=seed, name=name,
-                overlap=overlap, progress=progress,
-            )  # fmt: skip
+            assignees = tuple(ledger.people.named(person) for person in dict.fromkeys(people))
+            draw = LabelDraw(size, per_class, family, member(Mode, mode), seed, assignees)
+            return queue_labels(self.store, ledger, targets, draw, name=name, overlap=overlap, progress=progress)
+
+    def assign(self, queue: str, people: Sequence[str] = ()) -> tuple[str, ...]:
+        """Assign a queue to these people only, or open it to everyone, and return who it is for (empty: everyone).
+
+        Raises if it is an examination and one of them has seen images of it, or training with images of an examination.
+        """
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.seen_images import check_disjoint, possible_examinees
+
+            assigned = ledger.queues.named(queue)
+            assignees = tuple(ledger.people.named(person) for person in dict.fromkeys(people))
+            check_disjoint(self.store, ledger, assigned, assignees or possible_examinees(ledger, None))
+            ledger.queues.assign(assigned, assignees)
+            return tuple(person.name for person in ledger.queues.assigned(assigned))
 
     def queue_pairs(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from regrade.core import (
     TestSet,
 )
 from regrade.core.panel import NO_MISTAKE, Fitness
+from regrade.display.wording import listed
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
 from regrade.workspace.label_publishing import (
     decided_pairs,
@@ -141,7 +143,7 @@ def _annotations(review: MistakeAnnotations) -> dict[int, tuple[object, ...]]:
 
 
 def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """Store a row for each person who answered in a queue: their last answers in it and in queues published before.
+    """Store a row per test set for each person who answered in a queue: their last answers, also in queues before.
 
     A row imported from a file is not replaced.
     """
@@ -149,8 +151,54 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
 
     if queue.mode is Mode.TRAINING:
         raise InputError(f"queue {queue.name!r} is for training: its answers are not published")
+    names = ledger.items.test_sets(queue)
+    rows = [
+        _PeopleOnSet.of(store, ledger, queue, test_set if name == test_set.name else store.test_set(name))
+        for name in names
+    ]
+    if not dry_run:
+        for row in rows:
+            row.store(store)
+    changes = {words: size for row in rows for words, size in row.changes(among_several=len(rows) > 1).items()}
+    progress = ledger.queues.progress(queue)
+    parts = {"items": progress.items, "with every answer": progress.answered}
+    return PublishResult(queue.name, f"people on {listed(names)}", changes, bool(changes) and not dry_run, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _PeopleOnSet:
+    """The rows of people on a test set that a queue changes, and the people who have no answer there any more."""
+
+    test_set: TestSet
+    rows: Sequence[tuple[Predictions, Manifest]]
+    silent: Sequence[str]
+
+    @classmethod
+    def of(cls, store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> _PeopleOnSet:
+        rows, silent = _changed_people(store, ledger, queue, test_set)
+        return cls(test_set, rows, silent)
+
+    def store(self, store: Store) -> None:
+        """Store and remove the rows."""
+        if self.rows:
+            store.add_predictions(self.test_set, self.rows, self.test_set.class_space)
+        for name in self.silent:
+            store.predictions.remove(self.test_set.name, name)
+
+    def changes(self, *, among_several: bool) -> dict[str, int]:
+        """The number of images that each person answered about."""
+        where = f" in {self.test_set.name}" if among_several else ""
+        sizes = {row.model: int(row.counted.sum()) for row, _ in self.rows} | dict.fromkeys(self.silent, 0)
+        return {f"{'image' if size == 1 else 'images'} of {name}{where}": size for name, size in sizes.items()}
+
+
+def _changed_people(
+    store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
+) -> tuple[list[tuple[Predictions, Manifest]], list[str]]:
+    """The changed rows of people on a test set, and the people without an answer there."""
     stored = _stored_people(store, test_set)
-    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.votes.last_answers(queue))
+    answered = (answer for answer in ledger.votes.last_answers(queue) if answer.test_set == test_set.name)
+    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in answered)
     people |= dict.fromkeys(name for name, manifest in stored.items() if queue.name in manifest.queues)
     rows, silent = [], []
     for name in people:
@@ -169,16 +217,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         manifest = manifest_of(row, test_set, test_set.class_space, PredictionSource(), queues=queues)
         if before is None or before.digest != manifest.digest:
             rows.append((row, manifest))
-    if not dry_run:
-        if rows:
-            store.add_predictions(test_set, rows, test_set.class_space)
-        for name in silent:
-            store.predictions.remove(test_set.name, name)
-    sizes = {row.model: int(row.counted.sum()) for row, _ in rows} | dict.fromkeys(silent, 0)
-    changes = {f"{'image' if size == 1 else 'images'} of {name}": size for name, size in sizes.items()}
-    progress = ledger.queues.progress(queue)
-    parts = {"items": progress.items, "with every answer": progress.answered}
-    return PublishResult(queue.name, f"people on {test_set.name}", changes, bool(changes) and not dry_run, parts)
+    return rows, silent
 
 
 def _stored_people(store: Store, test_set: TestSet) -> dict[str, Manifest]:
@@ -192,9 +231,8 @@ def _person_answers(ledger: Ledger, queues: Iterable[str], name: str, test_set: 
     all_answers = [
         answer for queue in queues for answer in ledger.votes.last_answers(published_queue(ledger, queue, test_set))
     ]
-    own = sorted(
-        (answer for answer in all_answers if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at
-    )
+    on_set = [answer for answer in all_answers if answer.test_set == test_set.name]
+    own = sorted((answer for answer in on_set if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at)
     for answer in own:
         if answer.example not in test_set.position_of:
             raise MismatchError(

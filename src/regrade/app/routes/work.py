@@ -11,12 +11,13 @@ from regrade.app.access import Labeler, Reviewer, SiteDep
 from regrade.app.causes import Causes, likely_causes
 from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm, StrictRoute
 from regrade.app.pages import page
+from regrade.app.references import question_references
 from regrade.app.sessions import Session
 from regrade.app.site import Site
-from regrade.app.views import image_addresses, item_view, reference_addresses
-from regrade.core import InputError, MistakeCategory, Severity, UnknownName
+from regrade.app.views import image_addresses, item_view
+from regrade.core import InputError, MistakeCategory, Severity, TestSet, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent
+from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent, image_set
 
 router = APIRouter(include_in_schema=False)
 
@@ -46,6 +47,7 @@ def label(queue_id: PathId, request: Request, site: SiteDep, session: Labeler) -
         raise UnknownName("queue of images to label", queue.name, None)
     progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
+    site.images.prepare(site.hiding.test_sets([queue]))
     space = site.test_set(queue.test_set).class_space.name
     return page(request, "label.html", queue=queue, space=space, done=done, items=progress.items)
 
@@ -234,11 +236,10 @@ def report(queue_id: PathId, form: ReportForm, site: SiteDep, session: Labeler) 
 def more_references(
     queue_id: PathId, site: SiteDep, session: Labeler, class_id: Annotated[str, Query(max_length=200)]
 ) -> list[str]:
-    """Up to 100 reference images of a class, none from the queue's test set."""
+    """Up to 100 reference images of a class, none of them an image that the queue asks about."""
     queue = site.queue(queue_id, session.person)
-    space, hidden = site.test_set(queue.test_set).class_space, site.hidden_from(session.person)
-    excluded = frozenset([queue.test_set])
-    return reference_addresses(site, hidden, space, space.index(class_id), excluded=excluded, count=MAX_REFERENCES)
+    class_index = site.test_set(queue.test_set).class_space.index(class_id)
+    return question_references(site, queue, session.person, class_index, count=MAX_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, content: VoteContent) -> None:
@@ -283,11 +284,11 @@ def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person:
     """
     if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
         return None
-    test_set = site.test_set(queue.test_set)
+    test_set = site.test_set(image_set(queue, item.class_id))
     space, position = test_set.class_space, test_set.position(item.example)
     if site.hidden_from(person).asking(test_set, position):
         return TrainingFeedback(outcome="withheld", right=[])
-    right, unclear = _right_and_unclear(site, queue, position)
+    right, unclear = _right_and_unclear(site, queue, test_set, position)
     answered = space.index(answer)
     ids = [space.ids[index] for index in right]
     if not right:
@@ -297,9 +298,11 @@ def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person:
     return TrainingFeedback(outcome="unclear" if answered in unclear else "wrong", right=ids)
 
 
-def _right_and_unclear(site: Site, queue: Queue, position: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _right_and_unclear(
+    site: Site, queue: Queue, test_set: TestSet, position: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if queue.labels:
-        labels = site.label_index(queue.test_set, queue.labels).of(position)
+        labels = site.label_index(test_set.name, queue.labels).of(position)
         return (() if labels.problematic else labels.correct), labels.unclear
-    label = int(site.test_set(queue.test_set).labels[position])
+    label = int(test_set.labels[position])
     return ((label,) if label >= 0 else ()), ()
