@@ -90,6 +90,11 @@ def test_same_search_reads_what_is_stored_and_another_one_replaces_it(workspace)
     assert workspace.verify().problems == ()
 
 
+def test_threshold_limits_which_pairs_are_compared_by_pixels(workspace):
+    result = workspace.neighbors("val", against="train", near={"features": 1e-6})
+    assert (result.exact, result.near, result.threshold) == (1, 0, 1e-6)  # (0, 4) and (0.125, 4) are 0.0005 apart
+
+
 def test_decisions_of_people_count_more_than_pixels(workspace):
     workspace.neighbors("val", against="train")
     store = workspace.store
@@ -125,6 +130,8 @@ def test_registered_training_set_is_the_default(workspace):
         (("-t", "val", "--against", "train", "--model", "nobody"), ("unknown model on val", "nobody", "seer")),
         (("-t", "val", "--against", "train", "--model", "plain"), ("no embeddings of plain on val", "--keep features")),
         (("-t", "val", "--against", "train", "--most", "0"), ("at least 1, got 0",)),
+        (("-t", "val", "--against", "train", "--near", "phash=6"), ("compared by features", "not phash")),
+        (("-t", "val", "--against", "train", "--near", "features=-1"), ("must be a number >= 0",)),
         (("-t", "val", "--against", "train", "--by", "exact"), ("--by is an option for folders of images",)),
         (("folder", "-t", "val"), ("either folders of images, or a test set",)),
         (("folder", "--against", "train"), ("--against needs a test set",)),
