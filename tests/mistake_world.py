@@ -116,7 +116,7 @@ def reviewed_labels(labels=None, frame=None, collapsed=None):
 def studied(*models, frame=None, reviews=(REVIEW_A, REVIEW_B), **options) -> Mistakes:
     """The study of some models (default: both), with both reviews."""
     return mistakes(
-        TEST_SET,
+        options.pop("test_set", TEST_SET),
         models or (predictions("a", A), predictions("b", B)),
         labels=options.pop("labels", None) or reviewed_labels(frame=frame),
         triage=options.pop("triage", None) or TriageSources(superclasses(SPACE), pair_labels()),

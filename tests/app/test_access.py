@@ -54,6 +54,7 @@ REQUIRED_ROLE = {
     "POST /api/queues/{queue_id}/reports": LABELER,
     "GET /api/queues/{queue_id}/references": LABELER,
     "GET /judge/{queue_id}": REVIEWER,
+    "POST /api/queues/{queue_id}/classes": REVIEWER,
     "GET /mistake/{queue_id}": REVIEWER,
     "GET /panel/{queue_id}": REVIEWER,
     "GET /panel/{queue_id}/{item_id}": REVIEWER,

@@ -21,10 +21,10 @@ from regrade.build.frequencies import Assignment
 from regrade.build.release import read_release
 from regrade.build.release_check import CheckOutcome
 from regrade.build.release_writing import PoolImages, released_name
-from regrade.build.samplers import EDGES, bin_names, frequency_bins
 from regrade.build.steps.frequencies import load_answers
 from regrade.build.tasks import TileRole
 from regrade.core import AlreadyStored, ImageSource, InputError, MismatchError, RegradeError, TestSet
+from regrade.core.frequency_bins import EDGES, bin_names, frequency_bins
 from regrade.stats import krippendorff_alpha
 from regrade.tables import Columns
 from regrade.testsets import ReaderOptions, decode, open_images, reader_for

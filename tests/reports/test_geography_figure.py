@@ -87,6 +87,26 @@ class TestFigure:
         assert point["x"] == pytest.approx(100 * result.row("model-03").original.value, abs=0.01)
         assert point["value_low"] <= point["value"] <= point["value_high"]
 
+    def test_progress_rates_are_drawn_with_their_intervals(self):
+        result = study(standard=(1.1, 0.9))
+        rows = {row["benchmark"]: row for row in values(figure(result).spec) if "benchmark" in row}
+        assert set(rows) == {rate.benchmark for rate in result.progress.rates}
+        for rate in result.progress.rates:
+            drawn = [rows[rate.benchmark][end] for end in ("value", "low", "high")]
+            assert drawn == pytest.approx([rate.rate.value, rate.rate.low, rate.rate.high], abs=1e-4)
+        groups = [row["value"] for row in rows.values() if row["kind"] == "group"]
+        assert groups == sorted(groups, reverse=True)
+
+    def test_of_many_groups_the_slowest_and_the_fastest_have_a_rate(self):
+        world = World(
+            sizes=(40,) * 40,
+            gains=(0.5,) * 40,
+            difficulty=(0.1,) * 40,
+            regions=tuple(f"r{place}" for place in range(40)),
+        )
+        rows = [row for row in values(figure(study(world)).spec) if row.get("kind") == "group"]
+        assert len(rows) == 24
+
     def test_named_models_have_colors_and_shapes(self):
         text = json.dumps(figure(study()).spec)
         assert all(color in text for color in COLORS[:4]) and '"diamond"' in text

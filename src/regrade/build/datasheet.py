@@ -13,13 +13,13 @@ from regrade.build.eligibility import Exclusion
 from regrade.build.frequencies import TileAnswers
 from regrade.build.release import ANSWERS, CANDIDATES, DRAW, MANIFEST, REVIEWS, TASKS, Release
 from regrade.build.review import ReviewDecision
-from regrade.build.samplers import EDGES, bin_names
 from regrade.build.steps.sample import BuildSample, sample_report
 from regrade.build.tasks import TileRole
 from regrade.build.workers import WorkerQuality, worker_qualities
 from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
+from regrade.core.frequency_bins import EDGES, bin_names
 from regrade.core.panel import Fitness
 from regrade.stats import krippendorff_alpha
 

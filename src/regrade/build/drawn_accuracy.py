@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.build.samplers import EDGES, bin_names, frequency_bins
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray
-from regrade.stats import bonferroni_confidence, mark_simultaneous, proportion, subset_difference, subset_share
+from regrade.core.frequency_bins import EDGES, bin_names, frequency_bins
+from regrade.stats import simultaneous_proportions, subset_difference, subset_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +43,11 @@ def bin_accuracies(
 ) -> tuple[BinAccuracy, ...]:
     """The accuracy of a model by selection frequency; the intervals of one model hold simultaneously."""
     counts = [drawn.counts(), reference.counts() if reference is not None else [(0, 0)] * (len(EDGES) + 1)]
-    cells = sum(total > 0 for side in counts for _, total in side)
-
-    def estimate(right: int, total: int) -> Estimate | None:
-        if not total:
-            return None
-        share = proportion(right, total, confidence=bonferroni_confidence(cells, confidence))
-        return mark_simultaneous(share, cells, confidence=confidence)
-
-    rows = zip(bin_names(EDGES), *counts, strict=True)
-    return tuple(
-        BinAccuracy(model, name, estimate(*own), estimate(*theirs)) for name, own, theirs in rows if own[1] or theirs[1]
-    )
+    right, images = np.array([cell for side in counts for cell in side], dtype=np.int64).T
+    shares = simultaneous_proportions(right, images, confidence=confidence)
+    own, theirs = shares[: len(EDGES) + 1], shares[len(EDGES) + 1 :]
+    rows = zip(bin_names(EDGES), own, theirs, strict=True)
+    return tuple(BinAccuracy(model, name, *estimates) for name, *estimates in rows if any(estimates))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from regrade.build.samplers import EDGES, bin_names, largest_remainder
+from regrade.build.samplers import largest_remainder
 from regrade.core import InputError
+from regrade.core.frequency_bins import EDGES, bin_names
 
 _MOST = 10**6  # more candidates than anyone collects for a class
 

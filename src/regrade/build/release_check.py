@@ -29,10 +29,10 @@ from regrade.build.release import (
     read_release,
     release_texts,
 )
-from regrade.build.samplers import EDGES, bin_names, frequency_bins
 from regrade.build.steps.sample import SampleOptions
 from regrade.core import InputError, RegradeError
 from regrade.core.amounts import amount
+from regrade.core.frequency_bins import EDGES, bin_names, frequency_bins
 from regrade.core.panel import Fitness
 
 _REQUIRED = (MANIFEST, CANDIDATES, TASKS, ANSWERS, DRAW, CLASSES, DATASHEET, CROISSANT, CHECKSUMS)

@@ -10,15 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
-
-import numpy as np
 
 from regrade.build.eligibility import Candidate, Eligibility, Exclusion
 from regrade.core import InputError
+from regrade.core.frequency_bins import EDGES, bin_names, frequency_bins
 
-EDGES = (0.2, 0.4, 0.6, 0.8)
-"""The inner edges of the five frequency bins of Recht et al. 2019."""
 MIN_REFERENCE_IMAGES = 20
 """The number of annotated reference images that a class needs for its histogram."""
 LOWEST = 0.7
@@ -91,16 +87,6 @@ class DrawOptions:
     def __post_init__(self) -> None:
         if self.per_class < 1:
             raise InputError(f"a sample needs at least one image per class, got {self.per_class}")
-
-
-def frequency_bins(frequencies: Sequence[float], edges: Sequence[float] = EDGES) -> list[int]:
-    """The bin of each frequency; a frequency equal to an edge belongs to the higher bin.
-
-    >>> frequency_bins([0.0, 0.2, 0.39, 0.8, 1.0])
-    [0, 1, 1, 4, 4]
-    """
-    bins: list[int] = np.searchsorted(edges, frequencies, side="right").tolist()
-    return bins
 
 
 def largest_remainder(counts: Sequence[int], total: int) -> list[int]:
@@ -288,13 +274,6 @@ def _short_bins(filled: Sequence[_Bin], targets: Mapping[str, int], borrowed: Ma
         for bin_, (name, target) in zip(filled, targets.items(), strict=True)
         for problem in missing(target - len(bin_.drawn) - taken[name], f"with a selection frequency in {name}")
     )
-
-
-def bin_names(edges: Sequence[float]) -> list[str]:
-    """The names of the bins between edges, such as ``[0.2, 0.4)``."""
-    bounds = [0.0, *edges, 1.0]
-    pairs = [f"[{low:g}, {high:g}" for low, high in pairwise(bounds)]
-    return [f"{pair})" for pair in pairs[:-1]] + [f"{pairs[-1]}]"]
 
 
 def _keep_then_draw(images: list[str], target: int, options: DrawOptions, generator: random.Random) -> list[str]:

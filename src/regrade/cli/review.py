@@ -19,6 +19,7 @@ from regrade.cli.output import report_import, say, watching, watching_images
 from regrade.core import StratifyBy
 from regrade.core.amounts import amount
 from regrade.core.panel import Mode
+from regrade.core.test_set import SLICE_NAMES
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
@@ -39,6 +40,7 @@ _NOUNS = {
     "vote": ("vote", ""), "comment": ("comment", ""), "decision": ("decision", ""),
     "report": ("report of an unreadable image", "reports of unreadable images"),
     "guide": ("edit of the guide", "edits of the guide"),
+    "worker_event": ("event of a worker", "events of workers"), "proposal": ("proposal", ""),
 }  # fmt: skip
 
 _ENTRIES = "votes, comments, decisions and edits"
@@ -105,18 +107,50 @@ def mistakes(
     test_set: TestSetOption,
     labels: LabelSet,
     model: Annotated[str, typer.Option(help="The model.")],
+    slice: Annotated[
+        str | None,
+        typer.Option(help=f"Only the mistakes on this slice: {SLICE_NAMES}."),
+    ] = None,
     name: Name = None,
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """Queue the remaining mistakes of a model: what category are they, and how severe?
 
-    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
+    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first. A prediction that people
+    categorized for another model is not asked again: publishing the queue reuses it. After adding a model, --slice
+    imagenet-m queues only what is open on a slice of major mistakes.
     """
     review = opened(workspace).review
     return _shown(
         review,
-        review.queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap),
+        review.queue_mistakes(test_set, labels=labels, model=model, slice=slice, name=name, overlap=overlap),
+    )
+
+
+@app.command()
+@shown
+def audit(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    size: Annotated[int, typer.Option(min=1, help="Number of labels to draw.")],
+    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    seed: Seed = 0,
+    name: Name = None,
+    overlap: Overlap = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue labels that all models agree with, drawn at random: are they correct?
+
+    No queue of predictions shows these images. From the published decisions, `regrade labels audit` estimates how many
+    of these labels are wrong; the labels that were judged are corrected. Further calls draw more labels.
+    """
+    review = opened(workspace).review
+    return _shown(
+        review,
+        review.queue_audit(
+            test_set, labels=labels, size=size, models=model, seed=seed, name=name, overlap=overlap, progress=watching
+        ),
     )
 
 

@@ -22,6 +22,8 @@ class Purpose(Enum):
     """Themselves: they become labels, annotations of mistakes or people's predictions."""
     RANDOM_SAMPLE = "random sample"
     """All novel predictions, of which the items were drawn at random: they estimate the rest."""
+    AUDIT = "audit"
+    """All labels that every model predicts, of which the items were drawn at random: they estimate the errors."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
+from regrade.stats.clustered_pairs import clustered_best_share, clustered_share, design_effect, design_effects
 from regrade.stats.clusters import Clusters, cluster, components, representatives
 from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
@@ -30,6 +31,7 @@ from regrade.stats.correlation import (
 )
 from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
 from regrade.stats.f1 import FEWEST_PER_CLASS, f1_scores, macro_f1, weighted_f1
+from regrade.stats.finite_population import finite_share
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_differ,
@@ -40,7 +42,13 @@ from regrade.stats.group_shares import (
     share_range,
     smallest_share,
 )
-from regrade.stats.independent import fisher_exact, independent_difference, subset_effect
+from regrade.stats.independent import (
+    difference_of_samples,
+    fisher_exact,
+    independent_difference,
+    interval_p_value,
+    subset_effect,
+)
 from regrade.stats.intervals import (
     Intervals,
     Ratio,
@@ -62,15 +70,17 @@ from regrade.stats.means import (
     stratified_mean,
     stratified_proportion,
 )
+from regrade.stats.model_effects import MeasuredModels, attribute_effect
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
     bonferroni_confidence,
     holm,
     holm_threshold,
     mark_simultaneous,
+    simultaneous_proportions,
     widen_for_comparisons,
 )
-from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, spread_beyond_noise
+from regrade.stats.noisy_line import MIN_SPREAD, NoisyLine, fit_noisy_line, noise_on_scale, spread_beyond_noise
 from regrade.stats.paired import (
     McNemar,
     PairTests,
@@ -123,6 +133,7 @@ from regrade.stats.selective import (
     selective_risks,
 )
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
+from regrade.stats.standardized import standardized_difference
 from regrade.stats.subset_shares import subset_difference, subset_share
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
@@ -141,6 +152,7 @@ __all__ = [
     "LineFit",
     "LogisticFit",
     "McNemar",
+    "MeasuredModels",
     "NoisyLine",
     "PairTests",
     "PairedChiSquare",
@@ -159,6 +171,7 @@ __all__ = [
     "align_with_test",
     "anytime_accuracy",
     "anytime_estimate",
+    "attribute_effect",
     "auroc_difference",
     "balanced_proportion",
     "below_others_p_values",
@@ -177,8 +190,10 @@ __all__ = [
     "clopper_pearson",
     "cluster",
     "cluster_folds",
+    "clustered_best_share",
     "clustered_mean",
     "clustered_proportion",
+    "clustered_share",
     "compare_categories",
     "compare_numbers",
     "components",
@@ -187,12 +202,16 @@ __all__ = [
     "corrected_difference",
     "covariance_interval",
     "cross_fitted_auc",
+    "design_effect",
+    "design_effects",
+    "difference_of_samples",
     "discordant_counts",
     "disparity_power",
     "excess_area",
     "exclusive_difference",
     "extremes_differ",
     "f1_scores",
+    "finite_share",
     "fisher_exact",
     "fit_line",
     "fit_lines",
@@ -209,6 +228,7 @@ __all__ = [
     "images_per_group",
     "independent_difference",
     "independent_disagreement",
+    "interval_p_value",
     "jeffreys",
     "judgments_needed",
     "kappa_interval",
@@ -226,6 +246,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "mean_auroc",
+    "noise_on_scale",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",
@@ -255,6 +276,7 @@ __all__ = [
     "share_noise",
     "share_range",
     "significantly_below",
+    "simultaneous_proportions",
     "slope_deviation",
     "slope_difference",
     "slope_noise",
@@ -266,6 +288,7 @@ __all__ = [
     "spearman",
     "spearman_matrix",
     "spread_beyond_noise",
+    "standardized_difference",
     "stratified_mean",
     "stratified_proportion",
     "subset_difference",

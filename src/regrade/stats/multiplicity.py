@@ -11,7 +11,7 @@ from scipy import special
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import method_name, tail_share
+from regrade.stats.intervals import method_name, proportion, tail_share
 
 _BLOCK = 1 << 18  # p-values processed at a time; there may be millions
 
@@ -79,6 +79,25 @@ def mark_simultaneous(estimate: Estimate, comparisons: int, *, confidence: float
         return estimate
     method = estimate.method.rpartition(" ")[0]
     return replace(estimate, method=method_name(f"{method}, {comparisons:,} together", confidence))
+
+
+def simultaneous_proportions(
+    successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95
+) -> list[Estimate | None]:
+    """Return proportions (k,) whose exact intervals hold simultaneously; without trials a proportion is None.
+
+    >>> [str(share) for share in simultaneous_proportions([5, 0], [10, 0])]
+    ['50.0 [18.7, 81.3]', 'None']
+    """
+    sizes = np.asarray(trials)
+    comparisons = int((sizes > 0).sum())
+    level = bonferroni_confidence(comparisons, confidence)
+    return [
+        mark_simultaneous(proportion(right, size, confidence=level), comparisons, confidence=confidence)
+        if size
+        else None
+        for right, size in zip(np.asarray(successes).tolist(), sizes.tolist(), strict=True)
+    ]
 
 
 def widen_for_comparisons(

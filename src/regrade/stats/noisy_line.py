@@ -56,7 +56,7 @@ def fit_noisy_line(
     On the probit and logit scales accuracies of 0 and 1 raise.
     """
     a, b = scaled_accuracies(x, np.atleast_2d(np.asarray(y, dtype=np.float64)), scale, None)
-    noise = tuple(_on_scale(matrix, values, scale) for matrix, values in ((x_noise, x), (y_noise, y)))
+    noise = tuple(noise_on_scale(matrix, values, scale) for matrix, values in ((x_noise, x), (y_noise, y)))
     return _fitted(_Measured(a, b[0], *noise), scale, confidence, band_points)
 
 
@@ -70,7 +70,7 @@ class _Measured:
     y_noise: FloatArray
 
 
-def _on_scale(noise: ArrayLike, accuracies: ArrayLike, scale: Scale) -> FloatArray:
+def noise_on_scale(noise: ArrayLike, accuracies: ArrayLike, scale: Scale) -> FloatArray:
     """The covariance of the transformed accuracies, by the delta method."""
     values, matrix = np.asarray(accuracies, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if matrix.shape != (len(values), len(values)):

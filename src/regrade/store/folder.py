@@ -31,6 +31,7 @@ from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.described_models import DescribedModelsCollection
 from regrade.store.file_errors import write_errors
 from regrade.store.image_pairs import PairDecisionCollection, PairSearchCollection
+from regrade.store.label_audits import LabelAuditCollection
 from regrade.store.label_sets import LabelSetCollection
 from regrade.store.ladders import LadderCollection
 from regrade.store.layout import file_name
@@ -77,6 +78,7 @@ class Store:
         self.ensembles = EnsembleCollection(root, self.class_spaces)
         self.labels = LabelSetCollection(root)
         self.reviews = ReviewCollection(root)
+        self.audits = LabelAuditCollection(root)
         self.mistakes = MistakeReviewCollection(root)
         self.ladders = LadderCollection(root)
         self.pair_searches = PairSearchCollection(root)

@@ -22,6 +22,7 @@ TABLES = (
     "models/*.parquet",
     "ladders/*.parquet",
     "nearest/*/*/*.parquet",
+    "audits/*/*.parquet",
 )
 """Parquet files with their own checksum."""
 
@@ -72,6 +73,7 @@ _SUFFIXES = {
     "models": ".parquet",
     "ladders": ".parquet",
     "nearest": ".parquet",
+    "audits": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

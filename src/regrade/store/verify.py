@@ -24,7 +24,9 @@ _FILES = "files"
 _PUBLISHED_TABLES = (
     "labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{DECISION_FILES}", "pairs/*/decisions-*.parquet"
 )  # fmt: skip
-_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "nearest")
+_BY_TEST_SET = (
+    "slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "nearest", "audits"
+)  # fmt: skip
 _FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbors": TABLE}
 """The file that every folder of a kind must contain."""
 

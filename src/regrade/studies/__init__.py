@@ -53,10 +53,18 @@ from regrade.studies.corruptions.analysis import (
     corruption_frame,
     corruption_grade,
 )
+from regrade.studies.frequency.result import (
+    AnswerNoise,
+    Frequency,
+    FrequencyBin,
+    FrequencyChange,
+    FrequencyStudyPart,
+    ModelBin,
+)
 from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule, GateVerdict
 from regrade.studies.gate.rules import GateRules
-from regrade.studies.generalization.analysis import SetPair
 from regrade.studies.generalization.explanations import Adaptivity, AdaptivityVerdict, Difficulty, LossParts
+from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
 from regrade.studies.geography.group_frame import Grouping, grouping
 from regrade.studies.geography.progress import (
@@ -71,6 +79,16 @@ from regrade.studies.geography.result import Disparity, Geography, GeographyPart
 from regrade.studies.geography.world_map import map_figure
 from regrade.studies.grade.analysis import Grade, GradeRow, slice_masks
 from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.label_audit.analysis import (
+    AgreedLabels,
+    AuditOutcome,
+    AuditResult,
+    LabelAudits,
+    agreed_labels,
+    audit_result,
+    new_audit,
+)
+from regrade.studies.label_audit.study import LABEL_AUDIT
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, ModelChange
 from regrade.studies.label_change.diff import LabelDiff, ProblemChange, describe_change, label_diff
 from regrade.studies.leakage.pairs import LeakedPair
@@ -90,6 +108,17 @@ from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources
 from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.triage import TriageKind
+from regrade.studies.models.result import (
+    DescribedModel,
+    FamilyDifference,
+    FamilyVerdict,
+    ModelAttribute,
+    ModelMeasure,
+    ModelTrend,
+    ModelTrends,
+    ModelTrendsPart,
+    TrendVerdict,
+)
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
 from regrade.studies.neighbors.result import NearestImage, NeighborSearch
 from regrade.studies.neighbors.study import TRAINING_NEIGHBORS
@@ -97,6 +126,7 @@ from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people.analysis import FAST_SECONDS
 from regrade.studies.people.answers import Agreement, EqualPair, FastImages, SpeedBand, TimeSpent
 from regrade.studies.people.result import Missed, MissedImage, People, PeoplePart
+from regrade.studies.people.sets_result import GapVerdict, PeopleOnSets, SetsRow
 from regrade.studies.plan.accuracy import plan_accuracy
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
 from regrade.studies.plan.pairs import (
@@ -142,6 +172,7 @@ __all__ = [
     "DRAWS",
     "EVERYTHING",
     "FAST_SECONDS",
+    "LABEL_AUDIT",
     "NEIGHBORS_COMMAND",
     "PLANS",
     "STUDIES",
@@ -149,9 +180,13 @@ __all__ = [
     "AcceptanceVerdict",
     "Adaptivity",
     "AdaptivityVerdict",
+    "AgreedLabels",
     "Agreement",
     "AgreementMeasures",
     "AgreementPart",
+    "AnswerNoise",
+    "AuditOutcome",
+    "AuditResult",
     "BandComparison",
     "Basis",
     "BenchmarkKind",
@@ -182,6 +217,7 @@ __all__ = [
     "CorruptionGrade",
     "CorruptionRow",
     "CoverageVerdict",
+    "DescribedModel",
     "Difficulty",
     "Disparity",
     "DisparityGrowth",
@@ -189,10 +225,17 @@ __all__ = [
     "DuplicateGroup",
     "EqualPair",
     "Extreme",
+    "FamilyDifference",
+    "FamilyVerdict",
     "FastImages",
     "Flag",
     "FlipCount",
+    "Frequency",
+    "FrequencyBin",
+    "FrequencyChange",
+    "FrequencyStudyPart",
     "FurtherInputs",
+    "GapVerdict",
     "GateResult",
     "GateRow",
     "GateRule",
@@ -213,6 +256,7 @@ __all__ = [
     "HardSet",
     "ImageConfidences",
     "ImageNoise",
+    "LabelAudits",
     "LabelChange",
     "LabelChangePart",
     "LabelDiff",
@@ -230,13 +274,19 @@ __all__ = [
     "MistakePart",
     "MistakeReviews",
     "Mistakes",
+    "ModelAttribute",
+    "ModelBin",
     "ModelByGroup",
     "ModelChange",
     "ModelConfidence",
     "ModelCounts",
     "ModelLine",
+    "ModelMeasure",
     "ModelPairs",
     "ModelShift",
+    "ModelTrend",
+    "ModelTrends",
+    "ModelTrendsPart",
     "MultilabelGrade",
     "MultilabelScoring",
     "NearestBar",
@@ -251,6 +301,7 @@ __all__ = [
     "PanelVote",
     "Parts",
     "People",
+    "PeopleOnSets",
     "PeoplePart",
     "PeopleRow",
     "Plan",
@@ -283,6 +334,7 @@ __all__ = [
     "SetCounts",
     "SetPair",
     "SetShift",
+    "SetsRow",
     "SimilarPair",
     "Similarity",
     "SkippedImage",
@@ -292,12 +344,15 @@ __all__ = [
     "StudyOptions",
     "TimeSpent",
     "TopK",
+    "TrendVerdict",
     "TriageKind",
     "TriageSources",
     "UnlabeledInputs",
+    "agreed_labels",
     "all_studies",
     "apply_review",
     "assumed_ranking",
+    "audit_result",
     "chosen_metrics",
     "class_study",
     "compare_correctness",
@@ -320,6 +375,7 @@ __all__ = [
     "map_figure",
     "model_review",
     "multilabel_accuracy",
+    "new_audit",
     "novel_predictions",
     "option",
     "panel_agreement",

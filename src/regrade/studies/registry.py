@@ -19,6 +19,7 @@ from regrade.studies.compare.study import COMPARE
 from regrade.studies.confidence.study import CONFIDENCE
 from regrade.studies.confusion.study import CONFUSION
 from regrade.studies.corruptions.study import CORRUPTIONS
+from regrade.studies.frequency.study import FREQUENCY
 from regrade.studies.gate.study import GATE
 from regrade.studies.generalization.study import GENERALIZATION
 from regrade.studies.geography.study import GEOGRAPHY
@@ -26,6 +27,7 @@ from regrade.studies.grade.study import GRADE
 from regrade.studies.label_change.study import LABEL_CHANGE
 from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
 from regrade.studies.mistakes.study import MISTAKES
+from regrade.studies.models.study import MODELS
 from regrade.studies.people.study import PEOPLE
 from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
 from regrade.studies.remedies.study import REMEDIES
@@ -54,7 +56,7 @@ def study_method(
     """A method that runs a study with the fields of its options as arguments, on the ``data`` of the object."""
 
     def method(self: HasStore, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return study.run(data(self), study.options(*arguments, **named))
+        return study.result_of(data(self), study.options(*arguments, **named))
 
     method.__name__ = method.__qualname__ = study.name
     method.__doc__ = study.run.__doc__
@@ -70,7 +72,7 @@ def study_function(study: Study[P, O, R]) -> Callable[P, R]:
     """A function that runs a study of files outside a workspace."""
 
     def run(*arguments: P.args, **named: P.kwargs) -> R:
-        return study.run(None, study.options(*arguments, **named))
+        return study.result_of(None, study.options(*arguments, **named))
 
     run.__name__ = run.__qualname__ = study.name
     run.__doc__ = study.summary
@@ -86,14 +88,16 @@ class Studies:
 
     def run(self, study: Study[P, O, R], *arguments: P.args, **named: P.kwargs) -> R:
         """Run any study, for example one of another package."""
-        return study.run(self.store, study.options(*arguments, **named))
+        return study.result_of(self.store, study.options(*arguments, **named))
 
     grade = study_method(GRADE)
     compare = study_method(COMPARE)
     remedies = study_method(REMEDIES)
     generalization = study_method(GENERALIZATION)
+    frequency = study_method(FREQUENCY)
     geography = study_method(GEOGRAPHY)
     corruptions = study_method(CORRUPTIONS)
+    models = study_method(MODELS)
     classes = study_method(CLASSES)
     confidence = study_method(CONFIDENCE)
     mistakes = study_method(MISTAKES)

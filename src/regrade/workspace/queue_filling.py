@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,7 +62,7 @@ class QueueFiller:
             )
         if queue.purpose not in (None, self.purpose):
             raise MismatchError(
-                f"queue {self.name!r} is a {queue.purpose.value}, to which a {self.purpose.value} cannot be added: "
+                f"queue {self.name!r} has the purpose {queue.purpose.value}, and these items {self.purpose.value}: "
                 "choose another --name"
             )
         if self.overlap not in (None, queue.overlap):
@@ -118,13 +118,19 @@ class QueueFiller:
         return np.isin(examples.astype(np.int64) * len(self.test_set.class_space) + classes, keys)
 
     def add_pairs(
-        self, examples: IntArray, classes: IntArray, strata: IntArray | None = None, *, notes: Iterable[str] = ()
+        self,
+        examples: IntArray,
+        classes: IntArray,
+        strata: IntArray | None = None,
+        *,
+        notes: Iterable[str] = (),
+        reused: int | None = None,
     ) -> QueueResult:
-        """Add pairs of image and class to the queue, which is created if needed."""
+        """Add pairs of image and class to the queue, which is created if needed; ``reused`` ones are not added."""
         ids, space = self.test_set.ids, self.test_set.class_space
         levels = np.zeros(len(examples), dtype=np.int64) if strata is None else strata
         rows = zip(examples.tolist(), classes.tolist(), levels.tolist(), strict=True)
-        return self.add((NewItem(ids[e], space.ids[c], s) for e, c, s in rows), notes=notes)
+        return replace(self.add((NewItem(ids[e], space.ids[c], s) for e, c, s in rows), notes=notes), reused=reused)
 
     def add(self, items: Iterable[NewItem], *, notes: Iterable[str] = ()) -> QueueResult:
         """Add items to the queue, which is created if needed."""

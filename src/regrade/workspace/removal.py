@@ -37,6 +37,7 @@ _BY_TEST_SET = (
     "pairs",
     "neighbors",
     "nearest",
+    "audits",
 )
 """The kinds of records with a folder for each test set."""
 

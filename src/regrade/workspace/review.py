@@ -33,7 +33,8 @@ from regrade.workspace.queue_result import PublishResult, QueueResult
 from regrade.workspace.review_publishing import publish_queue
 
 if TYPE_CHECKING:
-    from regrade.ledger import Item, Ledger, Mode, Queue
+    from regrade.ledger import Item, Ledger, Mode, Person, Queue
+    from regrade.workspace.added_classes import AddedClass
     from regrade.workspace.review_sample import RunningReview
 
 
@@ -133,19 +134,56 @@ class Review:
                 progress=progress,
             )
 
+    def queue_audit(
+        self,
+        test_set: str,
+        *,
+        labels: str,
+        size: int,
+        models: Sequence[str] = (),
+        seed: int = 0,
+        name: str | None = None,
+        overlap: int | None = None,
+        progress: ProgressCallback = iter,
+    ) -> QueueResult:
+        """Put ``size`` labels that all models agree with into a queue, drawn at random: is each of them correct?
+
+        No queue of predictions shows these images. Published, the decisions estimate how many such labels are wrong
+        (`Labels.audit`), and correct those that were judged. Call it again to draw more. Each item needs ``overlap``
+        votes (default: one per reviewer, at most three).
+        """
+        target = self.store.test_set(test_set)
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.label_audit import queue_audit
+
+            return queue_audit(
+                self.store, ledger, target, labels, size=size, models=models, seed=seed, name=name, overlap=overlap,
+                progress=progress,
+            )  # fmt: skip
+
     def queue_mistakes(
-        self, test_set: str, *, labels: str, model: str, name: str | None = None, overlap: int | None = None
+        self,
+        test_set: str,
+        *,
+        labels: str,
+        model: str,
+        slice: str | None = None,
+        name: str | None = None,
+        overlap: int | None = None,
     ) -> QueueResult:
         """Put a model's remaining mistakes into a queue, for people to give each a category and a severity.
 
         Unclear and collapsed classes are not mistakes, problematic images are left out, and novel predictions must be
-        judged first.
+        judged first. ``slice`` keeps only the images of a slice. Predictions that people categorized as mistakes of
+        another model under these labels are not asked again: publishing the queue reuses what they said.
         """
         target = self.store.test_set(test_set)
         with self._locked_ledger() as ledger:
-            from regrade.workspace.prediction_queues import queue_mistakes
+            from regrade.workspace.mistake_queue import queue_mistakes
 
-            return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
+            return queue_mistakes(
+                self.store, ledger, target, labels, model=model, slice_name=slice, name=name, overlap=overlap
+            )
 
     def queue_labels(
         self,
@@ -228,9 +266,19 @@ class Review:
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Return the item that asks about the class of a mistake which the panel decided is not a mistake."""
         with self._locked_ledger() as ledger:
-            from regrade.workspace.prediction_queues import judge_again
+            from regrade.workspace.mistake_queue import judge_again
 
             return judge_again(ledger, queue, item)
+
+    def add_class(self, queue: Queue, item: Item, class_id: str, *, by: Person, reason: str = "") -> AddedClass:
+        """Add an item about a class that an item's image shows and nobody predicted, unless it is judged already.
+
+        The item joins the queue; beside a random sample, it joins a queue of its own, since it was not drawn.
+        """
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.added_classes import add_class
+
+            return add_class(self.store, ledger, queue, item, class_id, by=by, reason=reason)
 
     def fill_contents(self, *, progress: ImageProgress = unwatched) -> None:
         """Compute the missing content hashes of images in queues, for example of older ledgers."""

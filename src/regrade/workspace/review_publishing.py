@@ -24,24 +24,16 @@ from regrade.core import (
     AnswerTimes,
     InputError,
     MismatchError,
-    MistakeAnnotations,
-    MistakeCategory,
     Predictions,
-    Severity,
     TestSet,
 )
-from regrade.core.panel import NO_MISTAKE, Fitness
+from regrade.core.panel import Fitness
 from regrade.display.wording import listed
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
-from regrade.workspace.label_publishing import (
-    decided_pairs,
-    decisions_of,
-    origin_of,
-    problem_reason,
-    publish_labels,
-    published_queue,
-)
+from regrade.workspace.label_audit import publish_audit
+from regrade.workspace.label_publishing import problem_reason, publish_labels, published_queue
 from regrade.workspace.ledger import note_last_link, noted_ledger
+from regrade.workspace.mistake_publishing import publish_mistakes
 from regrade.workspace.pair_queue import publish_pairs
 from regrade.workspace.queue_result import PublishResult, items_by_state
 from regrade.workspace.review_sample import publish_sample, purpose_of
@@ -68,78 +60,6 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
         if published.written or (not dry_run and noted_ledger(store) is None):
             note_last_link(store, ledger)
     return published
-
-
-def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """Store the review of the mistakes of a queue's model, if its decisions change anything.
-
-    It contains the current decisions of all queues published for the model and replaces the earlier version.
-    Decisions "no mistake" are left out. A review imported from a file is not replaced.
-    """
-    if not queue.model:
-        raise InputError(f"queue {queue.name!r} has no model")
-    reviewed_models = store.mistakes.names(test_set.name)
-    stored = store.mistakes.read(test_set, queue.model) if queue.model in reviewed_models else None
-    if stored is not None and not stored.queues:
-        raise AlreadyStored(
-            f"the mistakes of {queue.model!r} on {test_set.name} were imported from a file ({stored.origin}): "
-            "remove that review first"
-        )
-    queues = tuple(dict.fromkeys([*(stored.queues if stored else ()), queue.name]))
-    review = _mistake_review(ledger, queues, queue.model, test_set)
-    changes = _mistake_changes(stored, review)
-    if changes and not dry_run:
-        if len(review):
-            store.mistakes.add(review, test_set)
-        else:
-            store.mistakes.remove(test_set.name, queue.model)
-    parts = items_by_state(ledger.queues.progress(queue))
-    written = bool(changes) and not dry_run
-    return PublishResult(
-        queue.name, f"mistakes of {queue.model}", changes, written, parts, _mistake_notes(ledger, queue)
-    )
-
-
-def _mistake_notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
-    """Note on decisions "no mistake": they are left out, and judging their class again would change the labels."""
-    none = sum(decision.answer == NO_MISTAKE for decision in ledger.decisions.of_queue(queue))
-    return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
-
-
-def _mistake_review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeAnnotations:
-    decisions = decisions_of(ledger, queues, test_set)
-    pairs = decided_pairs(decisions, test_set).decisions
-    last = {example: (class_index, decision) for (example, class_index), decision in pairs.items()}
-    last = {example: annotation for example, annotation in last.items() if annotation[1].answer != NO_MISTAKE}
-    categories = tuple(MistakeCategory(decision.answer) for _, decision in last.values())
-    return MistakeAnnotations(
-        model,
-        test_set.name,
-        len(test_set),
-        len(test_set.class_space),
-        np.array(list(last), dtype=np.int64),
-        np.array([class_index for class_index, _ in last.values()], dtype=np.int64),
-        categories,
-        tuple(Severity(decision.severity) for _, decision in last.values()),
-        tuple(category.value for category in categories),
-        origin_of(queues, decisions),
-        queues,
-    )
-
-
-def _mistake_changes(stored: MistakeAnnotations | None, review: MistakeAnnotations) -> dict[str, int]:
-    before, after = ({} if version is None else _annotations(version) for version in (stored, review))
-    counts = {
-        "added": len(after.keys() - before.keys()),
-        "changed": sum(before[example] != after[example] for example in before.keys() & after.keys()),
-        "taken back": len(before.keys() - after.keys()),
-    }
-    return {what: number for what, number in counts.items() if number}
-
-
-def _annotations(review: MistakeAnnotations) -> dict[int, tuple[object, ...]]:
-    columns = (review.classes.tolist(), review.categories, review.severities)
-    return {example: tuple(annotation) for example, *annotation in zip(review.examples.tolist(), *columns, strict=True)}
 
 
 def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
@@ -335,6 +255,7 @@ def publish_selections(
 _PUBLISHERS = {
     ("judge", "census"): publish_labels,
     ("judge", "random sample"): publish_sample,
+    ("judge", "audit"): publish_audit,
     ("mistake", "census"): publish_mistakes,
     ("label", "census"): publish_people,
     ("review", "census"): publish_review,

@@ -60,7 +60,8 @@ def judge(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer) 
         raise UnknownName("queue of predictions to judge", queue.name, None)
     progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
-    return page(request, "judge.html", queue=queue, reasons=REASONS, done=done, items=progress.items)
+    space = site.test_set(queue.test_set).class_space.name
+    return page(request, "judge.html", queue=queue, space=space, reasons=REASONS, done=done, items=progress.items)
 
 
 @router.get("/mistake/{queue_id}")

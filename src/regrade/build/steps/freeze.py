@@ -16,13 +16,13 @@ from regrade.build.redraw import sample_options
 from regrade.build.release import Draw, Release, ReleasedCandidate, ReleasedImage, manifest_column
 from regrade.build.release_writing import PoolImages, ReleaseFiles, released_name, write_release
 from regrade.build.review import BuildReview, BuildReviewCollection, anonymous_review
-from regrade.build.samplers import EDGES, bin_names, frequency_bins
 from regrade.build.steps.frequencies import LoadedAnswers, load_answers
 from regrade.build.steps.revisions import read_revisions
 from regrade.build.steps.sample import keywords_of, reference_keywords, scores_for
 from regrade.build.steps.tasks import build_name, unchanged_set
 from regrade.core import Column, InputError, MismatchError, Table, Tabular, TestSet
 from regrade.core.amounts import amount
+from regrade.core.frequency_bins import EDGES, bin_names, frequency_bins
 from regrade.core.test_set import SELECTION_FREQUENCY
 from regrade.store import Store, file_name
 from regrade.studies.stored_subset import check_subset, store_subset

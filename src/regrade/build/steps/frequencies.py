@@ -20,12 +20,12 @@ from regrade.build.frequencies import (
     selection_frequencies,
 )
 from regrade.build.grid_files import ExclusionCollection
-from regrade.build.samplers import EDGES, bin_names
 from regrade.build.steps.tasks import build_name
 from regrade.build.tasks import TileRole
 from regrade.build.workers import Gate, Standing, WorkerQuality, dawid_skene, worker_qualities
 from regrade.core import Column, Estimate, InputError, Table, Tabular, UndefinedError, UnknownName
 from regrade.core.amounts import amount
+from regrade.core.frequency_bins import EDGES, bin_names
 from regrade.core.record import NOT_IN_JSON
 from regrade.store import Store
 from regrade.studies.study import Parts, Study, StudyOptions, option

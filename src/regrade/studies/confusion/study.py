@@ -26,6 +26,7 @@ from regrade.studies.confusion.hard_set import HardRule
 from regrade.studies.confusion.paper_figures import paper_figures
 from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.scoring import Scoring, scoring_for
@@ -127,7 +128,7 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
     without_labels = None if options.unlabeled is None else _unlabeled(store, test_set, chosen[0], options)
     remedy = _remedy(options)
     names = _models(store, test_set, options, remedy)
-    return confusion(
+    result = confusion(
         test_set,
         chosen,
         scored_predictions(store, test_set, names, progress=options.progress) if names else (),
@@ -146,6 +147,7 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
         ),
         confidence=store.config.confidence,
     )
+    return with_household_note(result, test_set)
 
 
 def _models(store: Store, test_set: TestSet, options: ConfusionOptions, remedy: Remedy | None) -> tuple[str, ...]:
@@ -278,6 +280,11 @@ def _with_scores(predictions: Predictions) -> Predictions:
         raise InputError(
             f"model {predictions.model!r} has no full scores on {predictions.test_set}: import them, or predict with "
             "--keep scores"
+        )
+    if predictions.covered is not None:
+        part = f"{predictions.covered.sum():,} of {len(predictions):,} images of {predictions.test_set}"
+        raise InputError(
+            f"model {predictions.model} has predictions on {part}: a member of an ensemble needs scores of all images"
         )
     return predictions
 

@@ -24,6 +24,7 @@ from regrade.display.style import COLORS, GRAY, INK, SHAPES, WIDTH
 from regrade.display.wording import plain, points
 from regrade.studies.geography.findings import group_phrase
 from regrade.studies.geography.progress import Progress
+from regrade.studies.geography.progress_figure import progress_panel
 from regrade.studies.geography.result import Geography, ModelByGroup
 from regrade.studies.lines import ModelLine
 from regrade.studies.scoring import FEWEST_DRAWN
@@ -36,12 +37,13 @@ _WIDE, _HEIGHT = WIDTH - 150, 300
 
 
 def geography_figure(result: Geography) -> Figure:
-    """Top: accuracies by group with intervals. Bottom: disparity versus accuracy on the original, or by model."""
+    """Accuracies by group with intervals; disparity versus accuracy on the original, or by model; progress rates."""
     named = _named(result)
     with_gap = [row for row in result.rows if row.disparity]
     panels: list[altair.LayerChart] = [_groups(result, named)]
     if result.progress is not None:
         panels.append(_against_original(result, result.progress, named))
+        panels.append(progress_panel(result.progress))
     elif len(with_gap) > 1:
         panels.append(_by_model(with_gap))
     title = heading(_title(result), _subtitle(result, named))

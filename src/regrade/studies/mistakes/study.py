@@ -11,10 +11,13 @@ from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, 
 from regrade.core.amounts import amount
 from regrade.core.training_neighbors import TrainingNeighbors
 from regrade.store import FIRST_MODEL, Store, keep_slices
+from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
 from regrade.studies.mistakes.explanations import ExplanationSources
 from regrade.studies.mistakes.figure import mistakes_figure
+from regrade.studies.mistakes.figure_files import write_mistake_figures
 from regrade.studies.mistakes.findings import mistakes_findings
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.neighbors.study import stored_neighbors
@@ -30,6 +33,7 @@ from regrade.studies.study import (
     models_option,
     option,
     parts_of,
+    slice_option,
     test_set_option,
 )
 
@@ -54,6 +58,7 @@ class MistakesOptions(StudyOptions):
     pairs_from: str | None = option(
         "Label set that shows which classes occur together (default: real if stored, otherwise --labels).", None
     )
+    slice: str | None = slice_option()
     training_set: str | None = option(
         "Explain spurious mistakes by the nearest images of this training set, which regrade neighbors stores "
         "(default: the registered one, if they are stored).",
@@ -71,7 +76,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     predictions is studied by the review of its mistakes. ``against`` names the model that the others are compared with,
     ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a major mistake
     (default: three of four), and ``pairs_from`` the labels that show which classes occur together (default: ``real`` if
-    stored, otherwise ``labels``).
+    stored, otherwise ``labels``). ``slice`` keeps only the images of a slice.
     """
     test_set, models, against = store.test_set(options.test_set), options.models, options.against
     labels, relabeled, collapsed = options.labels, options.relabeled, options.collapsed
@@ -97,18 +102,20 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         relabeled=None if relabeled is None else reviewed_labels(store, test_set, relabeled, collapsed=collapsed),
         reviews=MistakeReviews(
             [store.mistakes.read(test_set, name) for name in reviews],
-            _reviews_of(store, options.other_sets),
+            _reviews_of(store, options.other_sets, options.slice),
             by_review,
             options.least_major,
+            [store.mistakes.read(test_set, name) for name in reviewed],
         ),
         triage=TriageSources(
             superclasses(test_set.class_space), pair_labels(store, test_set, labels, options.pairs_from)
         ),
         against=source,
+        within=None if options.slice is None else image_slice(test_set, options.slice),
         explained_by=sources,
         confidence=store.config.confidence,
     )
-    return replace(result, notes=(*result.notes, *notes))
+    return with_household_note(replace(result, notes=(*result.notes, *notes)), test_set)
 
 
 def _explanation_sources(
@@ -164,15 +171,17 @@ def _chosen(
     return models or with_predictions or reviewed
 
 
-def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeAnnotations]:
-    """The reviews of other test sets; a test set without reviews raises."""
+def _reviews_of(store: Store, names: Sequence[str], slice_name: str | None) -> list[MistakeAnnotations]:
+    """The reviews of other test sets, on a slice if one is named; a test set without reviews raises."""
     reviews = []
     for name in names:
         test_set = store.test_set(name)
         reviewed = store.mistakes.names(name)
         if not reviewed:
             raise InputError(f"{name} has no reviews of mistakes: run regrade import mistakes")
-        reviews += [store.mistakes.read(test_set, model) for model in reviewed]
+        stored = [store.mistakes.read(test_set, model) for model in reviewed]
+        part = None if slice_name is None else image_slice(test_set, slice_name)
+        reviews += stored if part is None else [review.within(part.inside) for review in stored]
     return reviews
 
 
@@ -226,11 +235,21 @@ MISTAKES = Study(
         MistakePart,
         "Table to print. triage: suggested categories. agreement: of suggested and people's categories. categories: by "
         "severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. compare: --against. "
-        "major: the slice of major mistakes. explanations: training images near spurious mistakes.",
+        "major: the slice of major mistakes. severity: right predictions and severe mistakes on all images or a slice. "
+        "explanations: training images near spurious mistakes.",
         lambda options, _: (
             MistakePart.COMPARE if options.against else MistakePart.EXPLANATIONS if options.training_set else None
         ),
     ),
-    outputs=(Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),),
+    outputs=(
+        Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),
+        Output(
+            "figures",
+            "FOLDER",
+            "Also write further figures to this folder, by name: the flow of mistakes, confused pairs and the slice as "
+            "SVG, and reviewed mistakes with their images as HTML.",
+            write_mistake_figures,
+        ),
+    ),
     chapters=chapters,
 )

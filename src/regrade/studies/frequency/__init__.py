@@ -1,0 +1,1 @@
+"""How does accuracy vary with the share of people who select an image for its class?"""

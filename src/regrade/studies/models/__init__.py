@@ -1,0 +1,1 @@
+"""What goes with the accuracy of models: their year, size, training data and family."""

@@ -1,0 +1,162 @@
+"""The record of the study of models: its options, and how their attributes and predictions are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, TestSet, UndefinedError
+from regrade.stats import Scale, share_range
+from regrade.store import Store
+from regrade.studies.generalization.analysis import generalization
+from regrade.studies.generalization.paired_counts import SetPair
+from regrade.studies.generalization.result import ModelShift
+from regrade.studies.geography.group_frame import correctness_of, frame_of, grouping
+from regrade.studies.loading import chosen_models, scored_predictions
+from regrade.studies.models.analysis import ModelSets, model_trends
+from regrade.studies.models.figure import model_trends_figure
+from regrade.studies.models.findings import model_trends_findings, model_trends_verdicts
+from regrade.studies.models.result import ModelAttribute, ModelTrends, ModelTrendsPart
+from regrade.studies.report_data import ReportData
+from regrade.studies.set_counts import SetCounts, counts_with_noise
+from regrade.studies.study import (
+    Chapter,
+    Parts,
+    Study,
+    StudyOptions,
+    models_option,
+    option,
+    parts_of,
+    test_set_option,
+)
+
+_FEWEST_DESCRIBED = 6  # models of a chapter with the same attribute stated
+
+
+@dataclass(frozen=True)
+class ModelTrendsOptions(StudyOptions):
+    """The models, their attributes, and the test sets."""
+
+    test_set: str = test_set_option()
+    original: str | None = option(
+        "The original test set: also study the drop from it to -t, and effective robustness.", None, metavar="SET"
+    )
+    by: Sequence[ModelAttribute | str] = option("Use only this attribute. May be repeated (default: all).", ())
+    disparity_by: str | None = option("Also study the disparity by the groups of this column.", None, metavar="COLUMN")
+    models: Sequence[str] = models_option()
+    scale: Scale | str = option("Scale on which accuracies on the two test sets are compared.", Scale.LOGIT)
+
+
+def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
+    """Study what goes with the accuracy of models: year, parameters, training images and family.
+
+    The attributes are those in manifests and those that users state. With ``original`` there are also the drop from it
+    and the accuracy at equal accuracy there (effective robustness, on ``scale``), with ``disparity_by`` the disparity
+    by the groups of a column.
+    """
+    test_set = store.test_set(options.test_set)
+    models = chosen_models(store, test_set, options.models)
+    if options.original == test_set.name:
+        raise InputError(f"--original and -t are both {test_set.name}: a drop is from one set to another")
+    counts, original = _counts(store, test_set, models, options), _original(store, models, options)
+    disparities = _disparities(store, test_set, models, options)
+    shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
+    sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
+    attributes = {model: _attributes(store, test_set, model) for model in models}
+    return model_trends(
+        sets,
+        attributes,
+        chosen=[ModelAttribute(attribute) for attribute in options.by],
+        scale=Scale(options.scale),
+        confidence=store.config.confidence,
+    )
+
+
+def _counts(store: Store, test_set: TestSet, models: tuple[str, ...], options: ModelTrendsOptions) -> SetCounts:
+    scored = scored_predictions(store, test_set, models, progress=options.progress)
+    return counts_with_noise(test_set, scored, confidence=store.config.confidence)
+
+
+def _original(store: Store, models: Sequence[str], options: ModelTrendsOptions) -> SetCounts | None:
+    """The counts on the original of those models that have predictions there."""
+    if options.original is None:
+        return None
+    original = store.test_set(options.original)
+    stored = set(store.predictions.model_names(original.name))
+    common = tuple(model for model in models if model in stored)
+    if not common:
+        raise InputError(f"none of these models has predictions on {original.name}")
+    return _counts(store, original, common, options)
+
+
+def _shifts(
+    counts: SetCounts, original: SetCounts | None, scale: Scale, confidence: float
+) -> Mapping[str, ModelShift]:  # fmt: skip
+    """The drop of each model and its distance from the line through all models; empty if there is no line."""
+    if original is None:
+        return {}
+    pair, unused = SetPair(original, counts), np.random.default_rng(0)  # there are no bootstrap draws
+    try:
+        rows = generalization([pair], rng=unused, scale=scale, confidence=confidence, band_points=0).rows
+    except (InputError, UndefinedError):
+        return {}
+    return {row.model: row for row in rows}
+
+
+def _disparities(
+    store: Store, test_set: TestSet, models: tuple[str, ...], options: ModelTrendsOptions
+) -> Mapping[str, Estimate] | None:
+    """The disparity of each model by the groups of a column; models without images in some group have none."""
+    if options.disparity_by is None:
+        return None
+    groups = grouping(test_set, options.disparity_by)
+    scored = scored_predictions(store, test_set, models, progress=options.progress)
+    right = [correctness_of(predictions, scoring, 1) for predictions, scoring in scored]
+    frame = frame_of(test_set, groups, None, right)
+    if len(frame.names) < 2:
+        raise InputError(f"a disparity needs two groups of {options.disparity_by}")
+    return {
+        model.model: share_range(frame.shares(model.right, model.counted), confidence=store.config.confidence)
+        for model in right
+        if frame.counted_per_group(model).all()
+    }
+
+
+def _attributes(store: Store, test_set: TestSet, model: str) -> ModelAttributes:
+    spec = store.model_spec(test_set.name, model)
+    return ModelAttributes(**{name: getattr(spec, name) for name in ATTRIBUTES})
+
+
+def chapters(data: ReportData) -> Iterator[Chapter]:
+    """The original set and the first new set, if enough of their models are described."""
+    original = data.original
+    stored = data.store.predictions.model_names(original.name)
+    described = [_attributes(data.store, original, model) for model in stored]
+    counts = [sum(bool(getattr(stated, part.field)) for stated in described) for part in ModelAttribute]
+    if max(counts, default=0) < _FEWEST_DESCRIBED:
+        return
+    new = next((test_set.name for test_set in data.sets if data.comparable(test_set)), None)
+    options = ModelTrendsOptions(new, original.name) if new else ModelTrendsOptions(original.name)
+    about = f"{new}, compared with {original.name}" if new else original.name
+    yield Chapter(about, options, parts_of(ModelTrendsPart.TRENDS, ModelTrendsPart.FAMILIES))
+
+
+MODELS = Study(
+    name="models",
+    question="What goes with accuracy?",
+    summary="Show how accuracy, drops, robustness and disparity go with year, size, data and family of models.",
+    requires="Requires models whose year, parameters, training images or family are stated (regrade models describe).",
+    options=ModelTrendsOptions,
+    result=ModelTrends,
+    run=run,
+    figure=model_trends_figure,
+    findings=model_trends_findings,
+    verdicts=model_trends_verdicts,
+    parts=Parts(
+        ModelTrendsPart,
+        "trends: with year, parameters and training images. families: each minus the others. models: their attributes.",
+    ),
+    chapters=chapters,
+)
