@@ -90,6 +90,11 @@ def test_same_search_reads_what_is_stored_and_another_one_replaces_it(workspace)
     assert workspace.verify().problems == ()
 
 
+def test_threshold_limits_which_pairs_are_compared_by_pixels(workspace):
+    result = workspace.neighbors("val", against="train", near={"features": 1e-6})
+    assert (result.exact, result.near, result.threshold) == (1, 0, 1e-6)  # (0, 4) and (0.125, 4) are 0.0005 apart
+
+
 def test_decisions_of_people_count_more_than_pixels(workspace):
     workspace.neighbors("val", against="train")
     store = workspace.store
@@ -125,6 +130,8 @@ def test_registered_training_set_is_the_default(workspace):
         (("-t", "val", "--against", "train", "--model", "nobody"), ("unknown model on val", "nobody", "seer")),
         (("-t", "val", "--against", "train", "--model", "plain"), ("no embeddings of plain on val", "--keep features")),
         (("-t", "val", "--against", "train", "--most", "0"), ("at least 1, got 0",)),
+        (("-t", "val", "--against", "train", "--near", "phash=6"), ("compared by features", "not phash")),
+        (("-t", "val", "--against", "train", "--near", "features=-1"), ("must be a number >= 0",)),
         (("-t", "val", "--against", "train", "--by", "exact"), ("--by is an option for folders of images",)),
         (("folder", "-t", "val"), ("either folders of images, or a test set",)),
         (("folder", "--against", "train"), ("--against needs a test set",)),
@@ -272,3 +279,65 @@ def test_sets_without_images_have_neighbors_without_marks(workspace, tmp_path):
     result = bare.neighbors("val", against="train")
     assert (result.exact, result.near) == (None, None)
     assert "not searched for" in result.table().notes[1]
+
+
+@pytest.fixture
+def mistaken(workspace, tmp_path):
+    """``seer`` predicts cup for every image of ``val``, and people call its mistake on ``distant`` spurious."""
+    target = workspace.store.test_set("val")
+    ids = {Path(image).stem: image for image in target.ids}
+    rows = "".join(
+        f"{image},{target.class_space.ids[label]}\n" for image, label in zip(ids.values(), target.labels, strict=True)
+    )
+    (tmp_path / "labels.csv").write_text(f"image,class\n{rows}")
+    workspace.labels.import_file(tmp_path / "labels.csv", test_set="val", name="own", complete=True)
+    workspace.models.add_predictions("cups", np.eye(3)[[2, 2, 2, 2]] + 0.01, test_set="val")
+    (tmp_path / "mistakes.csv").write_text(
+        f"image,prediction,category,severity\n{ids['copied']},cup,spurious correlation,minor\n"
+        f"{ids['distant']},cup,spurious correlation,major\n{ids['encoded']},cup,fine-grained,major\n"
+    )
+    run_well(
+        "import", "mistakes", tmp_path / "mistakes.csv", "-t", "val", "--model", "cups", "-w", workspace.store.root
+    )
+    return workspace
+
+
+def test_study_explains_spurious_mistakes_by_stored_neighbors(mistaken):
+    mistaken.neighbors("val", against="train", most=3)
+    result = mistaken.study.mistakes("val", labels="own", models=["cups"], training_set="train").explanations
+    (row,) = result.models
+    # copied (4, 0) is near to copied, similar (a cup) and second; distant (-4, 1) to first, encoded and similar.
+    assert {Path(m.image).stem: [Path(i.image).stem for i in m.training_images] for m in result.mistakes} == {
+        "copied": ["similar"], "distant": ["similar"],
+    }  # fmt: skip
+    assert (row.by, row.embeddings, row.mistakes, row.share.value) == ("people", "seer", 2, 1.0)
+    assert (row.compared, row.base) == (0, None)  # no other cat is right
+    assert row.correct.n == 1  # similar, a cup
+
+
+def test_study_uses_the_registered_training_set_and_says_if_its_neighbors_are_outdated(mistaken):
+    root = mistaken.store.root
+    study = ("study", "mistakes", "-t", "val", "-l", "own", "-w", root)
+    assert_one_line(run(*study, "--show", "explanations"), "nothing to show as explanations", "regrade neighbors -t")
+    mistaken.testsets.register_training_set("val", "train")
+    plain = json.loads(run_well(*study, "--json").out)
+    assert "explanations" not in plain
+    mistaken.neighbors("val")
+    explained = json.loads(run_well(*study, "--json").out)
+    assert explained.pop("explanations")["training_set"] == "train"
+    assert explained == plain
+    assert "training images of train near spurious mistakes" in run_well(*study, "--show", "explanations").out
+    add_embeddings(mistaken, "train", "seer", np.eye(2)[[0, 0, 1, 1, 1]])
+    outdated = json.loads(run_well(*study, "--json").out)
+    assert "explanations" not in outdated
+    assert any("spurious mistakes are not explained" in note for note in outdated["notes"])
+    assert_one_line(run(*study, "--training-set", "train"), "outdated", "run regrade neighbors -t val")
+
+
+@pytest.mark.parametrize(
+    ("training_set", "words"),
+    [("nope", ("unknown test set 'nope'",)), ("train", ("no nearest images of val in train", "run regrade neighbors"))],
+)
+def test_study_names_what_is_missing(mistaken, training_set, words):
+    study = ("study", "mistakes", "-t", "val", "-l", "own", "-w", mistaken.store.root)
+    assert_one_line(run(*study, "--training-set", training_set), *words)

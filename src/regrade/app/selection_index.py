@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from regrade.app.cache import RecentCache, build_stamp
 from regrade.build.files import TaskCollection
@@ -39,7 +40,7 @@ class SelectionIndex:
             if test_set not in (stated["pool"], stated["reference"]):
                 continue
             stamp = build_stamp(self._store, build)
-            counted = self._cache.get(build, lambda build=build: _counted(self._store, build), stamp=stamp)
+            counted = self._cache.get(build, partial(_counted, self._store, build), stamp=stamp)
             if counted is not None:
                 yield build, counted
 

@@ -54,6 +54,8 @@ function undo() {
 
 for (const button of grades) button.addEventListener("click", () => grade(button.dataset.severity));
 for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", undo);
+// Reading about the last answer is no part of the time of the next one.
+by("causes").addEventListener("toggle", () => { if (by("causes").open) work.clock.pause(); else work.clock.resume(); });
 by("more").addEventListener("click", more);
 onKeys({
   1: pick(0), 2: pick(1), 3: pick(2), 4: pick(3), n: pick(4), Escape: () => kind.clear(),

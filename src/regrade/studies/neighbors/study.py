@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from regrade.core import Distance, InputError, TestSet
-from regrade.core.names import member
 from regrade.core.training_neighbors import TrainingNeighbors
-from regrade.neighbors import NEIGHBORS, Decoder, NeighborEngine, default_threshold, no_progress
+from regrade.neighbors import NEIGHBORS, Decoder, NeighborEngine, no_progress
 from regrade.store import RegisteredTrainingSet, Store
+from regrade.studies.leakage.search import search_for
 from regrade.studies.leakage.signatures import ImageProgress, decoder_of
+from regrade.studies.leakage.study import thresholds_option
 from regrade.studies.neighbors.result import NeighborSearch, neighbor_search
 from regrade.studies.neighbors.search import find_neighbors
 from regrade.studies.study import Study, StudyOptions, option, test_set_option
@@ -34,6 +35,7 @@ class TrainingNeighborsOptions(StudyOptions):
     engine: NeighborEngine | str = option(
         "Search library; cuda and torch require torch, faiss requires faiss.", NeighborEngine.NUMPY
     )
+    near: Mapping[str, float] | None = thresholds_option()
     image_progress: ImageProgress = field(default=no_progress, compare=False, repr=False)
 
 
@@ -41,21 +43,25 @@ def run(store: Store, options: TrainingNeighborsOptions) -> NeighborSearch:
     """Find the training images nearest to each image of a test set, by a model's embeddings, and store them.
 
     ``against`` is the training set (default: the registered one) and ``model`` the one whose embeddings are compared
-    (default: the only one with embeddings of both sets). Pairs within the default threshold of `Distance.FEATURES` are
-    compared by their pixels, which marks exact and near duplicates. The same search again reads what is stored.
+    (default: the only one with embeddings of both sets). Pairs within the threshold of `Distance.FEATURES`, which
+    ``near`` overrides, are compared by their pixels, which marks exact and near duplicates. The same search again reads
+    what is stored.
     """
     sets = search_sets(store, options.test_set, options.against)
     model = options.model or _only_model(store, sets)
     if options.most < 1:
         raise InputError(f"the number of training images per image must be at least 1, got {options.most}")
-    threshold = default_threshold(Distance.FEATURES)
+    if unused := sorted({*(options.near or {})} - {Distance.FEATURES.value}):
+        raise InputError(f"training images are compared by features: give --near features=0.05, not {unused[0]}")
+    search = search_for([Distance.FEATURES], options.near or {}, engine=options.engine, model=model)
+    threshold = search.thresholds[Distance.FEATURES]
     question = store.training_neighbors.question(sets, model, neighbors=options.most, threshold=threshold)
     stored = store.training_neighbors.stored(question, sets)
     neighbors = stored or find_neighbors(
         tuple(store.predictions.read(each, model).features for each in sets),  # type: ignore[arg-type]
         question,
         decoders=_decoders(store, sets),
-        engine=member(NeighborEngine, options.engine),
+        engine=search.engine,
         progress=options.image_progress,
     )
     store.training_neighbors.add(neighbors, sets)
