@@ -19,6 +19,7 @@ from regrade.studies.models.figure import model_trends_figure
 from regrade.studies.models.findings import model_trends_findings, model_trends_verdicts
 from regrade.studies.models.result import ModelAttribute, ModelTrends, ModelTrendsPart
 from regrade.studies.report_data import ReportData
+from regrade.studies.seeded_methods import seeded_method
 from regrade.studies.set_counts import SetCounts, counts_with_noise
 from regrade.studies.study import (
     Chapter,
@@ -45,6 +46,9 @@ class ModelTrendsOptions(StudyOptions):
     by: Sequence[ModelAttribute | str] = option("Use only this attribute. May be repeated (default: all).", ())
     disparity_by: str | None = option("Also study the disparity by the groups of this column.", None, metavar="COLUMN")
     models: Sequence[str] = models_option()
+    without: Sequence[str] = option(
+        "Leave out this model, or the models of a pattern such as fv_*. May be repeated.", (), metavar="NAME"
+    )
     scale: Scale | str = option("Scale on which accuracies on the two test sets are compared.", Scale.LOGIT)
 
 
@@ -53,10 +57,10 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
 
     The attributes are those in manifests and those that users state. With ``original`` there are also the drop from it
     and the accuracy at equal accuracy there (effective robustness, on ``scale``), with ``disparity_by`` the disparity
-    by the groups of a column.
+    by the groups of a column. ``without`` names models that are left out, or patterns.
     """
     test_set = store.test_set(options.test_set)
-    models = chosen_models(store, test_set, options.models)
+    models = _chosen(store, test_set, options)
     if options.original == test_set.name:
         raise InputError(f"--original and -t are both {test_set.name}: a drop is from one set to another")
     counts, original = _counts(store, test_set, models, options), _original(store, models, options)
@@ -71,6 +75,16 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
         scale=Scale(options.scale),
         confidence=store.config.confidence,
     )
+
+
+def _chosen(store: Store, test_set: TestSet, options: ModelTrendsOptions) -> tuple[str, ...]:
+    """The named models (default: all) except those to leave out."""
+    models = chosen_models(store, test_set, options.models)
+    methods = [seeded_method(name, models, where=test_set.name) for name in options.without]
+    left_out = {model for method in methods for model in method.models.values()}
+    if left_out.issuperset(models):
+        raise InputError(f"all models with predictions on {test_set.name} are left out")
+    return tuple(model for model in models if model not in left_out)
 
 
 def _counts(store: Store, test_set: TestSet, models: tuple[str, ...], options: ModelTrendsOptions) -> SetCounts:
