@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import e
 from pathlib import Path
@@ -24,7 +24,7 @@ from regrade.studies.confusion.findings import confusion_findings
 from regrade.studies.confusion.gallery import gallery_page
 from regrade.studies.confusion.hard_set import HardRule
 from regrade.studies.confusion.paper_figures import paper_figures
-from regrade.studies.confusion.result import Confusion, ConfusionPart
+from regrade.studies.confusion.result import ConfusedModel, Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
@@ -127,7 +127,7 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
     without_labels = None if options.unlabeled is None else _unlabeled(store, test_set, chosen[0], options)
     remedy = _remedy(options)
     names = _models(store, test_set, options, remedy)
-    return confusion(
+    result = confusion(
         test_set,
         chosen,
         scored_predictions(store, test_set, names, progress=options.progress) if names else (),
@@ -146,6 +146,14 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
         ),
         confidence=store.config.confidence,
     )
+    return replace(result, models=tuple(_with_family(store, model, test_set, names) for model in result.models))
+
+
+def _with_family(store: Store, model: ConfusedModel, test_set: TestSet, stored: Sequence[str]) -> ConfusedModel:
+    """A stored model with its family, if that is stated."""
+    if model.model not in stored:
+        return model
+    return replace(model, family=store.model_spec(test_set.name, model.model).family or None)
 
 
 def _models(store: Store, test_set: TestSet, options: ConfusionOptions, remedy: Remedy | None) -> tuple[str, ...]:

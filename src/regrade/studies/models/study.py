@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, TestSet, UndefinedError
+from regrade.core.amounts import amount
 from regrade.stats import Scale, share_range
 from regrade.store import Store
 from regrade.studies.generalization.analysis import SetPair, generalization
@@ -21,6 +22,7 @@ from regrade.studies.models.result import ModelAttribute, ModelTrends, ModelTren
 from regrade.studies.report_data import ReportData
 from regrade.studies.seeded_methods import seeded_method
 from regrade.studies.set_counts import SetCounts, counts_with_noise
+from regrade.studies.shared_images import shared_images
 from regrade.studies.study import (
     Chapter,
     Parts,
@@ -68,13 +70,24 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
     sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
     attributes = {model: _attributes(store, test_set, model) for model in models}
-    return model_trends(
+    result = model_trends(
         sets,
         attributes,
         chosen=[ModelAttribute(attribute) for attribute in options.by],
         scale=Scale(options.scale),
         confidence=store.config.confidence,
     )
+    return replace(result, notes=(*result.notes, *_overlap(store, test_set, options)))
+
+
+def _overlap(store: Store, test_set: TestSet, options: ModelTrendsOptions) -> Iterator[str]:
+    """A note if the two test sets have images in common."""
+    shared = None if options.original is None else shared_images(store.test_set(options.original), test_set)
+    if shared and (count := int((shared.second >= 0).sum())):
+        yield (
+            f"{amount(count, 'image')} of {test_set.name} are images of {options.original} too: intervals of drops and "
+            "of effective robustness take them as different images, and are too wide or too short"
+        )
 
 
 def _chosen(store: Store, test_set: TestSet, options: ModelTrendsOptions) -> tuple[str, ...]:
