@@ -8,6 +8,7 @@ import pytest
 from running import assert_one_line, run, run_well
 
 import regrade
+from regrade.core import TestSet
 from regrade.studies.registry import all_studies
 from regrade.studies.report_data import ReportData
 
@@ -67,10 +68,30 @@ def test_models_can_be_left_out(workspace):
     assert len(result.trends) == 1
 
 
+def test_models_on_a_slice(workspace):
+    whole, part = (workspace.study.models("new", by=["year"], slice=name) for name in (None, "region=a"))
+    assert part.test_set == "new, slice region=a"
+    assert {model.accuracy.n for model in part.models} == {IMAGES // 2}
+    assert {model.accuracy.n for model in whole.models} == {IMAGES}
+
+
+def test_sets_with_common_images_are_noted(workspace, tmp_path):
+    ids = tuple(f"old{place}" for place in range(40))
+    labels = np.arange(40, dtype=np.int32) % 10
+    space = workspace.store.class_spaces.read("digits")
+    workspace.store.add_test_set(TestSet("part", space, ids, labels))
+    for place, model in enumerate(YEARS):
+        right = np.arange(40) < 20 + 2 * place
+        workspace.models.add_predictions(model, np.eye(10)[np.where(right, labels, (labels + 1) % 10)], test_set="part")
+    result = workspace.study.models("part", original="old", by=["year"])
+    assert any(note.startswith("40 images of part are images of old too") for note in result.notes)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         (("models", "-t", "new", "--original", "new"), "--original and -t are both new"),
+        (("models", "-t", "new", "--slice", "region=c"), "unknown region of new 'c'"),
         (("models", "-t", "new", "--without", "*"), "all models with predictions on new are left out"),
         (("models", "-t", "new", "--by", "training-images"), "a trend needs at least 4 models, got 0"),
         (("models", "-t", "new", "--model", "unknown"), "regrade models describe FILE.csv"),
