@@ -75,7 +75,7 @@ def test_models_on_a_slice(workspace):
     assert {model.accuracy.n for model in whole.models} == {IMAGES}
 
 
-def test_sets_with_common_images_are_noted(workspace, tmp_path):
+def test_sets_with_common_images_are_noted(workspace):
     ids = tuple(f"old{place}" for place in range(40))
     labels = np.arange(40, dtype=np.int32) % 10
     space = workspace.store.class_spaces.read("digits")
