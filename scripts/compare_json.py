@@ -44,15 +44,20 @@ _BUILD = (
     " && build export new {workspace}/crowd --size 32 && answer-tasks {workspace}/crowd"
     " && build answers new {workspace}/crowd/answers.csv"
 )
+_PLACES = (
+    "testsets add places {inputs}/places.parquet --classes digits --group region --group household"
+    " && import predictions {inputs}/places.csv -t places"
+)
 _PREDICT = "predict python:{inputs}/brightness.py:brightness --classes digits --size 8 --mean 0.5 --std 0.5"
 
 DEMO = (
     "testsets list",
     "testsets show mnist",
+    "testsets training-set uci-half uci-digits && testsets show uci-half",
     "testsets catalog",
     "testsets catalog imagenetv2-matched-frequency",
     "testsets check uci-digits",
-    "testsets add again {workspace}/digits/uci-digits.parquet --classes digits --group ink && testsets show again",
+    "testsets add again {inputs}/places.parquet --classes digits --group region && testsets show again",
     "testsets add folder {inputs}/first --classes digits && testsets check folder",
     "build queries --classes imagenet-a --from 2012-07-11 --to 2013-07-11 --per-author 5",
     "build pool candidates {inputs}/first --classes digits --per-class 5 && testsets show candidates",
@@ -66,6 +71,7 @@ DEMO = (
     "labels novel -t uci-digits -l own",
     f"{_LABELS} && labels list && labels diff own@1 own@2 -t uci-digits",
     f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --show pairs --rule classes",
+    f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --slice ink",
     "!labels sample -t uci-digits -l own --out {workspace}/sample.csv --size 80 && answer-sample {workspace}/sample.csv"
     " && import verdicts {workspace}/sample.csv -t uci-digits -l own && grade -t uci-digits -l own"
     " && compare -t uci-digits -l own && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",
@@ -79,30 +85,31 @@ DEMO = (
     f"review label -t uci-digits --size 40 --name quiz --overlap 2 && {_VOTES} && review agreement quiz"
     " && review publish quiz && study people -t uci-digits",
     "grade -t mnist",
-    "grade -t mnist --slice ink",
-    "grade -t uci-digits --slice ink",
+    "grade -t mnist --slice 3",
+    f"{_PLACES} && grade -t places --slice region && compare -t places && grade -t places --clusters household",
     "grade -t uci-digits -l own --half-width 1",
     "grade -t uci-digits -l own --rule classes --model 'naive Bayes'",
     "!testsets corrupt mnist --name mnist-c --images 20 --corruption fog --corruption contrast"
     f" && {_PREDICT} -t mnist-c -t mnist && study corruptions -t mnist-c",
     f"{_PREDICT} -t uci-digits --keep scores,features && models list && grade -t uci-digits",
-    "models describe {inputs}/models.csv && models list && study remedies -t mnist -t uci-digits --slice ink=medium",
-    "models describe {inputs}/attributes.csv && study models -t uci-digits --original mnist --disparity-by ink",
+    "models describe {inputs}/models.csv && models list && study remedies -t mnist -t uci-digits --slice 8",
+    f"{_PLACES} && models describe {{inputs}}/attributes.csv && study models -t places --original mnist"
+    " --disparity-by region",
     "models describe {inputs}/attributes.csv && study models -t mnist --by family --show families",
     "compare -t mnist",
     "compare -t mnist --show pairs --equivalence 0.5",
-    "compare -t uci-digits 'random forest' 'naive Bayes' --slice ink=light",
-    "gate 'neural network' -t mnist -t uci-digits --baseline 'random forest' --margin 1 --slice-margin ink=3 --floor 70"
-    "gate 'nearest neighbors' -t uci-digits --ladder --baseline 'random forest' && testsets ladder uci-digits",
+    "compare -t uci-digits 'random forest' 'naive Bayes' --slice 8",
+    "gate 'neural network' -t mnist -t uci-digits --baseline 'random forest' --margin 1 --slice-margin 8=3 --floor 70"
     " --max-negative-flips 5 --at-least top-5=90 --at-most ece=10",
+    "gate 'nearest neighbors' -t uci-digits --ladder --baseline 'random forest' && testsets ladder uci-digits",
     "study generalization --original mnist --new uci-digits --bootstrap",
     "study generalization --original mnist --new uci-digits --scale logit"
     " --standard 'naive Bayes' --standard 'random forest' --standard 'decision tree'",
+    f"{_PLACES} && study geography -t places --by region --original mnist",
+    f"{_PLACES} && study geography -t places --by region --original mnist --show groups",
+    f"{_PLACES} && study geography -t places --by region --original mnist --show progress",
     "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --edge 50",
     "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --show models",
-    "study geography -t mnist --by ink --original uci-digits",
-    "study geography -t mnist --by ink --original uci-digits --show groups",
-    "study geography -t mnist --by ink --original uci-digits --show progress",
     "study leakage -t mnist --against mnist-train --by exact,pixels --size 32",
     f"review pairs -t mnist --by pixels --near pixels=200000 --size 32 --name twice --overlap 2 && {_VOTES}"
     " && review publish twice && study leakage -t mnist --by pixels --near pixels=200000 --size 32",
@@ -110,12 +117,21 @@ DEMO = (
     "study leakage -t mnist --by exact,phash --size 32 --show groups",
     "neighbors {inputs}/first {inputs}/second --size 32",
     "neighbors {inputs}/first --size 32 --show groups",
+    f"!{_PREDICT} -t uci-digits -t mnist-train --keep features && neighbors -t uci-digits --against mnist-train"
+    " && import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes'"
+    " && study mistakes -t uci-digits -l own --training-set mnist-train",
     "study mistakes -t uci-digits -l own",
     "study mistakes -t uci-digits -l own --show triage",
+    "import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes'"
+    " && import labels {inputs}/labels.csv -t uci-digits --name all --complete"
+    " && study mistakes -t uci-digits -l all --slice ink=medium --show severity"
+    " && review mistakes -t uci-digits -l all --model 'decision tree' --slice ink=medium --overlap 2"
+    " && review publish 'mistakes uci-digits decision tree'",
     "import mistakes {inputs}/mistakes.csv -t uci-digits --model 'naive Bayes' && study mistakes -t uci-digits -l own",
     f"{_PEOPLE} && study people -t uci-digits",
     f"{_PEOPLE} && study people -t uci-digits --show agreement && study people -t uci-digits --show tests",
     f"{_PEOPLE} && study people -t uci-digits -l own --show times",
+    f"{_PEOPLE} && import people {{inputs}}/people-mnist.csv -t mnist && study people -t uci-digits -t mnist",
     "import predictions {inputs}/predictions.csv -t mnist && grade -t mnist --model copied",
     "import slices {inputs}/slices.csv -t mnist --name thirds && grade -t mnist --slice thirds:third",
     "import checkpoints '{workspace}/checkpoints/mnist/small network' -t mnist --ensemble again --kind probabilities"
@@ -131,13 +147,13 @@ DEMO = (
     "study checks -t mnist -t uci-digits --original mnist",
     "study confidence -t mnist --new uci-digits",
     "study confidence -t uci-digits --model 'neural network' --miss 5 --target 90 --seed 1",
-    "study similarity -t uci-digits -l own --slice ink=light",
+    "study similarity -t uci-digits -l own --slice 8",
     "plan accuracy -t mnist --half-width 1",
     "plan accuracy --half-width 1 --accuracy 80",
     "plan difference 'random forest' 'naive Bayes' -t mnist",
     "plan difference --difference 1 --disagreement 10",
     "plan rank -t mnist",
-    "plan disparity -t mnist --by ink",
+    f"{_PLACES} && plan disparity -t places --by region",
     "plan review --difference 1 --differing 10",
     f"{_BUILD} && build frequencies new --min-answers 5"
     " && build forecast new --min-answers 5 && build sample new --strategy top --min-answers 5 --per-class 4"
@@ -154,7 +170,7 @@ DEMO = (
     " --size 8 --epochs 2 --seed 0 --jobs 1",
     f"{_PREDICT} -t mnist -t mnist-train --keep scores,features && train head new --on mnist-train -t mnist "
     "--model python:{inputs}/brightness.py:brightness --l2 1",
-    "study remedies -t mnist --baseline 'naive Bayes' --remedy 'random forest' --by ink",
+    f"{_PLACES} && study remedies -t places --baseline 'naive Bayes' --remedy 'random forest' --by region",
     "study remedies -t mnist -t uci-digits --original mnist --baseline 'naive Bayes' --remedy 'random forest'",
     "build compare mnist --reference uci-digits",
     "build simulate --workers 3 --workers 6 --classes 4",
@@ -327,7 +343,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _uses_workspace(words: Sequence[str]) -> bool:
-    alone = (["replicate"], ["neighbors"], ["testsets", "catalog"])
+    alone = (["replicate"], ["testsets", "catalog"], *([] if "-t" in words else [["neighbors"]]))
     return not any(list(words[: len(start)]) == start for start in alone) and (words[0] != "plan" or "-t" in words)
 
 
@@ -439,12 +455,13 @@ def _write_inputs(demo: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     digits = {name: _examples(demo, name) for name in ("uci-digits", "mnist")}
     uci, mnist = digits["uci-digits"], digits["mnist"]
-    answers = [
-        (image, person, (label + (place % (7 + 4 * step) == 0)) % 10, place * 10, place * 10 + 3 + place % (5 + step))
-        for step, person in enumerate(("Ada", "Bob", "Cleo"))
-        for place, (image, label) in enumerate(uci[:300])
-    ]
-    _write_csv(folder / "people.csv", ("image", "person", "class", "start", "end"), answers)
+    for name, examples in (("people", uci), ("people-mnist", mnist)):
+        answers = [
+            (image, who, (label + (place % (7 + 4 * step) == 0)) % 10, place * 10, place * 10 + 3 + place % (5 + step))
+            for step, who in enumerate(("Ada", "Bob", "Cleo"))
+            for place, (image, label) in enumerate(examples[:300])
+        ]
+        _write_csv(folder / f"{name}.csv", ("image", "person", "class", "start", "end"), answers)
     states = ("correct", "correct", "correct", "wrong", "unclear")
     labels = [
         (image, (label + second) % 10, states[(place + second) % 5] if second else "correct")
@@ -467,12 +484,34 @@ def _write_inputs(demo: Path, folder: Path) -> None:
     _write_csv(folder / "attributes.csv", ("model", "family", "year", "parameters"), attributes)
     _write_csv(folder / "mistakes.csv", ("image", "prediction", "category", "severity"), _mistakes(demo))
     (folder / "brightness.py").write_text(_BRIGHTNESS_MODEL)
+    _write_places(demo, folder)
     images = pyarrow.parquet.read_table(demo / "digits" / "uci-digits.parquet").to_pylist()
     for name, rows in (("first", images[:60]), ("second", images[40:90])):
         for row in rows:
             path = folder / name / str(row["label"]) / f"{name}-{row['id']}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(row["image"])
+
+
+def _write_places(demo: Path, folder: Path) -> None:
+    """A test set with regions and households, none of them real, and predictions that are worse in some regions."""
+    table = pyarrow.parquet.read_table(demo / "digits" / "mnist.parquet").select(["id", "image", "label"]).slice(0, 600)
+    regions = [("North", "South", "West")[place // 4 % 3] for place in range(len(table))]
+    households = [f"household {place // 4}" for place in range(len(table))]
+    table = table.append_column("region", [regions]).append_column("household", [households])
+    pyarrow.parquet.write_table(table, folder / "places.parquet")
+    models = ("naive Bayes", "decision tree", "random forest", "neural network")
+    rows = [
+        (row["id"], *((row["label"] + _is_wrong(place, row["region"], step)) % 10 for step in range(len(models))))
+        for place, row in enumerate(table.to_pylist())
+    ]
+    _write_csv(folder / "places.csv", ("image", *models), rows)
+
+
+def _is_wrong(place: int, region: str, step: int) -> bool:
+    """Whether a model, the better the higher its ``step``, errs on an image; whole households are harder."""
+    difficulty = zlib.crc32(f"household {place // 4}".encode()) % 40 + zlib.crc32(f"{place} {step}".encode()) % 60
+    return difficulty > 60 + 8 * step - 10 * (region == "South")
 
 
 def _examples(workspace: Path, test_set: str) -> list[tuple[str, int]]:

@@ -16,8 +16,10 @@ from regrade.core import (
     TestSet,
     Unlisted,
 )
+from regrade.core.training_neighbors import NeighborQuestion, TrainingNeighbors
 from regrade.studies import MistakeReviews, Mistakes, MultilabelScoring, ReviewedLabels, TriageSources
 from regrade.studies.mistakes.analysis import mistakes
+from regrade.studies.mistakes.explanations import ExplanationSources
 
 CLASSES = ("cat", "lynx", "dog", "wolf", "car", "road", "boat", "cup")
 PARENTS = {
@@ -114,7 +116,7 @@ def reviewed_labels(labels=None, frame=None, collapsed=None):
 def studied(*models, frame=None, reviews=(REVIEW_A, REVIEW_B), **options) -> Mistakes:
     """The study of some models (default: both), with both reviews."""
     return mistakes(
-        TEST_SET,
+        options.pop("test_set", TEST_SET),
         models or (predictions("a", A), predictions("b", B)),
         labels=options.pop("labels", None) or reviewed_labels(frame=frame),
         triage=options.pop("triage", None) or TriageSources(superclasses(SPACE), pair_labels()),
@@ -126,3 +128,19 @@ def studied(*models, frame=None, reviews=(REVIEW_A, REVIEW_B), **options) -> Mis
         ),
         **options,
     )
+
+
+TRAINING_LABELS = ("cat", "lynx", "dog", "road", "road", "car", "cup", "boat")
+TRAINING_SET = TestSet(
+    "train", SPACE, tuple(f"t{n}" for n in range(8)), np.array([CLASSES.index(c) for c in TRAINING_LABELS])
+)
+
+
+def training_images(positions, *, duplicates=None) -> ExplanationSources:
+    """The nearest of eight training images (12, k), with distances 0.1, 0.2, ...; -1 is no neighbor."""
+    nearest = np.asarray(positions)
+    distances = np.where(nearest < 0, np.nan, 0.1 * np.arange(1, nearest.shape[1] + 1))
+    marks = np.zeros(nearest.shape, np.int8) if duplicates is None else np.asarray(duplicates, np.int8)
+    question = NeighborQuestion("dozen", "train", "a", "", "", "", nearest.shape[1], 0.1)
+    neighbors = TrainingNeighbors(question, nearest, distances, marks)
+    return ExplanationSources(TRAINING_SET, lambda _: neighbors)

@@ -35,7 +35,7 @@ NO_VERDICTS = {
     "_Rates", "AgreementPart", "BenchmarkKind", "ClassesPart", "ClassOrder", "ComparisonPart", "ConfidencePart",
     "ConformalScore", "ConfusionPart", "Contender", "FrequencyStudyPart", "GateRule", "GeographyPart",
     "LabelChangePart", "LeakagePart", "LogBase", "MistakePart", "ModelAttribute", "ModelMeasure", "ModelTrendsPart",
-    "PeoplePart", "RemedyMeasure", "TriageKind",
+    "PeoplePart", "RemedyMeasure", "StateAfter", "StateBefore", "TriageKind",
 }  # fmt: skip
 """Enums of studies that name a part, a kind or an order, and conclude nothing."""
 

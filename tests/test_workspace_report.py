@@ -61,6 +61,8 @@ class TestChapters:
         assert set(questions) == {
             "Does it hold on new data?",
             "How does accuracy vary by region?",
+            "Are images harder that fewer people select?",
+            "What goes with accuracy?",
             "Which mistakes are mistakes?",
             "Which images confuse models?",
             "How do models compare with people?",

@@ -24,7 +24,7 @@ from regrade.stats import (
     slope_ratio,
     two_way_mean,
 )
-from regrade.studies.generalization.analysis import robustness_to
+from regrade.studies.generalization.rows import robustness_to
 
 SLOPE, SCATTER, CHANGE = 1.1, 0.01, -0.1
 
@@ -68,10 +68,10 @@ def ratio_of_slopes(rng: np.random.Generator, *, models: int) -> Ratio:
     return slope_ratio(x, first, 0.5 + 0.55 * (x - 0.7) + rng.normal(0, SCATTER, models))
 
 
-def robustness(rng: np.random.Generator, runs: int, *, models: int) -> Drawn:
-    """A model that is 3 points above a line on the linear scale."""
+def robustness(rng: np.random.Generator, runs: int, *, models: int, own_images: int = 2_000) -> Drawn:
+    """A model, or a person with fewer images, that is 3 points above a line on the linear scale."""
     low, high = np.empty(runs), np.empty(runs)
-    images = np.full(models + 1, 2_000)
+    images = np.append(np.full(models, 2_000), own_images)
     for run in range(runs):
         x = rng.uniform(0.55, 0.85, models + 1)
         y = 0.6 + SLOPE * (x - 0.7) + rng.normal(0, SCATTER, models + 1)
@@ -98,8 +98,15 @@ for number, maker, estimate, truth, least in _NUMBERS:
 for size in (8, 30):
     coverage_check(
         "effective robustness",
-        maker="studies.generalization.analysis.robustness_to",
+        maker="studies.generalization.rows.robustness_to",
         case=f"{size} models, 2,000 images",
         n=size,
         draw=partial(robustness, models=size),
     )
+coverage_check(
+    "effective robustness",
+    maker="studies.generalization.rows.robustness_to",
+    case="a person, 300 images, and 30 models, 2,000 images",
+    n=30,
+    draw=partial(robustness, models=30, own_images=300),
+)

@@ -24,8 +24,9 @@ from regrade.stats import (
 )
 from regrade.studies.compare.model_pairs import model_pairs
 from regrade.studies.confusion.hard_set import transfer
-from regrade.studies.generalization.analysis import _gaps, _PairedCounts
 from regrade.studies.generalization.explanations import loss_parts
+from regrade.studies.generalization.paired_counts import PairedCounts
+from regrade.studies.generalization.rows import gaps
 from regrade.studies.multilabel_grade import multilabel_accuracy
 from regrade.studies.plan.review import _Decided
 
@@ -79,10 +80,9 @@ def hard_and_other_images(rng: np.random.Generator, runs: int, *, n: int, hard: 
 def original_and_new_images(rng: np.random.Generator, runs: int, *, n: int, original: float, new: float) -> Drawn:
     """The gaps of one model per run."""
     counts, images = (rng.binomial(n, original, runs), rng.binomial(n, new, runs)), np.full(runs, n)
-    models = _PairedCounts(
-        model_names(runs), counts[0], images, counts[1], images, standard=np.ones(runs, dtype=bool), noise=None
-    )
-    return _drawn(_gaps(models, 0.95), original - new, _wald(*counts, n))
+    none, standard = np.zeros(runs, dtype=np.int64), np.ones(runs, dtype=bool)
+    models = PairedCounts(model_names(runs), counts[0], images, none, counts[1], images, none, standard, noise=None)
+    return _drawn(gaps(models, 0.95), original - new, _wald(*counts, n))
 
 
 def _drawn(estimates: list[Estimate], truth: float, wald: tuple[np.ndarray, np.ndarray]) -> Drawn:
@@ -185,7 +185,7 @@ for size in (20, 200, 2_000):
     )
     coverage_check(
         "gap between two sets",
-        maker="studies.generalization.analysis._gaps",
+        maker="studies.generalization.rows.gaps",
         case="accuracies of 0.8 and 0.7",
         n=size,
         draw=partial(original_and_new_images, n=size, original=0.8, new=0.7),

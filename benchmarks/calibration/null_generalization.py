@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import correct_predictions, counted
+from regrade.core import PERSON_PREFIX
 from regrade.core.arrays import FloatArray
-from regrade.studies import Generalization, SetPair
+from regrade.studies import Generalization, ModelCounts, SetPair
 from regrade.studies.generalization.analysis import generalization
 
 _CHANGE = ("generalization: models lose or gain", "generalization: gains shrink", "generalization: off the line")
@@ -50,6 +52,48 @@ def shrinking_gains(rng: np.random.Generator) -> Generalization:
 @null_check("generalization: gains carry over", case="slopes of 0.99, 30 models, 4 new sets of 2,000 images")
 def shrinking_gains_on_many_sets(rng: np.random.Generator) -> Generalization:
     return shrunk(rng, sets=4)
+
+
+_PEOPLE = "generalization: people off the line"
+
+
+@null_check(_PEOPLE, case="no shift, 12 models, 2,000 images, 4 people asked about 300 of each set")
+def people_like_models(rng: np.random.Generator) -> Generalization:
+    return with_people(rng, models=12, people=4, new_sets=1)
+
+
+@null_check(_PEOPLE, case="no shift, 40 models, 2,000 images, 2 people asked about 300 of each of 4 sets")
+def people_like_models_on_many_sets(rng: np.random.Generator) -> Generalization:
+    return with_people(rng, models=40, people=2, new_sets=3)
+
+
+@null_check(*_CHANGE, case="no shift, 20 models, a tenth of the new predictions unjudged")
+def unjudged_predictions(rng: np.random.Generator) -> Generalization:
+    """A tenth of the correct predictions on the new set are not judged by anyone, and count as wrong."""
+    accuracies = rng.uniform(0.55, 0.85, 20)
+    original, new = (counted(name, correct_predictions(rng, accuracies, images=2_000)) for name in ("original", "new"))
+    models = {name: _unjudged(rng, counts) for name, counts in new.models.items()}
+    return generalization([SetPair(original, replace(new, models=models))], rng=rng, band_points=0)
+
+
+def _unjudged(rng: np.random.Generator, counts: ModelCounts) -> ModelCounts:
+    novel = int(rng.binomial(counts.right, 0.1))
+    return replace(counts, right=counts.right - novel, novel=novel)
+
+
+def with_people(rng: np.random.Generator, *, models: int, people: int, new_sets: int) -> Generalization:
+    """Models and people whose accuracies do not depend on the set; people are asked about fewer images."""
+    accuracies, skills = rng.uniform(0.55, 0.85, models), rng.uniform(0.6, 0.8, people)
+    sets = []
+    for number in range(new_sets + 1):
+        correct = correct_predictions(rng, [*accuracies, *skills], images=2_000)
+        counts = counted(f"set {number}", correct[:models])
+        answered = {
+            f"{PERSON_PREFIX}{person}": ModelCounts(int(row[:300].sum()), 300)
+            for person, row in enumerate(correct[models:])
+        }
+        sets.append(replace(counts, models={**counts.models, **answered}))
+    return generalization([SetPair(sets[0], each) for each in sets[1:]], rng=rng, band_points=0)
 
 
 def shrunk(rng: np.random.Generator, *, sets: int) -> Generalization:

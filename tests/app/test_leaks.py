@@ -118,6 +118,7 @@ def addresses(queue, workspace):
     yield from ("/work", "/builds", "/builds/shapes")
     yield from (f"/{place}/{queue.id}" for place in ("judge", "label", "mistake", "pair", "panel", "review", "select"))
     yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1", "task"))
+    yield from (f"/api/queues/{queue.id}/items/{number}/causes" for number in range(1, 5))
     yield f"/panel/{queue.id}?show=decided"
     for number in range(1, 5):
         yield from (f"{place}/{queue.id}/{number}" for place in ("/panel", "/api/panel"))

@@ -72,3 +72,43 @@ def test_dry_run_fails_as_the_import_does(pets, tmp_path):
     (tmp_path / "m.csv").write_text("image,net\np0,cat\n")
     options = ("import", "predictions", tmp_path / "m.csv", "-t", "pets", "-w", pets)
     assert run(*options, "--dry-run").err == run(*options).err != ""
+
+
+class TestPartial:
+    def test_dry_run_counts_the_images_of_a_part(self, previewed):
+        lines, data = previewed("m.csv", rows(IDS[:4], ANSWERS[:4], header="image,top1"), "--model", "m", "--partial")
+        assert "examples: 4 of 6 examples, each with one row" in lines
+        assert (data["covered"], data["models"]["m"]["labeled"]) == (4, 4)
+
+    def test_import_of_a_part_grades_its_images_only(self, pets, tmp_path):
+        (tmp_path / "m.csv").write_text(rows(IDS[:4], ANSWERS[:4], header="image,top1"))
+        ran = run_well(
+            "import", "predictions", tmp_path / "m.csv", "-t", "pets", "--model", "m", "--partial", "-w", pets
+        )
+        assert "predictions on 4 of 6 examples: the models are graded on these" in ran.out + ran.err
+        top1 = json.loads(run_well("grade", "-t", "pets", "--model", "m", "--json", "-w", pets).out)["rows"][0]["top1"]
+        right = sum(answer == label for answer, label in zip(ANSWERS[:4], LABELS[:4], strict=True))
+        assert (top1["n"], top1["value"]) == (4, right / 4)
+        assert "m 4 of 6 images of pets" in run_well("grade", "-t", "pets", "-w", pets).out
+        assert "pets (4 images)" in run_well("models", "list", "-w", pets).out
+
+    @pytest.mark.parametrize(
+        ("content", "options", "words"),
+        [
+            (rows(IDS[:4], ANSWERS[:4], header="image,top1"), (), "4 of the 6 examples of pets: to grade on these"),
+            (rows(["x"], ANSWERS[:1], header="image,top1"), ("--partial",), "1 example is not in test set pets"),
+            (rows(IDS[:1], ["dog"], ["dog"], header="image,top1,label"), ("--partial",), "the labels differ"),
+        ],
+    )
+    def test_import_refuses_a_part_in_one_line(self, pets, tmp_path, content, options, words):
+        (tmp_path / "m.csv").write_text(content)
+        ran = run("import", "predictions", tmp_path / "m.csv", "-t", "pets", "--model", "m", *options, "-w", pets)
+        assert ran.code == 1
+        assert words in ran.err
+        assert ran.err.count("\n") == 1
+
+    def test_import_of_scores_without_ids_needs_every_row(self, pets, tmp_path):
+        np.save(tmp_path / "m.npy", np.ones((4, 10)))
+        ran = run("import", "predictions", tmp_path / "m.npy", "-t", "pets", "--model", "m", "--partial", "-w", pets)
+        assert ran.code == 1
+        assert "an array without ids must have one row per example" in ran.err

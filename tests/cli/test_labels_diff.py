@@ -114,3 +114,10 @@ def test_figure_and_findings(world, tmp_path):
     )
     none = ws.study.label_change("own@2", "own@2", test_set="pets", models=["first"])
     assert len(findings(none)) == 1
+
+
+def test_slices_by_column_and_class(world):
+    data = json.loads(diff(world, "own@1", "own@2", "--slice", "cat", "--model", "first", "--json").out)
+    (part,) = data["slices"]
+    assert (part["slice"], [row["model"] for row in part["models"]]) == ("cat", ["first"])
+    assert_one_line(run("labels", "diff", "own@1", "own@2", "-t", "pets", "--slice", "cta", "-w", world), "cta", "cat")

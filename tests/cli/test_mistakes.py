@@ -321,3 +321,47 @@ def test_model_option_selects_reviews(reviewed):
     assert of("--model", "vit3b") == {"vit3b"}
     assert of("--model", "vit3b", "--against", "greedy_soups") == {"vit3b", "greedy_soups"}
     assert of("--model", "resnet50") == {"vit3b", "greedy_soups"}
+
+
+class TestSlices:
+    def test_counts_are_those_of_the_slice(self, reviewed):
+        (dogs,), (rest,), (everything,) = (
+            json.loads(study(reviewed, "--model", "resnet50", *options, "--json").out)["flow"]
+            for options in (("--slice", "dogs"), ("--slice", "objects"), ())
+        )
+        assert 0 < dogs["mistakes"] < everything["mistakes"]
+        assert dogs["images"] + rest["images"] < everything["images"] == 46_837
+
+    def test_severity_on_a_slice_of_major_mistakes(self, reviewed):
+        """The slice of both published reviews has 48 images, of which ReaL scores 33."""
+        study(reviewed, "--model", "alexnet", "--save-major", "hard-m")
+        content = json.loads(study(reviewed, "--slice", "hard-m", "--json").out)
+        rows = {row["model"]: row for row in content["severity"]}
+        assert len(rows) == 67
+        assert (rows["nasnet_mobile_tf"]["right_images"], rows["nasnet_mobile_tf"]["images"]) == (20, 33)
+        assert (rows["pnasnet_large_tf"]["right_images"], rows["pnasnet_large_tf"]["major"]) == (15, 10)
+        assert rows["pnasnet_large_tf"]["open"] == 33 - 15 - 10
+        assert "real@1 scores 33 of the 48 images of slice hard-m" in content["notes"]
+        (caution,) = [note for note in content["notes"] if note.startswith("caution")]
+        assert "greedy_soups and vit3b" in caution
+
+    def test_figures_are_written_by_name(self, reviewed, tmp_path):
+        done = study(reviewed, "--model", "resnet50", "--slice", "dogs", "--figures", tmp_path / "figures")
+        assert sorted(file.name for file in (tmp_path / "figures").iterdir()) == [
+            "flow.svg", "kinds.svg", "pairs.svg", "slice.svg",
+        ]  # fmt: skip
+        assert "no gallery.html, as imagenet-val has no images" in done.err
+
+    @pytest.mark.parametrize(("slice_name", "words"), [("dgos", "did you mean dogs"), ("n00000001", "n00000001")])
+    def test_unknown_slice_is_one_line(self, reviewed, slice_name, words):
+        options = ("-t", "imagenet-val", "-l", "real", "--slice", slice_name, "-w", reviewed)
+        assert_one_line(run("study", "mistakes", *options), words)
+        assert_one_line(run("review", "mistakes", "--model", "resnet50", *options), words)
+
+    def test_review_reuses_the_published_reviews(self, reviewed, tmp_path):
+        workspace = tmp_path / "W"
+        shutil.copytree(reviewed, workspace)
+        options = ("-t", "imagenet-val", "-l", "real", "--model", "pnasnet_large_tf", "--slice", "dogs", "--json")
+        done = json.loads(run_well("review", "mistakes", *options, "-w", workspace).out)
+        assert (done["added"], done["reused"]) == (762, 20)
+        assert "categorized for other models, and not asked again: 20 (greedy_soups 14, vit3b 6)" in done["notes"]

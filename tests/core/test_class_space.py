@@ -92,6 +92,25 @@ def test_group_is_a_named_group_a_class_or_a_concept(name, members):
     assert PETS.group(name).tolist() == members
 
 
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [("not dog", [0, 2, 3]), ("without at home", [2, 3]), ("not not canine", [1, 2]), ("not mammal", [3])],
+)
+def test_the_complement_of_a_group_is_all_classes_but_these(name, members):
+    assert PETS.group(name).tolist() == members
+
+
+def test_a_group_that_is_named_like_a_complement_takes_precedence():
+    space = dataclasses.replace(PETS, groups={"wild": (2,), "not wild": (0,)})
+    assert space.group("not wild").tolist() == [0]
+    assert space.group("not not wild").tolist() == [1, 2, 3]
+
+
+def test_the_complement_of_an_unknown_group_raises():
+    with pytest.raises(UnknownName, match="group of pets 'reptile'"):
+        PETS.group("not reptile")
+
+
 def test_an_unknown_group_raises():
     with pytest.raises(UnknownName, match="group of pets 'reptile'"):
         PETS.group("reptile")

@@ -137,6 +137,66 @@ def test_added_slices_are_found(name, inside):
 
 
 @pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("not x:pose", [False, True, False, True]),
+        ("not furry", [False, False, False, True]),  # the third image has no label: it belongs to neither
+        ("without furry", [False, False, False, True]),
+        ("not carp", [True, True, False, False]),
+        ("not light=lit", [True, True, True, False]),
+        ("not not furry", [True, True, False, False]),
+        ("not not x:pose", [True, False, True, False]),
+    ],
+)
+def test_a_complement_contains_the_examples_that_are_known_not_to_belong(name, inside):
+    assert sliced(FACTORS, HARD, PLACES).slice(name).tolist() == inside
+
+
+def test_an_example_without_a_value_belongs_neither_to_a_group_nor_to_its_complement():
+    places = images(country=("Mali", "", "Peru", ""))
+    assert places.slice("not country=Mali").tolist() == [False, False, True, False]
+    assert places.slice("not not country=Mali").tolist() == places.slice("country=Mali").tolist()
+
+
+def test_a_slice_that_is_named_like_a_complement_takes_precedence():
+    named = SliceSet("not furry", "images", 4, {"not furry": np.array([True, False, False, True])})
+    assert sliced(named).slice("not furry").tolist() == [True, False, False, True]
+    assert sliced(named).slice("not not furry").tolist() == [False, True, True, False]
+    column = SliceSet("not new", "images", 4, {}, {"not new": ("yes", "no", "no", "no")})
+    assert sliced(column).slice("not new=yes").tolist() == [True, False, False, False]
+    assert sliced(column).slice("not not new=yes").tolist() == [False, True, True, True]
+
+
+@given(st.lists(st.integers(-1, 2), min_size=1, max_size=12))
+def test_a_slice_and_its_complement_divide_the_labeled_examples(labels):
+    test_set = TestSet("images", PETS, tuple(f"{number}" for number in range(len(labels))), np.array(labels))
+    for name in ("furry", "carp"):
+        inside, outside = test_set.slice(name), test_set.slice(f"not {name}")
+        assert not (inside & outside).any()
+        assert ((inside | outside) == test_set.labeled).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("not fury", "slice of images 'fury'; did you mean furry"),
+        ("not light", "'light' is a group column: .*light=dim"),
+        ("not x", "'x' is a set of slices: .*x:pose"),
+        ("not hue=red", "group column of images 'hue'"),
+        ("not", "slice of images 'not'"),
+    ],
+)
+def test_a_complement_of_no_slice_raises(name, message):
+    with pytest.raises(InputError, match=message):
+        sliced(FACTORS).slice(name)
+
+
+@pytest.mark.parametrize(("name", "base"), [("not hard", "hard"), ("not not hard", "hard"), ("furry", "furry")])
+def test_base_slice_is_what_a_complement_is_about(name, base):
+    assert sliced(HARD).base_slice(name) == base
+
+
+@pytest.mark.parametrize(
     ("name", "slices"),
     [
         ("x", ("x:pose", "x:shape")),

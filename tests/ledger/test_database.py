@@ -40,7 +40,7 @@ def downgraded(path):
     """Give a ledger in a file the schema before the newest one."""
     with closing(sqlite3.connect(path)) as client, client:
         client.execute("ALTER TABLE item DROP COLUMN needed")
-        for table in ("overlap_change", "worker_link", "worker_event"):
+        for table in ("overlap_change", "worker_link", "worker_event", "proposal", "proposal_link"):
             client.execute(f"DROP TABLE {table}")
         client.execute("UPDATE alembic_version SET version_num = '0006'")
     return path

@@ -72,7 +72,7 @@ def test_earlier_queues_in_postgres_get_their_purpose(postgres_database):
         ledger.queues.create(question.name, question, test_set="val", labels="real@1")
     with ledger.engine.connect() as connection:
         connection.exec_driver_sql("ALTER TABLE queue DROP COLUMN purpose, DROP COLUMN build")
-        connection.exec_driver_sql("DROP TABLE worker_link, worker_event")
+        connection.exec_driver_sql("DROP TABLE worker_link, worker_event, proposal, proposal_link")
         connection.exec_driver_sql("ALTER TABLE person DROP CONSTRAINT ck_person_role")
         check = "CHECK (role IN ('owner', 'reviewer', 'labeler'))"
         connection.exec_driver_sql(f"ALTER TABLE person ADD CONSTRAINT ck_person_role {check}")

@@ -11,6 +11,7 @@ from sqlalchemy import insert, select
 
 from regrade.core import FormatError, MismatchError
 from regrade.ledger import (
+    Claim,
     Ledger,
     Mode,
     NewItem,
@@ -30,6 +31,7 @@ from regrade.ledger.schema import (
     invitation,
     metadata,
     one_time_link,
+    proposal_link,
     secret,
     sign_in_attempts,
     worker_link,
@@ -130,6 +132,10 @@ def lively(ledger):
     ledger.workers.log(grids, link.worker, WorkerEvent.CONSENTED)
     for text in filter(str.strip, HARD):
         ledger.workers.log(grids, link.worker, WorkerEvent.PAUSED, by=panel[0], reason=text)
+    judged = next(queue for queue in ledger.queues.all() if queue.question is Question.JUDGE)
+    ledger.proposals.add_class(judged, NewItem("added.jpg", "n01"), panel[0], "seen by a person")
+    for number, text in enumerate(filter(str.strip, HARD)):
+        ledger.proposals.propose(judged, NewItem(f"proposed {number}.jpg", "n01"), Claim.WRONG, text, visitor="Vera")
     return ledger
 
 
@@ -140,7 +146,7 @@ def test_export_and_import_preserve_every_row(lively, copy, tmp_path, suffix):
     path.write_bytes(rows_as_file(rows, suffix))
     assert {row["kind"] for row in rows} == {
         "person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide",
-        "worker_event",
+        "worker_event", "proposal",
     }  # fmt: skip
     assert {row["answer"] for row in rows if row["kind"] == "vote"} >= {None, "", "=x"}
     copy.import_rows(rows_from_file(path))
@@ -201,6 +207,8 @@ def test_rows_do_not_include_secrets(lively):
         connection.execute(insert(browser_session).values(session))
         connection.execute(insert(one_time_link).values(digest="LINKXYZZY", until=time))
         connection.execute(insert(worker_link).values(digest="WORKXYZZY", person_id=person, until=time))
+        queue_id = lively.queues.all()[0].id
+        connection.execute(insert(proposal_link).values(digest="PROPOSEXYZZY", queue_id=queue_id, created=time))
         connection.execute(insert(sign_in_attempts).values(source="SOURCEXYZZY", count=1, last=time))
     text = repr(lively.rows())
     assert "XYZZY" not in text
@@ -210,9 +218,10 @@ def test_rows_do_not_include_secrets(lively):
 
 def test_every_table_is_exported_or_listed_as_not_exported():
     exported = {"person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide_entry"}
-    exported.add("worker_event")
+    exported |= {"worker_event", "proposal"}
     progress = {"block", "turn", "lease", "skip", "overlap_change"}  # temporary state of people's work
     access = {"account", "invitation", "browser_session", "one_time_link", "sign_in_attempts", "secret", "worker_link"}
+    access.add("proposal_link")
     assert {table.name for table in metadata.tables.values()} == exported | progress | access | {"chain"}
 
 

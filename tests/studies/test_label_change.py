@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from regrade.core import ClassSpace, InputError, LabelSet, LabelState, MismatchError, Predictions, TestSet, Unlisted
 from regrade.metrics import MultilabelRule
 from regrade.studies import MultilabelScoring, ReviewedLabels, Scoring, label_diff
+from regrade.studies.image_slice import ImageSlice
 from regrade.studies.label_change.analysis import label_change
 
 SPACE = ClassSpace("letters", ("a", "b", "c"), ("aye", "bee", "sea"))
@@ -109,6 +110,56 @@ class TestByHand:
         assert result.table().notes[0].startswith("changed: 1 correct added, 1 unclear now wrong")
         assert json.loads(json.dumps(result.as_dict()))["models"][0]["difference"]["n"] == 4
         assert changed(images(6), [], BEFORE, AFTER).table() == result.count_table()
+
+
+class TestSlices:
+    def on_two_slices(self, *models):
+        parts = [ImageSlice("early", np.arange(6) < 3), ImageSlice("late", np.arange(6) >= 3)]
+        return changed(images(6), models, BEFORE, AFTER, slices=parts)
+
+    def test_models_by_hand(self):
+        early, late = self.on_two_slices(ONE, TWO).slices
+        (row,) = [row for row in early.models if row.model == "one"]
+        # of images 0 to 2, the prediction b is right before on 1, after on 0; of 3 to 5, before on 4, after on 3 and 5
+        assert (row.before.value, row.after.value, row.gained, row.lost) == (1 / 3, 1 / 3, 1, 1)
+        (row,) = [row for row in late.models if row.model == "one"]
+        assert (row.before.value, row.before.n, row.after.value, row.after.n) == (1 / 2, 2, 1, 2)
+        assert (row.difference.value, row.difference.n) == (1, 1)
+
+    def test_counts_add_up(self):
+        result = self.on_two_slices(ONE)
+        assert [part.diff.counts() for part in result.slices] == [
+            {"unclear now wrong": 1, "wrong now correct": 1, "correct taken back": 1},
+            {"correct added": 1, "image problematic": 1, "image no longer problematic": 1},
+        ]
+        for change, number, *parts in result.count_table().rows:
+            assert number == sum(parts), change
+
+    def test_intervals_hold_for_all_models_and_slices_together(self):
+        single = changed(images(6), [ONE, TWO], BEFORE, AFTER)
+        result = self.on_two_slices(ONE, TWO)
+        assert result.models == single.models
+        assert {row.difference.method for part in result.slices for row in part.models} == {
+            "paired score, 4 together 95%"
+        }
+        assert any("paired score, 4 together" in note for note in result.notes)
+
+    def test_json_has_slices_only_if_there_are_any(self):
+        assert "slices" not in changed(images(6), [ONE], BEFORE, AFTER).as_dict()
+        content = self.on_two_slices(ONE).as_dict()["slices"]
+        assert [(part["slice"], part["images"]) for part in content] == [("early", 3), ("late", 3)]
+
+    def test_table_has_a_row_per_slice(self):
+        rows = self.on_two_slices(ONE, TWO).table().records()
+        assert [(row["model"], row["slice"]) for row in rows] == [
+            (model, name) for model in ("one", "two") for name in ("all", "early", "late")
+        ]
+
+    def test_slice_that_neither_version_scores_raises(self):
+        before, after = (labels(6, A, {5}, version=version) for version in (1, 2))
+        part = ImageSlice("drawings", np.arange(6) == 5)
+        with pytest.raises(InputError, match="own@1 or own@2 scores none of the 1 image of slice 'drawings'"):
+            changed(images(6), [ONE], before, after, slices=[part])
 
 
 def _score(difference, b, c, n):

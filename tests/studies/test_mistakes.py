@@ -381,7 +381,8 @@ class TestMajor:
 
 class TestResult:
     def test_every_part_shows_and_goes_into_json(self):
-        result = studied(frame=world.verdicts(), against=predictions("b", B))
+        near = world.training_images([[0, 3]] * 12)
+        result = studied(frame=world.verdicts(), against=predictions("b", B), explained_by=near)
         assert result.parts == tuple(MistakePart)
         for part in MistakePart:
             table = result.part(part)

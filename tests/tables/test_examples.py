@@ -6,7 +6,8 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import FormatError, InputError, MismatchError, UnknownName
-from regrade.tables import Columns, check_ids, optional_texts, read_examples, rows_of
+from regrade.tables import Columns, check_ids, optional_texts, read_examples
+from regrade.tables.examples import matched_ids
 
 CIFAR = class_space("cifar-10")
 
@@ -44,12 +45,12 @@ def test_read_examples_without_id_column_suggests_names():
         read_examples(table(label=["cat"]), CIFAR, Columns())
 
 
-def test_rows_of_finds_rows_in_any_order():
-    assert rows_of(("a", "b", "c"), ("c", "a", "b"), "set").tolist() == [1, 2, 0]
+def test_matched_ids_finds_rows_in_any_order():
+    assert matched_ids(("a", "b", "c"), ("c", "a", "b"), "set").rows.tolist() == [1, 2, 0]
     with pytest.raises(MismatchError, match="'b'"):
-        rows_of(("a", "b"), ("a",), "set")
+        matched_ids(("a", "b"), ("a",), "set")
     with pytest.raises(MismatchError, match="'x'"):
-        rows_of(("a",), ("x", "a"), "set")
+        matched_ids(("a",), ("x", "a"), "set")
 
 
 def test_order_in_rejects_different_labels():
@@ -112,9 +113,9 @@ class TestIds:
         check_ids(["a.png", "A.png", "a b", "a  b", "cafe.png", "caf\u00e9.png", "0012", "12"])
 
     @pytest.mark.parametrize(("missing_id", "file_id"), [("caf\u00e9", "cafe\u0301"), ("a.png", "A.PNG"), ("a", "a ")])
-    def test_rows_of_names_a_similar_id(self, missing_id, file_id):
+    def test_matched_ids_names_a_similar_id(self, missing_id, file_id):
         with pytest.raises(MismatchError, match="differs from it in case, spaces or Unicode form"):
-            rows_of((missing_id,), (file_id,), "set")
+            matched_ids((missing_id,), (file_id,), "set")
 
 
 def test_optional_texts_of_empty_cells_are_empty():

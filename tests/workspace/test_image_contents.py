@@ -94,7 +94,8 @@ def test_fill_contents_completes_queues_of_every_question(workspace):
     ledger = workspace.ledger
     for question in (Question.JUDGE, Question.LABEL, Question.MISTAKE):
         ledger.items.add(
-            ledger.queues.create(question.name, question, test_set="first"), [NewItem("image3.png", "cat")]
+            ledger.queues.create(question.name, question, test_set="first"),
+            [NewItem("image3.png", "" if question is Question.LABEL else "cat")],
         )
     workspace.review.fill_contents()
     contents = {image.content for queue in ledger.queues.all() for image in ledger.items.images(queue)}
@@ -144,7 +145,7 @@ def test_queue_labels_replaces_copies_by_further_draws(workspace):
         "copy4.bmp", "copy5.bmp",
     }  # fmt: skip
     assert done.added == 2
-    assert any("copies of what other queues ask about" in note for note in done.notes)
+    assert any("copies of what label queues ask about" in note for note in done.notes)
     with pytest.raises(InputError, match="can be drawn, got a size of 3"):
         workspace.review.queue_labels("copy", size=3, mode="training", name="more")
 

@@ -55,7 +55,7 @@ def test_removed_ledger_is_restored_from_a_backup(root, tmp_path):
 def test_verify_leaves_an_older_ledger_as_it_is(root, command):
     with closing(sqlite3.connect(root / "ledger.sqlite")) as client, client:
         client.execute("ALTER TABLE item DROP COLUMN needed")
-        for table in ("overlap_change", "worker_link", "worker_event"):
+        for table in ("overlap_change", "worker_link", "worker_event", "proposal", "proposal_link"):
             client.execute(f"DROP TABLE {table}")
         client.execute("UPDATE alembic_version SET version_num = '0006'")
     before = snapshot(root)

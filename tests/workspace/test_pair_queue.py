@@ -51,9 +51,11 @@ def decide(workspace, queue_name, **answers):
     queue, rita = ledger.queues.named(queue_name), ledger.people.named("Rita")
     for number, (image, answer) in enumerate(answers.items()):
         for queued in ledger.items.about_image(queue.test_set, f"{image}.png"):
+            if queued.queue != queue:
+                continue
             if ledger.decisions.current(queued.item.id) is not None:
                 ledger.decisions.reopen(queued.item.id, rita, why="looked again")
-            content = VoteContent(f"key-{image}-{number}-{answer}", answer, why="looked again")
+            content = VoteContent(f"key-{queue.id}-{image}-{number}-{answer}", answer, why="looked again")
             ledger.votes.cast(queued.item.id, rita, content)
     return workspace.review.publish(queue_name)
 
@@ -123,6 +125,36 @@ def test_a_changed_decision_replaces_the_published_one(workspace):
     assert images_of(workspace.study.leakage("val", against="train"), "duplicate") == {"val1.png"}
     assert not workspace.review.publish("val pairs in train").changes
     assert workspace.verify().problems == ()
+
+
+def test_two_people_who_disagree_have_one_outcome(workspace):
+    ledger = workspace.ledger
+    rob = ledger.people.add("Rob", Role.REVIEWER)
+    workspace.review.queue_pairs("val", against="train", overlap=2)
+    queue = ledger.queues.named("val pairs in train")
+    (queued,) = ledger.items.about_image("val", "val1.png")
+    for person, answer in ((ledger.people.named("Rita"), "duplicate"), (rob, "different")):
+        ledger.votes.cast(queued.item.id, person, VoteContent(f"key-of-{person.name}", answer))
+    published = workspace.review.publish(queue.name)
+    assert not published.changes and published.of["to discuss"] == 1
+    undecided = workspace.study.leakage("val", against="train")
+    assert undecided.decided is None and "val1.png" in images_of(undecided)
+    newest = max(vote.id for vote in ledger.discussions.seen_by(queued.item.id, rob).votes)
+    ledger.decisions.lock(queued.item.id, rob, seen=newest)
+    assert workspace.review.publish(queue.name).changes == {"new duplicates": 1}
+    assert images_of(workspace.study.leakage("val", against="train"), "duplicate") == {"val1.png"}
+
+
+def test_queues_that_disagree_have_one_outcome_and_a_note(workspace):
+    for name in ("first", "second"):
+        workspace.review.queue_pairs("val", against="train", name=name)
+    assert decide(workspace, "first", val1="duplicate").notes == ()
+    later = decide(workspace, "second", val1="different")
+    assert later.notes == ("1 pair decided otherwise by 'first' before: the later decision counts",)
+    assert "val1.png" not in images_of(workspace.study.leakage("val", against="train"))
+    assert workspace.review.publish("second").notes == ()
+    assert decide(workspace, "second", val1="duplicate").notes == ()
+    assert images_of(workspace.study.leakage("val", against="train"), "duplicate") == {"val1.png"}
 
 
 def test_decisions_on_pairs_that_are_not_stored_raise(workspace):

@@ -17,7 +17,7 @@ from regrade.core import UNLABELED, InputError, MismatchError, TestSet, UnknownN
 from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Ledger, Mode, NewItem, Purpose, Question, Role
 from regrade.ledger.schema import block
-from regrade.workspace.prediction_queues import judge_again
+from regrade.workspace.mistake_queue import judge_again
 
 IMAGES = tuple(f"i{n}" for n in range(8))
 OWN = ("cat", "dog", "bird", "cat", "ship", "frog", "deer", "horse")
@@ -166,7 +166,7 @@ class TestQueueNovel:
     def test_queue_novel_rejects_a_queue_with_another_purpose(self, workspace):
         sample = novel(workspace, size=2)
         assert workspace.ledger.queues.named(sample.queue).purpose is Purpose.RANDOM_SAMPLE
-        with pytest.raises(MismatchError, match="is a random sample, to which a census cannot be added"):
+        with pytest.raises(MismatchError, match="has the purpose random sample, and these items census"):
             novel(workspace, name=sample.queue)
 
 

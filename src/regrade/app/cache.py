@@ -115,6 +115,18 @@ def triage_stamp(store: Store, test_set: str) -> Stamp:
     return _written(*(path for folder in folders for path in folder.rglob("*") if path.is_file()))
 
 
+def neighbors_stamp(store: Store, test_set: str) -> tuple[Stamp, ...]:
+    """When the nearest training images of a test set, and what they depend on, were stored."""
+    searches = store.training_neighbors.searches(test_set)
+    sets = dict.fromkeys((test_set, *(training_set for training_set, _ in searches)))
+    return (
+        _written(store.training_sets.path(test_set), *(store.training_neighbors.path(test_set, *s) for s in searches)),
+        *(test_set_stamp(store, name) for name in sets),
+        *(pairs_stamp(store, name) for name in sets),
+        *(predictions_stamp(store, name, model) for name in sets for _, model in searches),
+    )
+
+
 def _files(folder: Path) -> Stamp:
     return _written(*(Path(entry.path) for entry in _entries(folder)))
 

@@ -14,8 +14,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from regrade.app.hidden_images import HiddenImages
+from regrade.app.references import reference_addresses
 from regrade.app.site import Site
-from regrade.app.views import reference_addresses
 from regrade.core import ClassSpace, InputError, Paths, Steps, hierarchy_distances
 from regrade.core.hierarchy_distance import UNRELATED
 from regrade.ledger import GuideEntry, GuideText, Person
@@ -166,7 +166,7 @@ def example_images(
     named = [(test_set, example) for test_set, example in examples if test_set not in excluded]
     if not named:
         return []
-    hidden = site.hidden_from(person) | site.hiding.examined(site.ledger.queues.examinations())
+    hidden = site.hidden_from(person) | site.hiding.all_of(site.ledger.queues.examinations())
     addresses = []
     for test_set, example in named:
         position = _position(site, test_set, example)
@@ -203,7 +203,8 @@ def with_examples(text: GuideText, before: GuideText, hidden: frozenset[tuple[st
 
 def other_images(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
     """Addresses of more images of a class, from test sets without an examination."""
-    return reference_addresses(site, site.hidden_from(person), space, index, count=_IMAGES)
+    sets = site.workspace.store.test_sets.names()
+    return reference_addresses(site, site.hidden_from(person), space, index, sets=sets, count=_IMAGES)
 
 
 def _position(site: Site, test_set: str, example: str) -> int | None:

@@ -12,7 +12,7 @@ import numpy as np
 from regrade.app.cache import RecentCache, answerers_stamp, pairs_stamp
 from regrade.core import PairSide, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.ledger import Ledger, Mode, Person, Question, Queue
+from regrade.ledger import ItemImage, Ledger, Person, Question, Queue, image_set
 from regrade.ledger.pending import PendingItems, PendingUntil
 from regrade.store import Store
 from regrade.studies.shared_images import SharedImages, shared_images
@@ -224,7 +224,8 @@ class HidingRules:
         self._ledger = ledger
         self._test_set = test_set
         self._pending = PendingItems(ledger.engine)
-        self._images: RecentCache[QueueImages] = RecentCache(_CACHED_QUEUES)
+        self._images: RecentCache[tuple[QueueImages, ...]] = RecentCache(_CACHED_QUEUES)
+        self._set_names: RecentCache[tuple[str, ...]] = RecentCache(_CACHED_QUEUES)
         self._second: RecentCache[tuple[QueueImages, ...]] = RecentCache(_CACHED_QUEUES)
         self._people: RecentCache[bool] = RecentCache(_CACHED_QUEUES)
         self._same_images = QueueImageIndex(store)
@@ -233,18 +234,28 @@ class HidingRules:
         """The images that a person still has to answer about, in all queues that they may work on."""
         return self._pending_in(self._ledger.queues.open_to(person), person)
 
-    def examined(self, examinations: Collection[Queue]) -> HiddenImages:
-        """All images of examinations: no one sees them next to a class, since people could pass answers on."""
-        queues = self._with_test_sets(examinations)
-        if not queues:
-            return HiddenImages((), self._same_images)
-        sizes = self._ledger.queues.sizes([queue.id for queue in queues])
-        images = [self._images_of(queue, sizes.get(queue.id, 0)) for queue in queues]
-        return HiddenImages([_all_pending(queue_images) for queue_images in images], self._same_images)
+    def all_of(self, queues: Collection[Queue]) -> HiddenImages:
+        """All images of some queues, answered or not."""
+        sizes = self._sizes(queues)
+        images = [part for queue in self._with_test_sets(queues) for part in self._images_of(queue, sizes[queue.id])]
+        return HiddenImages([_all_pending(part) for part in images], self._same_images)
+
+    def test_sets(self, queues: Collection[Queue]) -> tuple[str, ...]:
+        """The test sets of the images of some queues, each once."""
+        sizes = self._sizes(queues)
+        return tuple(dict.fromkeys(name for queue in queues for name in self._set_names_of(queue, sizes[queue.id])))
+
+    def _sizes(self, queues: Collection[Queue]) -> dict[int, int]:
+        """The number of items by queue."""
+        ids = [queue.id for queue in queues]
+        return dict.fromkeys(ids, 0) | (self._ledger.queues.sizes(ids) if ids else {})
+
+    def _set_names_of(self, queue: Queue, size: int) -> tuple[str, ...]:
+        return self._set_names.get(queue.id, lambda: self._ledger.items.test_sets(queue), stamp=size)
 
     def until(self, queue: Queue) -> PendingUntil:
         """Until when the images of a queue stay hidden from the people who may work on it."""
-        if is_examination(queue):
+        if queue.is_examination:
             return PendingUntil.ANSWERED
         return PendingUntil.COMPLETE if self.hides_answer_source(queue) else PendingUntil.SETTLED
 
@@ -276,12 +287,12 @@ class HidingRules:
         return [queue for queue in about_images if self._store.test_sets.has(queue.test_set)]
 
     def _all_images_of(self, queue: Queue, size: int) -> tuple[QueueImages, ...]:
-        """The images of a queue; of a queue of pairs also the second images, by test set."""
+        """The images of a queue by test set; of a queue of pairs also the second images."""
         own = self._images_of(queue, size)
         if queue.question is not Question.PAIR:
-            return (own,)
+            return own
         stamp = (size, pairs_stamp(self._store, queue.test_set))
-        return own, *self._second.get(queue.id, lambda: self._read_second(queue, size), stamp=stamp)
+        return *own, *self._second.get(queue.id, lambda: self._read_second(queue, size), stamp=stamp)
 
     def _read_second(self, queue: Queue, size: int) -> tuple[QueueImages, ...]:
         pairs = self._store.pair_searches.pairs(queue.test_set)
@@ -290,20 +301,36 @@ class HidingRules:
         names = dict.fromkeys(side.test_set for side in sides if side and self._store.test_sets.has(side.test_set))
         return tuple(_second_images(queue, self._test_set(name), sides) for name in names)
 
-    def _images_of(self, queue: Queue, size: int) -> QueueImages:
-        """The images of a queue, cached until it gets more items or its test set changes."""
-        test_set = self._test_set(queue.test_set)
-        return self._images.get(queue.id, lambda: self._read(queue, test_set, size), stamp=(size, test_set))
+    def _images_of(self, queue: Queue, size: int) -> tuple[QueueImages, ...]:
+        """The images of a queue by test set, cached until it gets more items or one of its test sets changes."""
+        names = [name for name in self._set_names_of(queue, size) if self._store.test_sets.has(name)]
+        test_sets = tuple(self._test_set(name) for name in names)
+        return self._images.get(queue.id, lambda: self._read(queue, test_sets, size), stamp=(size, test_sets))
 
-    def _read(self, queue: Queue, test_set: TestSet, size: int) -> QueueImages:
+    def _read(self, queue: Queue, test_sets: Sequence[TestSet], size: int) -> tuple[QueueImages, ...]:
         fill_contents(self._store, self._ledger, queue)
         images = self._ledger.items.images(queue)[:size]
-        positions = np.array([test_set.position_of.get(image.example, -1) for image in images], dtype=np.int64)
         items_of: dict[str, list[int]] = {}
         for number, image in enumerate(images):
             if image.content is not None:
                 items_of.setdefault(image.content, []).append(number)
-        return QueueImages(queue, test_set, positions, {content: tuple(items) for content, items in items_of.items()})
+        contents = {content: tuple(items) for content, items in items_of.items()}  # of all sets, matched once
+        return tuple(
+            QueueImages(queue, test_set, _positions(queue, images, test_set), {} if place else contents)
+            for place, test_set in enumerate(test_sets)
+        )
+
+
+def _positions(queue: Queue, images: Sequence[ItemImage], test_set: TestSet) -> IntArray:
+    """The positions (n,) of the images of items in a test set; -1 for items about another one."""
+    position_of, mark = test_set.position_of, test_set.name
+    return np.array(
+        [
+            position_of.get(image.example, -1) if image_set(queue, image.class_id) == mark else -1
+            for image in images
+        ],
+        dtype=np.int64,
+    )  # fmt: skip
 
 
 def _second_images(queue: Queue, test_set: TestSet, sides: Sequence[PairSide | None]) -> QueueImages:
@@ -317,8 +344,3 @@ def _second_images(queue: Queue, test_set: TestSet, sides: Sequence[PairSide | N
 
 def _all_pending(images: QueueImages) -> PendingQueue:
     return PendingQueue(images, np.ones(len(images.positions), dtype=bool), PendingUntil.ANSWERED)
-
-
-def is_examination(queue: Queue) -> bool:
-    """Whether a queue is an examination of labelers."""
-    return queue.question is Question.LABEL and queue.mode is Mode.EXAMINATION

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from io import BytesIO
 from struct import error as StructError  # noqa: N812
@@ -18,7 +19,7 @@ import numpy as np
 
 from regrade.app.cache import RecentCache
 from regrade.core import ChangedImage, Images, ImageSource, TestSet, UnknownName
-from regrade.ledger import Items, Person, Queue
+from regrade.ledger import Items, Person, Question, Queue
 from regrade.neighbors import pixel_hash
 from regrade.store import Store
 from regrade.testsets import decode_gray_or_rgb, open_images, pixels_of
@@ -73,8 +74,9 @@ class ImageCache:
     def get_in_queue(self, queue: Queue, opaque_id: str, side: int | None) -> DisplayImage:
         """An image of a queue; raises if it is not the one that was queued, as far as the queue has its hash."""
         test_set, position = self._decoded(self._key_of(queue.id), opaque_id)
-        is_own = test_set == queue.test_set  # a pair may have an image of another set, perhaps with the same id
-        content = self._items.content_of(queue, self._test_set(test_set).ids[position]) if is_own else None
+        is_own = test_set == queue.test_set or queue.question is Question.LABEL  # not the second one of a pair
+        example = self._test_set(test_set).ids[position]
+        content = self._items.content_of(queue, example, test_set=test_set) if is_own else None
         return self._shown(test_set, position, side, content=content)
 
     def _decoded(self, key: bytes, opaque_id: str) -> tuple[str, int]:
@@ -91,13 +93,16 @@ class ImageCache:
         key = (test_set, position, side, content)
         return self._thumbnails.get(key, lambda: self._render(test_set, position, side, content))
 
-    def references(self, class_space: str, class_index: int, *, excluded: frozenset[str]) -> Iterator[tuple[str, int]]:
-        """Images of a class as (test set, position), in a shuffled but fixed order, without test sets ``excluded``.
+    def prepare(self, test_sets: Sequence[str]) -> None:
+        """Open the images of some test sets, so that the time of the first one does not reveal its test set."""
+        for name in test_sets:
+            if self._store.images.has(name):
+                self._opened.get(name, partial(self._open, name))
 
-        Callers exclude the test sets that people are asked about, which would reveal their own answers.
-        """
-        for name in self._store.test_sets.names():
-            if name in excluded or not self._store.images.has(name):
+    def references(self, class_space: str, class_index: int, *, sets: Sequence[str]) -> Iterator[tuple[str, int]]:
+        """Images of a class as (test set, position): test set by test set, each in a shuffled but fixed order."""
+        for name in sets:
+            if not self._store.images.has(name):
                 continue
             test_set = self._test_set(name)
             if test_set.class_space.name != class_space:

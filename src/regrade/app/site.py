@@ -12,7 +12,9 @@ from regrade.app.grids import Grids, ProgressCache
 from regrade.app.hidden_images import HiddenImages, HidingRules
 from regrade.app.image_lookup import LabelIndex, ScoreCache, Suggestions
 from regrade.app.images import ImageCache, UnseenImages
+from regrade.app.neighbor_index import NeighborIndex
 from regrade.app.pair_views import PairIndex
+from regrade.app.selection_index import SelectionIndex
 from regrade.app.sessions import Session, Sessions
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
 from regrade.ledger import Ledger, Person, Question, Queue
@@ -38,6 +40,8 @@ class Site:
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
+        self.neighbors = NeighborIndex(workspace.store)
+        self.selections = SelectionIndex(workspace.store)
         self.revisions = RevisionCache(workspace.store)
         self.attempts = self.ledger.attempts
         self.links = self.ledger.links
@@ -106,7 +110,7 @@ class Site:
 
     def examined(self) -> frozenset[str]:
         """The test sets with an examination: none of their images is shown with its class to anyone."""
-        return frozenset(queue.test_set for queue in self.ledger.queues.examinations())
+        return frozenset(self.hiding.test_sets(self.ledger.queues.examinations()))
 
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images whose labels and predictions are hidden from a person now."""

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby, islice
-from operator import itemgetter
 from typing import Any
 
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.image_lookup import format_scores
 from regrade.app.pair_views import distance_text, pair_addresses, pair_view
+from regrade.app.references import question_references
 from regrade.app.site import Site
 from regrade.classes import definition
 from regrade.core import UNLABELED, ClassSpace
-from regrade.ledger import Item, Person, Question, Queue
+from regrade.ledger import Item, Person, Question, Queue, image_set
 
 WITHHELD = "shown once you have labeled this image"
 """Shown instead of labels that would reveal the answer to another question."""
 
 _REFERENCES = 12  # reference images sent with an item
-_MAX_CANDIDATES = 400  # images that are checked at most
-_BATCH = 16  # candidates whose contents are read at once
 
 
 def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
@@ -32,50 +29,6 @@ def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
         "words": list(space.lemmas[index]),
         "definition": definition(space.ids[index]) or "",
     }
-
-
-def reference_images(
-    site: Site, hidden: HiddenImages, space: ClassSpace, class_index: int, *, excluded: frozenset[str], count: int
-) -> list[tuple[str, int]]:
-    """Up to ``count`` images of a class that are not hidden, as (test set, position).
-
-    Test sets that are ``excluded`` or damaged are skipped.
-    """
-    excluded |= site.damaged_test_sets()
-    candidates = islice(site.images.references(space.name, class_index, excluded=excluded), _MAX_CANDIDATES)
-    images: list[tuple[str, int]] = []
-    for name, group in groupby(candidates, key=itemgetter(0)):
-        positions = [position for _, position in group]
-        for start in range(0, len(positions), _BATCH):
-            visible = hidden.visible(site.test_set(name), positions[start : start + _BATCH])
-            images += [(name, position) for position in visible]
-            if len(images) >= count:
-                return images[:count]
-    return images
-
-
-def reference_addresses(
-    site: Site,
-    hidden: HiddenImages,
-    space: ClassSpace,
-    class_index: int,
-    *,
-    excluded: frozenset[str] = frozenset(),
-    count: int,
-) -> list[str]:
-    """URLs of reference images of a class, for a person who answers questions or reads the guide.
-
-    Skips the images ``hidden`` from that person, all images of examinations, and test sets that are ``excluded``,
-    damaged or used by an examination.
-    """
-    examinations = site.ledger.queues.examinations()
-    excluded |= {queue.test_set for queue in examinations} | site.damaged_test_sets()
-    if next(site.images.references(space.name, class_index, excluded=excluded), None) is None:
-        return []
-    hidden |= site.hiding.examined(examinations)
-    images = reference_images(site, hidden, space, class_index, excluded=excluded, count=count)
-    addresses = (site.images.address(*image) for image in images)
-    return [address for address in addresses if address is not None]
 
 
 def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str, Any]:
@@ -93,17 +46,15 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
         shown["score"] = score_text(site, queue, item, all_voted=False)
     return shown | {
         "class": class_view(space, class_index),
-        "references": reference_addresses(
-            site, hidden, space, class_index, excluded=frozenset([queue.test_set]), count=_REFERENCES
-        ),
+        "references": question_references(site, queue, person, class_index, count=_REFERENCES),
         "labels": labels_before_answer(site, queue, item, hidden),
     }
 
 
 def image_address(site: Site, queue: Queue, item: Item) -> str | None:
     """The URL of an item's image in its queue, or None if the test set has no images."""
-    position = site.test_set(queue.test_set).position(item.example)
-    return site.images.address_in_queue(queue.test_set, position, queue.id)
+    test_set = site.test_set(image_set(queue, item.class_id))
+    return site.images.address_in_queue(test_set.name, test_set.position(item.example), queue.id)
 
 
 def image_addresses(site: Site, queue: Queue, item: Item) -> list[str | None]:

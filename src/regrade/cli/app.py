@@ -53,10 +53,10 @@ for _name, _command in {
         "integration.",
         command_class=VerdictCommand,
     ),
-    "neighbors": lazy_study(
-        "neighbors",
+    "neighbors": lazy_command(
+        "neighbors:neighbors",
         "Find exact and near duplicates: pairs between two folders, or groups within one folder and which image to "
-        "keep.",
+        "keep. With -t: the nearest training images of a test set.",
     ),
     "report": lazy_command(
         "report:report",

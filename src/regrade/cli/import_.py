@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, PredictionColumns, columns
-from regrade.cli.import_preview import show_preview
+from regrade.cli.import_preview import covered_examples, show_preview
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import
 from regrade.core import ScoreKind
@@ -49,6 +49,18 @@ def predictions(
     group: GroupColumns = [],
     class_numbers: NumbersOption = Reading.AUTO,
     split: Annotated[str, typer.Option(help="Split of a folder with a dataset of the Hugging Face library.")] = "",
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="The file has some of the images only: grade its models on these."),
+    ] = False,
+    reversed_models: Annotated[
+        list[str],
+        typer.Option(
+            "--reversed",
+            metavar="MODEL",
+            help="The columns of this model have the best class last: read them in reverse. May be repeated.",
+        ),
+    ] = [],
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show how each column is understood, and the accuracy; store nothing."),
@@ -70,6 +82,8 @@ def predictions(
         prefix=prefix,
         columns=columns(id_column, label_column, group, class_numbers, prediction_column),
         split=split,
+        partial=partial,
+        reversed_models=reversed_models,
     )
     if dry_run:
         show_preview(content, as_json=as_json)
@@ -83,6 +97,8 @@ def predictions(
     names = f" ({', '.join(new)})" if 0 < len(new) <= _FEW else ""
     kept = "; ".join(dict.fromkeys(done.kept.values()))
     lines.append(f"on {test_set}: models imported: {len(new)}{names}, unchanged: {len(unchanged)}; per image: {kept}")
+    if content.covered < len(done.test_set):
+        lines.append(f"predictions on {content.coverage}: the models are graded on these")
     data = {
         "test_set": test_set,
         "new_test_set": done.new_test_set,
@@ -90,6 +106,7 @@ def predictions(
         "imported": list(new),
         "unchanged": list(unchanged),
         "kept": dict(done.kept),
+        **covered_examples(content),
     }
     report_import(lines, done.notes, data, as_json=as_json)
 

@@ -27,7 +27,7 @@ def _lines(content: PredictionImport) -> Iterator[str]:
     yield f"dry run, nothing is written: {Path(content.origin).name} on {content.test_set.name}{new}"
     yield from _role_lines(content.roles)
     without = f", compared without {content.ignoring}" if content.ignoring else ""
-    yield f"examples: {amount(len(content.test_set), 'example')}, each with one row{without}"
+    yield f"examples: {content.coverage}, each with one row{without}"
     for name, kept in content.kept.items():
         yield f"model {name}: {kept}; {_accuracy(content.checks[name])}"
 
@@ -52,10 +52,16 @@ def _data(content: PredictionImport) -> dict[str, Any]:
         "test_set": content.test_set.name,
         "new_test_set": content.new_test_set,
         "examples": len(content.test_set),
+        **covered_examples(content),
         "columns": dict(content.roles),
         "ids_compared_without": content.ignoring,
         "models": {name: _model(content, name) for name in content.predictions},
     }
+
+
+def covered_examples(content: PredictionImport) -> dict[str, int]:
+    """The number of examples with predictions, if they are not all."""
+    return {} if content.covered == len(content.test_set) else {"covered": content.covered}
 
 
 def _model(content: PredictionImport, name: str) -> dict[str, Any]:

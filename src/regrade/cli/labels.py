@@ -32,6 +32,9 @@ LabelSet = Annotated[
         "--labels", "-l", help="Label set: NAME (newest version) or NAME@VERSION.", autocompletion=complete_labels
     ),
 ]
+app.command("audit")(
+    lazy_study("audit", "Show the audits of the labels that all models predict: the share that is wrong.")
+)
 _SHOWN = 20  # rows of a long list on a terminal
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from regrade.cli.completion import complete_models, complete_test_sets
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import, watching
 from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
+from regrade.core.amounts import amount
 from regrade.formats import ModelFormat
 
 app = typer.Typer(no_args_is_help=True)
@@ -32,28 +34,46 @@ SomeTestSet = Annotated[
 def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """List the models and people, the test sets for which predictions are stored, and the metadata of models.
 
-    Predictions with a damaged manifest are skipped and reported as errors; the exit code is then 1.
+    A test set of which only some images have predictions shows how many. Predictions with a damaged manifest are
+    skipped and reported as errors; the exit code is then 1.
     """
     from regrade.core import ATTRIBUTES, Column, Table
 
     store, errors = opened(workspace).store, ListErrors()
     described = store.described_models.read()
     sets: dict[str, list[str]] = {}
+    coverage: dict[str, dict[str, int]] = {}
     stated: dict[str, dict[str, Any]] = {}
     for test_set in store.test_sets.names():
         for model in (*store.predictions.model_names(test_set), *store.predictions.people_names(test_set)):
             with errors.skip_unreadable():
-                spec = store.predictions.manifest(test_set, model).model.described(described.of(model))
+                manifest = store.predictions.manifest(test_set, model)
+                spec = manifest.model.described(described.of(model))
+                if manifest.asked is not None:
+                    coverage.setdefault(model, {})[test_set] = manifest.asked
                 sets.setdefault(model, []).append(test_set)
                 stated[model] = {name: value for name in ATTRIBUTES if (value := getattr(spec, name)) not in ("", None)}
     shown = [name for name in ATTRIBUTES if any(name in attributes for attributes in stated.values())]
     columns = [Column(name, name.replace("_", " ")) for name in ("model", "test_sets", *shown)]
     rows = tuple(
-        (model, ", ".join(sets[model]), *(_cell(name, stated[model].get(name)) for name in shown))
+        (
+            model,
+            ", ".join(_covered(name, coverage.get(model, {})) for name in sets[model]),
+            *(_cell(name, stated[model].get(name)) for name in shown),
+        )
         for model in sorted(sets)
     )
-    models = [{"model": name, "test_sets": sets[name], **stated[name]} for name in sorted(sets)]
+    models = [
+        {"model": name, "test_sets": sets[name], **stated[name]}
+        | ({"covered": coverage[name]} if name in coverage else {})
+        for name in sorted(sets)
+    ]
     return errors.result_with(Table("models", tuple(columns), rows), {"models": models})
+
+
+def _covered(test_set: str, coverage: Mapping[str, int]) -> str:
+    """A test set, with the number of images that have predictions if they are not all."""
+    return f"{test_set} ({amount(coverage[test_set], 'image')})" if test_set in coverage else test_set
 
 
 def _cell(attribute: str, value: str | int | None) -> str | int | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.completion import complete_test_sets
 from regrade.cli.labels import LabelSet
 from regrade.cli.lazy_group import LazyGroup, lazy_study
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
@@ -18,6 +19,7 @@ from regrade.cli.output import report_import, say, watching, watching_images
 from regrade.core import StratifyBy
 from regrade.core.amounts import amount
 from regrade.core.panel import Mode
+from regrade.core.test_set import SLICE_NAMES
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
@@ -38,6 +40,7 @@ _NOUNS = {
     "vote": ("vote", ""), "comment": ("comment", ""), "decision": ("decision", ""),
     "report": ("report of an unreadable image", "reports of unreadable images"),
     "guide": ("edit of the guide", "edits of the guide"),
+    "worker_event": ("event of a worker", "events of workers"), "proposal": ("proposal", ""),
 }  # fmt: skip
 
 _ENTRIES = "votes, comments, decisions and edits"
@@ -104,26 +107,69 @@ def mistakes(
     test_set: TestSetOption,
     labels: LabelSet,
     model: Annotated[str, typer.Option(help="The model.")],
+    slice: Annotated[
+        str | None,
+        typer.Option(help=f"Only the mistakes on this slice: {SLICE_NAMES}."),
+    ] = None,
     name: Name = None,
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """Queue the remaining mistakes of a model: what category are they, and how severe?
 
-    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
+    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first. A prediction that people
+    categorized for another model is not asked again: publishing the queue reuses it. After adding a model, --slice
+    imagenet-m queues only what is open on a slice of major mistakes.
     """
     review = opened(workspace).review
     return _shown(
         review,
-        review.queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap),
+        review.queue_mistakes(test_set, labels=labels, model=model, slice=slice, name=name, overlap=overlap),
+    )
+
+
+@app.command()
+@shown
+def audit(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    size: Annotated[int, typer.Option(min=1, help="Number of labels to draw.")],
+    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    seed: Seed = 0,
+    name: Name = None,
+    overlap: Overlap = None,
+    workspace: WorkspaceOption = Path(),
+) -> CommandResult:
+    """Queue labels that all models agree with, drawn at random: are they correct?
+
+    No queue of predictions shows these images. From the published decisions, `regrade labels audit` estimates how many
+    of these labels are wrong; the labels that were judged are corrected. Further calls draw more labels.
+    """
+    review = opened(workspace).review
+    return _shown(
+        review,
+        review.queue_audit(
+            test_set, labels=labels, size=size, models=model, seed=seed, name=name, overlap=overlap, progress=watching
+        ),
     )
 
 
 @app.command()
 @shown
 def label(
-    test_set: TestSetOption,
-    size: Annotated[int | None, typer.Option(help="Number of images to draw (default: all).")] = None,
+    test_set: Annotated[
+        list[str],
+        typer.Option(
+            "--test-set",
+            "-t",
+            help="Name of the test set. May be repeated: images of several sets are drawn and mixed.",
+            autocompletion=complete_test_sets,
+        ),
+    ],
+    size: Annotated[int | None, typer.Option(help="Number of images to draw from each set (default: all).")] = None,
+    per_class: Annotated[
+        int | None, typer.Option(metavar="N", help="Draw N images of each class instead, at random.")
+    ] = None,
     family: Annotated[
         str | None,
         typer.Option(help="Only images labeled with a class of a family: dogs, insects, terrier, a WordNet id."),
@@ -133,17 +179,23 @@ def label(
         typer.Option(help="training: people are shown the correct classes, and their answers are not counted."),
     ] = Mode.EXAMINATION,
     seed: Seed = 0,
+    assign: Annotated[
+        list[str], typer.Option(metavar="PERSON", help="Only for this person (default: everyone). May be repeated.")
+    ] = [],
     name: Name = None,
     overlap: Annotated[int | None, typer.Option(help="Number of people per image (default: everyone).")] = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Queue images drawn at random: which class are they? Further calls draw more images."""
+    """Queue images drawn at random: which class are they? Further calls draw more images.
+
+    An examination leaves out images that its people saw in training, or judged with labels or predictions.
+    """
     review = opened(workspace).review
     return _shown(
         review,
         review.queue_labels(
-            test_set, size=size, family=family, mode=mode, seed=seed, name=name, overlap=overlap,
-            progress=watching_images,
+            test_set, size=size, per_class=per_class, family=family, mode=mode, seed=seed, people=assign, name=name,
+            overlap=overlap, progress=watching_images,
         ),
     )  # fmt: skip
 
@@ -234,18 +286,18 @@ def assign(
 ) -> None:
     """Assign a queue to these people only; a queue that is not assigned is open to everyone whose role allows it.
 
-    Labelers can only label: the other questions show predictions of models and are for reviewers and owners.
+    Labelers can only label: the other questions show predictions of models and are for reviewers and owners. An
+    examination is not for people who saw some of its images in training, or judged them with labels or predictions.
     """
     from regrade.core import InputError
 
     names = people or []
     if bool(names) == everyone:
         raise InputError("give either names of people, or --everyone")
-    ledger = opened(workspace).ledger
-    assigned_queue = ledger.queues.named(queue)
-    ledger.queues.assign(assigned_queue, [ledger.people.named(name) for name in dict.fromkeys(names)])
-    assignees = ledger.queues.assigned(assigned_queue)
-    say(f"{queue} is for {', '.join(person.name for person in assignees) or 'everyone whose role allows it'}")
+    review = opened(workspace).review
+    assignees = review.assign(queue, names)
+    assigned_queue = review.ledger.queues.named(queue)
+    say(f"{queue} is for {', '.join(assignees) or 'everyone whose role allows it'}")
     if assignees and len(assignees) < assigned_queue.overlap:
         say(
             f"each item needs {amount(assigned_queue.overlap, 'vote')}, but only {len(assignees)} can vote: "
@@ -275,7 +327,7 @@ def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
     return {
         "queue": queue.name,
         "question": queue.question.name,
-        "test_set": queue.test_set,
+        "test_set": " and ".join(ledger.items.test_sets(queue)),
         "labels": queue.labels,
         "model": queue.model,
         "mode": queue.mode.value,

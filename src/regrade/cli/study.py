@@ -110,9 +110,9 @@ def command_named(name: str) -> Callable[..., None]:
 
 
 def _named(name: str) -> Study[..., Any, Any]:
-    from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, STUDIES
+    from regrade.studies import AGREEMENT, LABEL_AUDIT, STUDIES
 
-    return next(study for study in (*STUDIES, NEIGHBORS_COMMAND, AGREEMENT) if study.name == name)
+    return next(study for study in (*STUDIES, AGREEMENT, LABEL_AUDIT) if study.name == name)
 
 
 def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
@@ -127,7 +127,7 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
         chosen = {name: _value(flags[name], value) for name, value in values.items()}
         options = study.options(**chosen, **{name: bar for name, bar in _PROGRESS.items() if name in names})
         data = study.data(opened(folder)) if study.in_workspace and study.needs_data(options) else None
-        result = study.run(data, options)
+        result = study.result_of(data, options)
         table = _table(study, result, options, show)
         for name, flag in flags.items():
             if flag.says and chosen[name] is not None:

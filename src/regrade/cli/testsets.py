@@ -90,10 +90,14 @@ def show_(
     classes = len(set(test_set.labels[test_set.labeled]))
     title = f"slices of {name}: {len(test_set):,} examples in {classes:,} classes"
     class_map = store.class_maps.read(test_set)
+    training_set = store.training_set_of(name)
     notes = [] if class_map is None else [_describe_map(class_map)]
+    notes += [] if training_set is None else [f"training set: {training_set}"]
     notes += [f"{column}: {len(counts[column]):,} values, not listed" for column in counts if column not in listed]
     table = Table(title, (Column("slice", "slice"), Column("examples", "examples")), rows, tuple(notes))
     data: dict[str, Any] = {"test_set": name, "examples": len(test_set), "slices": table.records(), "class_map": None}
+    if training_set is not None:
+        data["training_set"] = training_set
     if class_map is not None:
         data["class_map"] = {
             "source": class_map.source.name,
@@ -181,6 +185,32 @@ def add(
         "missing": done.missing,
     }
     report_import([line], done.notes, data, as_json=as_json)
+
+
+@app.command()
+def training_set(
+    name: Annotated[str, typer.Argument(help="Name of the test set.", autocompletion=complete_test_sets)],
+    training: Annotated[
+        str | None,
+        typer.Argument(help="Name of the set on which its models are trained.", autocompletion=complete_test_sets),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Forget the registered one; no image is removed.")] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Register the training set of a test set: the pages of the browser app then show its images as references.
+
+    Add it as a test set of its own first. It needs labels in the same classes; another one replaces it.
+    """
+    from regrade.core import InputError
+
+    test_sets = opened(workspace).testsets
+    if remove == (training is not None):
+        raise InputError(f"name the training set of {name}, or give --remove, and not both")
+    if training is None:
+        say(f"removed: {test_sets.remove_training_set(name)} is no longer the training set of {name}")
+        return
+    done = test_sets.register_training_set(name, training)
+    say(f"{'registered' if done.new else 'unchanged'}: {training} is the training set of {name}")
 
 
 @app.command()

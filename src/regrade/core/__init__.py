@@ -43,11 +43,13 @@ from regrade.core.images import (
     StoredImage,
     no_fingerprints,
 )
+from regrade.core.label_audit import LabelAudit
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
 from regrade.core.ladder import Ladder, Submission
 from regrade.core.mistake_annotations import (
     MistakeAnnotations,
     MistakeCategory,
+    ReusedFrom,
     Severity,
     category_named,
     severity_named,
@@ -116,6 +118,7 @@ __all__ = [
     "Images",
     "InputError",
     "Interpolation",
+    "LabelAudit",
     "LabelSet",
     "LabelState",
     "Ladder",
@@ -143,6 +146,7 @@ __all__ = [
     "Preprocessing",
     "ReasonNeeded",
     "RegradeError",
+    "ReusedFrom",
     "ReviewDecisions",
     "ScoreKind",
     "Severity",

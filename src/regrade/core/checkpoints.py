@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,10 @@ class Checkpoints:
                 f"({self.examples}, {self.classes})"
             )
         return scores
+
+    def of_example(self, position: int) -> Checkpoints:
+        """The scores of a single example."""
+        return replace(self, examples=1, read=lambda m, t: np.asarray(self.scores(m, t)[position : position + 1]))
 
     def name_of(self, member: int, epoch: int) -> str:
         """The name of the scores of one member after one epoch, for messages."""

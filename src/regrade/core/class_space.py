@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.complements import complemented
 from regrade.core.errors import InputError, UnknownName
 
 _DEFINITION = ": "  # separates the words of a class from its definition
@@ -175,15 +176,28 @@ class ClassSpace:
         return tuple(_lookup(classes, fold) for fold in (str, _folded) for classes in (names, words))
 
     def group(self, name: str) -> IntArray:
-        """The classes of a named group, of a class id, or below a concept of the hierarchy, ascending."""
+        """The classes of a named group, of a class id, or below a concept of the hierarchy, ascending.
+
+        ``not`` or ``without`` and a group are all classes but these.
+        """
+        if (rest := self.complemented(name)) is not None:
+            return np.setdiff1d(np.arange(len(self), dtype=np.intp), self.group(rest))
         if name in self.groups:
             return np.array(sorted(self.groups[name]), dtype=np.intp)
         if name in self.index_of:
             return np.array([self.index_of[name]], dtype=np.intp)
-        if self.hierarchy is not None and name in self.hierarchy.lemmas:
+        if self.hierarchy is not None and self._is_concept(name):
             below = [i for i, c in enumerate(self.ids) if name in self.hierarchy.ancestors(c)]
             return np.array(below, dtype=np.intp)
         raise UnknownName(f"group of {self.name}", name, [*self.groups, *self.ids])
+
+    def complemented(self, name: str) -> str | None:
+        """The group that a name is the complement of; None if it is not, or if it is the name of a group itself."""
+        own = name in self.groups or name in self.index_of or self._is_concept(name)
+        return None if own else complemented(name)
+
+    def _is_concept(self, name: str) -> bool:
+        return self.hierarchy is not None and name in self.hierarchy.lemmas
 
     def subset(self, name: str, indices: Iterable[int]) -> ClassSpace:
         """A class space of the given classes, in the given order, with the same ids and names.

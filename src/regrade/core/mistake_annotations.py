@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -76,13 +76,22 @@ def _plain(spelling: str) -> str:
     return " ".join(spelling.casefold().translate(_BLANKS).split())
 
 
+@dataclass(frozen=True)
+class ReusedFrom:
+    """The review that an annotation was taken over from: of which model, and its queue (empty if imported)."""
+
+    model: str
+    queue: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class MistakeAnnotations:
     """Reviewed mistakes of one model on one test set, with their categories and severities.
 
     ``examples``, ``classes`` (the predicted class), ``categories``, ``severities`` and ``spellings`` (the category as
     written) contain one mistake per row; an example has at most one. ``queues`` are the review queues of the ledger
-    whose decisions it contains; empty for imported reviews.
+    whose decisions it contains; empty for imported reviews. ``reused`` (r,) says where a row comes from that people
+    gave for the same prediction of another model, None for its own rows; empty if all rows are its own.
     """
 
     model: str
@@ -96,9 +105,10 @@ class MistakeAnnotations:
     spellings: tuple[str, ...]
     origin: str = ""
     queues: tuple[str, ...] = ()
+    reused: tuple[ReusedFrom | None, ...] = ()
 
     def __post_init__(self) -> None:
-        parts = (self.examples, self.classes, self.categories, self.severities, self.spellings)
+        parts = (self.examples, self.classes, self.categories, self.severities, self.spellings, self.origins)
         if len({len(part) for part in parts}) != 1:
             raise MismatchError(f"the mistakes of {self.model!r}: the columns differ in length")
         for what, values, size in (("image", self.examples, self.size), ("class", self.classes, self.class_count)):
@@ -110,6 +120,16 @@ class MistakeAnnotations:
     def __len__(self) -> int:
         return len(self.examples)
 
+    @property
+    def origins(self) -> tuple[ReusedFrom | None, ...]:
+        """Where each row was taken over from (r,), None for the rows that people gave for this model."""
+        return self.reused or (None,) * len(self.examples)
+
+    @property
+    def own(self) -> MistakeAnnotations:
+        """The rows that people gave for this model."""
+        return self.rows(np.array([origin is None for origin in self.origins], dtype=bool))
+
     @cached_property
     def major(self) -> BoolArray:
         """Shape (r,): the major mistakes."""
@@ -119,11 +139,30 @@ class MistakeAnnotations:
         """Shape (r,): the mistakes of a category."""
         return np.array([own is category for own in self.categories], dtype=bool)
 
+    def rows(self, chosen: BoolArray) -> MistakeAnnotations:
+        """The mistakes of a mask (r,) of the rows."""
+        kept = np.flatnonzero(chosen)
+        return replace(
+            self,
+            examples=self.examples[kept],
+            classes=self.classes[kept],
+            categories=tuple(self.categories[row] for row in kept),
+            severities=tuple(self.severities[row] for row in kept),
+            spellings=tuple(self.spellings[row] for row in kept),
+            reused=tuple(self.reused[row] for row in kept) if self.reused else (),
+        )
+
+    def within(self, inside: BoolArray) -> MistakeAnnotations:
+        """The mistakes on the examples of a mask (n,)."""
+        return self.rows(inside[self.examples])
+
     @cached_property
     def digest(self) -> str:
         """A hash of all mistakes with category and severity, independent of their order."""
         state = hashlib.sha256(f"{self.class_count} {self.size}\n".encode())
         for row in np.argsort(self.examples, kind="stable"):
-            judgment = (self.categories[row].value, self.severities[row].value, self.spellings[row])
+            judgment: tuple[str, ...] = (self.categories[row].value, self.severities[row].value, self.spellings[row])
+            if (origin := self.origins[row]) is not None:
+                judgment += (origin.model, origin.queue)
             state.update(f"{self.examples[row]} {self.classes[row]} {' / '.join(judgment)}\n".encode())
         return state.hexdigest()

@@ -55,6 +55,17 @@ class Answer(Enum):
     """The image should not be scored: its original label is wrong, or it is a drawing, edited or inappropriate."""
 
 
+class Claim(Enum):
+    """What somebody who proposes a correction says about a class of an image."""
+
+    MISSING = "missing"
+    """The image shows the class, and the labels do not say so."""
+    WRONG = "wrong"
+    """The labels say that the image shows the class, and it does not."""
+    PROBLEMATIC = "problematic"
+    """The image should not be scored, whatever it shows."""
+
+
 class PairRelation(Enum):
     """How two similar images are related."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -73,10 +73,11 @@ class Predictions:
     if there is no prediction. ``scores`` (n, k) are their scores; ``full_scores`` (n, c) are all scores and
     ``features`` (n, d) the embeddings of the model, often memory maps. All three are optional.
 
-    ``covered`` (n,) marks the examples that a person was asked about: the others are not counted, while a covered
-    example without an answer is wrong. None: all examples. ``times`` are the times of the answers, if known.
-    ``fingerprints`` (n,) are those of the images that a model was given, if known. ``ties`` are the classes that score
-    as much as the last stored one; None if there are none, or if they are not known. Neither is part of the digest.
+    ``covered`` (n,) marks the examples that a person was asked about, or that a partial import has: the others are not
+    counted, while a covered example without an answer is wrong. None: all examples. ``times`` are the times of the
+    answers, if known. ``fingerprints`` (n,) are those of the images that a model was given, if known. ``ties`` are the
+    classes that score as much as the last stored one; None if there are none, or if they are not known. Neither is part
+    of the digest.
     """
 
     model: str
@@ -124,6 +125,11 @@ class Predictions:
     def counted(self) -> BoolArray:
         """Shape (n,): the examples that are scored; all unless ``covered`` is given."""
         return np.ones(len(self), dtype=bool) if self.covered is None else self.covered
+
+    def within(self, inside: BoolArray) -> Predictions:
+        """The predictions on the examples of a mask (n,) only: the others are not counted."""
+        classes = np.where(inside[:, None], self.classes, NO_ANSWER)
+        return replace(self, classes=classes, covered=self.counted & inside, full_scores=None, ties=None)
 
     def top(self, k: int) -> IntArray:
         """Shape (n, k): the best k classes; raise if fewer are stored."""

@@ -6,17 +6,19 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar, overload
 
 from regrade.core.errors import InputError, UndefinedError, UnknownName
 from regrade.core.estimate import Estimate
-from regrade.core.record import Record
+from regrade.core.record import Collect, Record
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
 T = TypeVar("T")
+P = ParamSpec("P")
 _MANY = 8  # a single row with at least so many columns is printed as a list
 _SHOWN_ROWS = 200  # of a table in a notebook
 
@@ -179,14 +181,31 @@ class Tabular(Record, ABC):
     ``len``, iteration and indexing by position or by name are those of its records: the field that the class names with
     ``records``, or the rows of its table as dictionaries. A name is the first text of a record, such as its model; a
     pair of names are the first two, such as model and slice.
+
+    ``coverage_notes`` say which models have predictions on some of the images only; every table has them, and so
+    has JSON if there are any.
     """
 
     _records_field: ClassVar[str] = ""
     _draw: ClassVar[Callable[[Any], Any] | None] = None
+    coverage_notes: ClassVar[tuple[str, ...]] = ()  # of an instance after `with_coverage`
 
     def __init_subclass__(cls, *, records: str = "", **named: Any) -> None:
         super().__init_subclass__(**named)
         cls._records_field = records or cls._records_field
+        for name in ("table", "part"):
+            if name in vars(cls):
+                setattr(cls, name, _with_coverage(vars(cls)[name]))
+
+    def with_coverage(self, notes: tuple[str, ...]) -> Self:
+        """The result, whose tables then have these notes on models with predictions on some of the images only."""
+        object.__setattr__(self, "coverage_notes", notes)
+        return self
+
+    def as_dict(self, collect: Collect = list) -> dict[str, Any]:
+        """The record as a dictionary for JSON."""
+        coverage = {"coverage_notes": list(self.coverage_notes)} if self.coverage_notes else {}
+        return {**super().as_dict(collect), **coverage}
 
     def __str__(self) -> str:
         return str(self.table())
@@ -250,6 +269,19 @@ class Tabular(Record, ABC):
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+
+def _with_coverage(method: Callable[P, Table]) -> Callable[P, Table]:
+    """A method that returns a table, with the coverage among its notes."""
+
+    @wraps(method)
+    def noted(*arguments: P.args, **named: P.kwargs) -> Table:
+        table = method(*arguments, **named)
+        result: Any = arguments[0]
+        missing = tuple(note for note in result.coverage_notes if note not in table.notes)
+        return replace(table, notes=(*table.notes, *missing)) if missing else table
+
+    return noted
 
 
 def _names_of(record: Any) -> list[str]:

@@ -22,6 +22,9 @@ UNLABELED = -1
 SELECTION_FREQUENCY = "selection_frequency"
 """The group column of a new test set: how often people selected each image for its class, in bins."""
 
+SLICE_NAMES = "a class group (dogs), a class or WordNet id, COLUMN=VALUE, or an imported slice (imagenet-m)"
+"""The names of slices, for help texts."""
+
 _BLOCK = 1024  # ids that are hashed at a time
 _DECODED = 1024  # strings that are decoded at a time
 
@@ -187,8 +190,32 @@ class TestSet:
         """Shape (n,): the examples of a slice.
 
         A slice is a named subset, ``column=value`` of a group column, or a group of the class space (a named
-        group, a class id or a concept of its hierarchy) that contains the label of the example.
+        group, a class id or a concept of its hierarchy) that contains the label of the example. ``not`` (or
+        ``without``) and a slice is its complement; an example without a label or value belongs to neither.
         """
+        rest = self._complemented(name)
+        return self._own_slice(name) if rest is None else self._decidable(rest) & ~self.slice(rest)
+
+    def base_slice(self, name: str) -> str:
+        """The slice that a complement is about; the slice itself if it is no complement."""
+        rest = self._complemented(name)
+        return name if rest is None else self.base_slice(rest)
+
+    def _complemented(self, name: str) -> str | None:
+        """The slice that a name is the complement of; a slice that has this name itself takes precedence."""
+        stored = name in self.subsets or name.partition("=")[0] in self.group_columns or self.slices_of(name) != (name,)
+        return None if stored else self.class_space.complemented(name)
+
+    def _decidable(self, name: str) -> BoolArray:
+        """Shape (n,): the examples of which it is known whether they belong to a slice."""
+        base = self.base_slice(name)
+        if base in self.subsets:
+            return np.ones(len(self), dtype=bool)
+        values = self.group_columns.get(base.partition("=")[0])
+        return self.labeled if values is None else np.array([value != "" for value in values], dtype=bool)
+
+    def _own_slice(self, name: str) -> BoolArray:
+        """Shape (n,): the examples of a slice that is not written as a complement."""
         if name in self.subsets:
             return self.subsets[name]
         column, equals, value = name.partition("=")

@@ -35,8 +35,8 @@ class Ties:
         return np.unpackbits(self.bits[chosen], axis=1, count=count).astype(bool)
 
     def reordered(self, order: IntArray) -> Ties | None:
-        """The ties of images in another order, or of some of them; None without any."""
-        place = np.full(max(int(order.max(initial=-1)), int(self.rows.max(initial=-1))) + 1, -1)
+        """The ties of images in another order, or of some of them; None without any. A place of -1 has none."""
+        place = np.full(max(int(order.max(initial=-1)), int(self.rows.max(initial=-1))) + 2, -1)  # the last is for -1
         place[self.rows] = np.arange(len(self))
         chosen = place[order]
         rows = np.flatnonzero(chosen >= 0)

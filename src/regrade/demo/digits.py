@@ -19,9 +19,6 @@ from regrade.core.arrays import FloatArray, IntArray
 SIDE = 8
 """Side in pixels of the classifiers' input, the size of the UCI digits."""
 
-INK = ("light", "medium", "heavy")
-"""Groups by the fraction of ink: thirds of the training digits."""
-
 
 @dataclass(frozen=True)
 class Digits:
@@ -89,27 +86,11 @@ def _common_size(image: NDArray[np.uint8]) -> FloatArray:
     return square
 
 
-def write_images(path: Path, digits: Digits, *, thresholds: FloatArray) -> None:
-    """Write ids, images, labels and the group column ``ink``, split at two thresholds."""
-    ink = np.searchsorted(thresholds, ink_fractions(digits.inputs()), side="right")
-    columns = {
-        "id": digits.ids,
-        "image": [_png(image) for image in digits.images],
-        "label": digits.labels,
-        "ink": [INK[i] for i in ink],
-    }
+def write_images(path: Path, digits: Digits) -> None:
+    """Write ids, images and labels. Neither package says who wrote a digit or where, so there are no groups."""
+    columns = {"id": digits.ids, "image": [_png(image) for image in digits.images], "label": digits.labels}
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table(columns), path)
-
-
-def ink_thresholds(inputs: FloatArray) -> FloatArray:
-    """The two fractions of ink that split these digits into thirds."""
-    return np.quantile(ink_fractions(inputs), [1 / 3, 2 / 3])
-
-
-def ink_fractions(inputs: FloatArray) -> FloatArray:
-    """The fraction of ink of each digit."""
-    return inputs.mean(axis=1)
 
 
 def _png(image: NDArray[np.uint8]) -> bytes:

@@ -11,9 +11,8 @@ import numpy as np
 
 from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.demo.digits import Digits, halves, ink_thresholds, mnist, uci, write_images
+from regrade.demo.digits import Digits, halves, mnist, uci, write_images
 from regrade.studies import ProgressCallback
-from regrade.tables import Columns
 from regrade.workspace import Workspace, WrittenReport, init
 from regrade.workspace import open as open_workspace
 
@@ -62,8 +61,7 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
     digits = {TRAINED_ON: training, ORIGINAL: held_out, NEW: uci()}
     added, new_half = halves(digits[NEW])
     inputs = {name: test_digits.inputs() for name, test_digits in digits.items()}
-    thresholds = ink_thresholds(inputs[TRAINED_ON])
-    _add_test_sets(workspace, {**digits, NEW_HALF: new_half}, folder / "digits", thresholds=thresholds)
+    _add_test_sets(workspace, {**digits, NEW_HALF: new_half}, folder / "digits")
     with _one_thread():
         _train_classifiers(workspace, inputs, training, log)
         for ensemble in (SMALL, WIDE):
@@ -91,12 +89,12 @@ def run_demo(folder: Path, *, log: Log, progress: ProgressCallback = iter) -> Wr
     )
 
 
-def _add_test_sets(workspace: Workspace, digits: dict[str, Digits], folder: Path, *, thresholds: FloatArray) -> None:
+def _add_test_sets(workspace: Workspace, digits: dict[str, Digits], folder: Path) -> None:
     for name, test_digits in digits.items():
         if name not in workspace.testsets.names():
             path = folder / f"{name}.parquet"
-            write_images(path, test_digits, thresholds=thresholds)
-            workspace.testsets.add(name, path, classes="digits", columns=Columns(groups=("ink",)))
+            write_images(path, test_digits)
+            workspace.testsets.add(name, path, classes="digits")
 
 
 def _train_classifiers(workspace: Workspace, inputs: dict[str, FloatArray], training: Digits, log: Log) -> None:

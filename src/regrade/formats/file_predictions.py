@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from regrade.core import STORED_K, ClassSpace, InputError, ScoreKind, Ties
+from regrade.core import NO_ANSWER, STORED_K, ClassSpace, InputError, ScoreKind, Ties
 from regrade.core.amounts import amount
-from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.formats.score_kinds import kind_note, kind_of_all
 from regrade.metrics import ties_across, top_k_classes
-from regrade.tables import Examples
+from regrade.tables import NO_ROW, Examples
 
 NO_IDS = "there are no ids: rows are taken in the order of the test set"
 
@@ -22,6 +22,8 @@ class FilePredictions:
     """One model's predictions in file order: best classes (n, k), their scores, and all scores (n, c).
 
     ``notes`` say how scores were interpreted. ``ties`` are the classes that score as much as the last of the best.
+    ``covered`` (n,) are the examples of a test set that the file has, once they are `reordered`; None: all of them.
+    ``changed`` says what was changed in reading them.
     """
 
     classes: IntArray
@@ -30,19 +32,46 @@ class FilePredictions:
     score_kind: ScoreKind | None = None
     notes: tuple[str, ...] = ()
     ties: Ties | None = None
+    covered: BoolArray | None = None
+    changed: str = ""
 
     def reordered(self, rows: IntArray) -> FilePredictions:
-        """The predictions in another order of examples."""
+        """The predictions in the order of a test set; examples with `NO_ROW` are not covered."""
         if np.array_equal(rows, np.arange(len(self.classes))):
             return self
+        covered = rows != NO_ROW
         return FilePredictions(
-            self.classes[rows],
-            None if self.scores is None else self.scores[rows],
-            None if self.full_scores is None else self.full_scores[rows],
+            np.where(covered[:, None], self.classes[rows], NO_ANSWER),
+            None if self.scores is None else _of_covered(self.scores[rows], covered),
+            None if self.full_scores is None else _of_covered(self.full_scores[rows], covered),
             self.score_kind,
             self.notes,
             None if self.ties is None else self.ties.reordered(rows),
+            None if covered.all() else covered,
+            self.changed,
         )
+
+    def with_columns_reversed(self) -> FilePredictions:
+        """The predictions of a file that has the best class last; a missing class stays behind the others.
+
+        Predictions with all scores raise: their scores say which class is the best.
+        """
+        if self.full_scores is not None:
+            raise InputError("the best classes follow from the scores of all classes: there are no columns to reverse")
+        reversed_classes = self.classes[:, ::-1]
+        order = np.argsort(reversed_classes == NO_ANSWER, axis=1, kind="stable")
+        scores = None if self.scores is None else np.take_along_axis(self.scores[:, ::-1], order, axis=1)
+        classes = np.take_along_axis(reversed_classes, order, axis=1)
+        return replace(self, classes=classes, scores=scores, ties=None, changed="columns reversed")
+
+
+def _of_covered(scores: FloatArray, covered: BoolArray) -> FloatArray:
+    """Scores (n, k) with NaN for examples that are not covered."""
+    return (
+        scores
+        if covered.all()
+        else np.where(covered[:, None], scores, np.nan).astype(np.result_type(scores, np.float16))
+    )
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,18 @@
 """The ledger: an append-only database of people's votes on images, with discussions and decisions."""
 
-from regrade.core.panel import Mode, Role, WorkerEvent
+from regrade.core.panel import Claim, Mode, Role, WorkerEvent
 from regrade.ledger.accounts import Accounts, AccountState, Invitation, Member, OpenAccount
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import Decisions, PublishedDecision
 from regrade.ledger.discussion import Discussion, Discussions, ItemStanding, OpenItem, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
-from regrade.ledger.items import ItemImage, Items, QueuedImage
+from regrade.ledger.items import ItemImage, Items, QueuedImage, VotedImage
 from regrade.ledger.ledger import Ledger
 from regrade.ledger.people import LedgerPeople
+from regrade.ledger.proposals import Proposal, ProposalLink, Proposals, QueueFull
 from regrade.ledger.questions import QUESTIONS, NewDecision, Question, panel_decision, question_named, register
 from regrade.ledger.queues import MOST_VOTES, OverlapChange, Pace, QueueProgress, Queues
+from regrade.ledger.rate_limits import Rate, RateLimits
 from regrade.ledger.records import (
     Comment,
     CountedVote,
@@ -22,6 +24,8 @@ from regrade.ledger.records import (
     Queue,
     Vote,
     VoteContent,
+    image_mark,
+    image_set,
     may_answer,
 )
 from regrade.ledger.reports import UnreadableReport, UnreadableReports
@@ -38,6 +42,7 @@ __all__ = [
     "Accounts",
     "BrowserSessions",
     "ChainLink",
+    "Claim",
     "Comment",
     "CountedVote",
     "Decision",
@@ -68,13 +73,19 @@ __all__ = [
     "Pace",
     "Person",
     "PersonsAnswer",
+    "Proposal",
+    "ProposalLink",
+    "Proposals",
     "PublishedDecision",
     "Purpose",
     "Question",
     "Queue",
+    "QueueFull",
     "QueueProgress",
     "QueuedImage",
     "Queues",
+    "Rate",
+    "RateLimits",
     "Role",
     "Selections",
     "SignInAttempts",
@@ -85,9 +96,12 @@ __all__ = [
     "UnreadableReports",
     "Vote",
     "VoteContent",
+    "VotedImage",
     "Votes",
     "WorkerEvent",
     "Workers",
+    "image_mark",
+    "image_set",
     "may_answer",
     "panel_decision",
     "question_named",

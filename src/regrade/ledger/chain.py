@@ -48,6 +48,7 @@ _COLUMNS = {
         "id", "class_space", "class", "replaces", "text", "traits", "examples", "alike", "person_id", "why", "at"
     ),
     "worker_event": ("id", "queue_id", "person_id", "event", "reason", "by_id", "at"),
+    "proposal": ("id", "item_id", "person_id", "visitor", "claim", "reason", "at"),
 }  # fmt: skip
 """The columns that a link covers; columns added to a table later do not change the hashes of existing links."""
 _PERSON = person.c.name.label("person")

@@ -7,24 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Select, bindparam, select, update
+from sqlalchemy import ColumnElement, Engine, Select, bindparam, select, true, update
 
 from regrade.core import UnknownName
 from regrade.ledger import queue_order
 from regrade.ledger.database import writing, writing_unsynced
+from regrade.ledger.questions import Question
 from regrade.ledger.queues import OPEN_QUEUE
-from regrade.ledger.records import Item, NewItem, Person, Queue, may_answer, record_of
-from regrade.ledger.schema import item, now_in_utc, queue
+from regrade.ledger.records import Item, NewItem, Person, Queue, image_mark, image_set, may_answer, record_of
+from regrade.ledger.schema import item, now_in_utc, queue, vote
 from regrade.ledger.voting import locked_item
 
 _QUEUE_NAMES, _ITEM_NAMES = queue.c.keys(), item.c.keys()
 _ITEM_IN_QUEUE = OPEN_QUEUE.add_columns(*item.c).outerjoin(
     item, (item.c.id == bindparam("item_id")) & (item.c.queue_id == queue.c.id)
-)
-_STORE = (
-    update(item)
-    .where(item.c.queue_id == bindparam("in_queue"), item.c.example == bindparam("image_id"), item.c.content.is_(None))
-    .values(content=bindparam("content_hash"))
 )
 
 
@@ -43,6 +39,19 @@ class QueuedImage:
 
     queue: Queue
     item: Item
+
+
+@dataclass(frozen=True)
+class VotedImage:
+    """The image of an item that a person has voted on, and its queue."""
+
+    queue: Queue
+    image: ItemImage
+
+    @property
+    def test_set(self) -> str:
+        """The test set of the image."""
+        return image_set(self.queue, self.image.class_id)
 
 
 class Items:
@@ -122,39 +131,75 @@ class Items:
         with self.engine.connect() as connection:
             return tuple(ItemImage(*row) for row in connection.execute(images).all())
 
-    def content_of(self, of: Queue, example: str) -> str | None:
-        """The hash of an image of a queue, as queued; None if unknown."""
+    def test_sets(self, of: Queue) -> tuple[str, ...]:
+        """The test sets of a queue's images: its own, then the others whose images it asks people to label."""
+        if of.question is not Question.LABEL:
+            return (of.test_set,)
+        marks = select(item.c["class"]).where(item.c.queue_id == of.id).distinct().order_by(item.c["class"])
+        with self.engine.connect() as connection:
+            return tuple(dict.fromkeys([of.test_set, *filter(None, connection.execute(marks).scalars())]))
+
+    def content_of(self, of: Queue, example: str, *, test_set: str | None = None) -> str | None:
+        """The hash of an image of a queue, as queued; None if unknown. ``test_set`` is as for `store_contents`."""
         hashes = select(item.c.content).where(
-            item.c.queue_id == of.id, item.c.example == example, item.c.content.is_not(None)
+            item.c.queue_id == of.id, item.c.example == example, item.c.content.is_not(None), _in_set(of, test_set)
         )
         with self.engine.connect() as connection:
             return connection.execute(hashes.limit(1)).scalar()
 
-    def images_without_content(self, of: Queue) -> tuple[str, ...]:
-        """The ids of a queue's images without a stored hash, each once, in the order of the queue."""
-        images = select(item.c.example).where(item.c.queue_id == of.id, item.c.content.is_(None)).order_by(item.c.place)
-        with self.engine.connect() as connection:
-            return tuple(dict.fromkeys(connection.execute(images).scalars().all()))
+    def images_without_content(self, of: Queue, *, test_set: str | None = None) -> tuple[str, ...]:
+        """The ids of a queue's images without a stored hash, each once, in the order of the queue.
 
-    def store_contents(self, of: Queue, contents: Mapping[str, str]) -> None:
-        """Store hashes of images, by example id, for the items of a queue that have none yet."""
-        rows = [
-            {"in_queue": of.id, "image_id": example, "content_hash": content} for example, content in contents.items()
-        ]
+        ``test_set`` is as for `store_contents`.
+        """
+        images = select(item.c.example).where(item.c.queue_id == of.id, item.c.content.is_(None), _in_set(of, test_set))
+        with self.engine.connect() as connection:
+            return tuple(dict.fromkeys(connection.execute(images.order_by(item.c.place)).scalars().all()))
+
+    def store_contents(self, of: Queue, contents: Mapping[str, str], *, test_set: str | None = None) -> None:
+        """Store hashes of images, by example id, for the items of a queue that have none yet.
+
+        They are images of ``test_set``, one of those in `test_sets` (default: the queue's own).
+        """
+        stored = update(item).where(
+            item.c.queue_id == of.id,
+            item.c.example == bindparam("image_id"),
+            item.c.content.is_(None),
+            _in_set(of, test_set),
+        )
+        rows = [{"image_id": example, "content_hash": content} for example, content in contents.items()]
         if rows:
             with writing(self.engine) as connection:
-                connection.execute(_STORE, rows)
+                connection.execute(stored.values(content=bindparam("content_hash")), rows)
 
     def about_image(self, test_set: str, example: str) -> tuple[QueuedImage, ...]:
         """Every item about an image of a test set, oldest queue first."""
+        may_ask = (queue.c.test_set == test_set) | (queue.c.question == Question.LABEL.name)
         with self.engine.connect() as connection:
-            rows = connection.execute(select(queue).where(queue.c.test_set == test_set).order_by(queue.c.id)).mappings()
+            rows = connection.execute(select(queue).where(may_ask).order_by(queue.c.id)).mappings()
             queued: list[QueuedImage] = []
             for of in [record_of(Queue, row) for row in rows]:
                 # one query per queue uses the index of its unique constraint on images and classes
-                items = select(item).where(item.c.queue_id == of.id, item.c.example == example).order_by(item.c.place)
-                queued += [QueuedImage(of, record_of(Item, row)) for row in connection.execute(items).mappings()]
+                items = select(item).where(item.c.queue_id == of.id, item.c.example == example, _in_set(of, test_set))
+                rows_of_queue = connection.execute(items.order_by(item.c.place)).mappings()
+                queued += [QueuedImage(of, record_of(Item, row)) for row in rows_of_queue]
             return tuple(queued)
+
+    def voted_on(self, by: Person) -> tuple[VotedImage, ...]:
+        """Every image on which a person has ever voted, also if they took the vote back, with its queue."""
+        columns = (item.c.queue_id, item.c.example, item.c["class"], item.c.content)
+        images = select(*columns).join(vote, vote.c.item_id == item.c.id).where(vote.c.person_id == by.id).distinct()
+        with self.engine.connect() as connection:
+            queues = {row["id"]: record_of(Queue, row) for row in connection.execute(select(queue)).mappings()}
+            rows = connection.execute(images.order_by(item.c.queue_id, item.c.example, item.c["class"]))
+            return tuple(VotedImage(queues[queue_id], ItemImage(*image)) for queue_id, *image in rows)
+
+
+def _in_set(of: Queue, test_set: str | None) -> ColumnElement[bool]:
+    """Whether an item of a queue is about an image of a test set, one of those in `Items.test_sets`."""
+    if of.question is not Question.LABEL:
+        return true()
+    return item.c["class"] == image_mark(of, test_set or of.test_set)
 
 
 def _pairs(queue_id: int) -> Select[Any]:

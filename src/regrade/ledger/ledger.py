@@ -23,7 +23,9 @@ from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.items import Items
 from regrade.ledger.ledger_file import back_up
 from regrade.ledger.people import LedgerPeople
+from regrade.ledger.proposals import Proposals
 from regrade.ledger.queues import Queues
+from regrade.ledger.rate_limits import RateLimits
 from regrade.ledger.reports import UnreadableReports
 from regrade.ledger.row_format import exported_rows
 from regrade.ledger.row_import import import_rows
@@ -56,6 +58,8 @@ class Ledger:
         self.guide = Guide(engine, clock=clock)
         self.workers = Workers(engine, clock=clock)
         self.selections = Selections(engine)
+        self.proposals = Proposals(engine, clock=clock)
+        self.rate_limits = RateLimits(engine, clock=clock)
 
     @classmethod
     def open(cls, place: str | Path) -> Ledger:

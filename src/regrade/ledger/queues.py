@@ -193,12 +193,7 @@ class Queues:
 
     def assign(self, of: Queue, people: Sequence[Person]) -> None:
         """Assign a queue to these people only; an empty list makes it open to everyone."""
-        for assignee in people:
-            if not may_answer(assignee.role, of.question):
-                what = "is not for workers" if assignee.role is Role.WORKER else "shows predictions of models"
-                raise InputError(
-                    f"{assignee.name} is a {assignee.role.value}, and {of.name} {what}: assign it to reviewers"
-                )
+        check_assignable(people, of.name, of.question)
         with writing(self.engine) as connection:
             lock_queue(connection, of.id)
             _assign(connection, of.id, [assignee.id for assignee in people])
@@ -244,6 +239,14 @@ class Queues:
         """How many items of a queue are left for a person, and how fast they answer."""
         with self.engine.connect() as connection:
             return _pace(connection, of.id, by.id)
+
+
+def check_assignable(people: Sequence[Person], name: str, question: Question) -> None:
+    """Raise if the role of a person does not allow them to answer the question of the queue ``name``."""
+    for assignee in people:
+        if not may_answer(assignee.role, question):
+            what = "is not for workers" if assignee.role is Role.WORKER else "shows predictions of models"
+            raise InputError(f"{assignee.name} is a {assignee.role.value}, and {name} {what}: assign it to reviewers")
 
 
 def _assign(connection: Connection, queue_id: int, person_ids: Iterable[int]) -> None:

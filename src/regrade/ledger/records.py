@@ -22,6 +22,8 @@ class Purpose(Enum):
     """Themselves: they become labels, annotations of mistakes or people's predictions."""
     RANDOM_SAMPLE = "random sample"
     """All novel predictions, of which the items were drawn at random: they estimate the rest."""
+    AUDIT = "audit"
+    """All labels that every model predicts, of which the items were drawn at random: they estimate the errors."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,15 @@ class Queue:
     purpose: Purpose | None
     build: str
 
+    @property
+    def is_examination(self) -> bool:
+        """Whether it is an examination of labelers."""
+        return self.question is Question.LABEL and self.mode is Mode.EXAMINATION
+
 
 @dataclass(frozen=True)
 class NewItem:
-    """An image to ask about; ``class_id`` is the class to judge, empty if people are asked for a label.
+    """An image to ask about; ``class_id`` is the class to judge, or what `image_mark` returns if people label it.
 
     ``content`` is a hash of the image's pixels, or None if unknown. ``needed`` is the number of votes the item needs
     (default: the overlap of its queue); it is set for items that are imported from another ledger.
@@ -148,6 +155,19 @@ class Decision:
     why: str
     last_vote: int
     at: datetime
+
+
+def image_mark(queue: Queue, test_set: str) -> str:
+    """What the items of a labeling queue have in place of a class: the test set of the image, empty for the queue's.
+
+    A queue can so mix images of several test sets, and the hash chain covers which image of which test set was labeled.
+    """
+    return "" if test_set == queue.test_set else test_set
+
+
+def image_set(queue: Queue, class_id: str) -> str:
+    """The test set of an item's image: that of its queue, or the one that an item to label names (`image_mark`)."""
+    return class_id if class_id and queue.question is Question.LABEL else queue.test_set
 
 
 Record = TypeVar("Record", Person, Queue, Item, Vote, Comment, Decision)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, FromClause, Select, Table, select
 
 from regrade.core import FormatError, UnknownName
-from regrade.core.panel import Mode, Reached, Role, WorkerEvent
+from regrade.core.panel import Claim, Mode, Reached, Role, WorkerEvent
 from regrade.ledger.column_types import (
     EnumColumn,
     FloatColumn,
@@ -31,6 +31,7 @@ from regrade.ledger.schema import (
     is_valid_text,
     item,
     person,
+    proposal,
     queue,
     report,
     vote,
@@ -39,7 +40,10 @@ from regrade.ledger.schema import (
 
 Row = Mapping[str, Any]
 
-KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide", "worker_event")
+KINDS = (
+    "person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide", "worker_event",
+    "proposal",
+)  # fmt: skip
 """The kinds of rows, in the order of import. Accounts, invitations and secrets are never exported."""
 
 _PERSON, _QUEUE = {"person": person.c.name}, {"queue": queue.c.name}
@@ -72,6 +76,7 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
     "worker_event": {
         **_QUEUE, **_PERSON, **_own(worker_event, "event", "reason"), "by": person.c.name, **_own(worker_event, "at"),
     },
+    "proposal": {**_ITEM, **_PERSON, **_own(proposal, "visitor", "claim", "reason", "at")},
 }  # fmt: skip
 """The columns of each kind of row, with the database column that each comes from."""
 
@@ -117,25 +122,30 @@ _EXPORTS = {
     "queue": _export("queue", queue, queue.c.id),
     "assignment": _export("assignment", _ASSIGNMENTS, assignment.c.queue_id, assignment.c.person_id),
     "item": _export("item", item.join(queue, queue.c.id == item.c.queue_id), item.c.queue_id, item.c.place),
-    **{table.name: _export(table.name, _on_items(table), table.c.id) for table in (vote, comment, decision, report)},
+    **{
+        table.name: _export(table.name, _on_items(table), table.c.id)
+        for table in (vote, comment, decision, report, proposal)
+    },
     "guide": _export("guide", guide_entry.join(person, person.c.id == guide_entry.c.person_id), guide_entry.c.id),
     "worker_event": _export("worker_event", _WORKER_EVENTS, worker_event.c.id),
 }
 
 _MISSING = {
     ("decision", "person"),  # missing for decisions by unanimous votes
+    ("proposal", "person"),  # missing for visitors
     ("report", "cleared_by"),  # missing for open reports
     ("item", "needed"),
     ("worker_event", "by"),  # missing for events that the gate caused
 }
 _LEAST = {"overlap": 1, "needed": 0}  # a task of a build that was answered elsewhere needs no votes
 _ADDED_LATER = {("item", "needed"), ("queue", "purpose"), ("queue", "build")}  # missing in files of an older regrade
-_MAY_BE_EMPTY = {"class", "labels", "model", "build", "reason", "why", "text", "traits", "examples", "alike"}
+_MAY_BE_EMPTY = {"class", "labels", "model", "build", "reason", "why", "text", "traits", "examples", "alike", "visitor"}
 _VALID_VALUES: dict[str, list[str]] = {
     "role": [role.value for role in Role],
     "mode": [mode.value for mode in Mode],
     "purpose": [purpose.value for purpose in Purpose],
     "event": [event.value for event in WorkerEvent],
+    "claim": [claim.value for claim in Claim],
     "reached": [*(reached.value for reached in Reached), REOPENED],
 }
 _LARGEST = 2**31 - 1  # the largest integer in PostgreSQL

@@ -24,6 +24,7 @@ from regrade.ledger.schema import (
     guide_entry,
     item,
     person,
+    proposal,
     queue,
     report,
     vote,
@@ -57,6 +58,7 @@ def import_rows(connection: Connection, rows: Iterable[Row]) -> int:
     _reports(connection, people, items, by_kind["report"])
     _guide(connection, people, by_kind["guide"])
     _worker_events(connection, people, queues, by_kind["worker_event"])
+    _proposals(connection, people, items, by_kind["proposal"])
     _count_missing(connection)
     for table in APPEND_ONLY:
         link_rows_after(connection, table, before[table.name])
@@ -254,6 +256,18 @@ def _worker_events(connection: Connection, people: dict[str, int], queues: dict[
         values = *of_worker, row["event"], row["reason"], by_id, row["at"]
         if values not in stored:
             connection.execute(insert(worker_event).values(**dict(zip(names, values, strict=True))))
+            stored.add(values)
+
+
+def _proposals(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> None:
+    names = ("item_id", "person_id", "visitor", "claim", "reason", "at")
+    stored = {tuple(row) for row in connection.execute(select(*(proposal.c[name] for name in names)))}
+    for row in rows:
+        person_id = None if row["person"] is None else _id(people, row["person"], "person", row)
+        item_id = _id(items, _item_key(row), "item", row)
+        values = item_id, person_id, row["visitor"], row["claim"], row["reason"], row["at"]
+        if values not in stored:
+            connection.execute(insert(proposal).values(**dict(zip(names, values, strict=True))))
             stored.add(values)
 
 

@@ -1,4 +1,4 @@
-"""The tables of a ledger. Votes, comments, decisions, guide and worker events are append-only, by triggers."""
+"""The tables of a ledger. Votes, comments, decisions, guide, worker events and proposals are append-only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-from regrade.core.panel import WorkerEvent
+from regrade.core.panel import Claim, WorkerEvent
 from regrade.ledger.column_types import (
     EnumColumn,
     FloatColumn,
@@ -63,7 +63,7 @@ queue = Table(
     Column("opened", TimestampColumn, nullable=False),
     Column("model", TextColumn(200), nullable=False, server_default=""),
     Column("mode", EnumColumn(12, "training", "examination"), nullable=False, server_default="examination"),
-    Column("purpose", EnumColumn(20, "census", "random sample")),
+    Column("purpose", EnumColumn(20, "census", "random sample", "audit")),
     Column("build", TextColumn(200), nullable=False, server_default=""),
     CheckConstraint("overlap >= 1", name="overlap"),
 )
@@ -293,6 +293,27 @@ worker_event = Table(
     Index("ix_worker_event_worker", "queue_id", "person_id"),
 )
 
+proposal = Table(
+    "proposal",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("item_id", ForeignKey(item.c.id), nullable=False, index=True),
+    Column("person_id", ForeignKey(person.c.id)),
+    Column("visitor", TextColumn(80), nullable=False),
+    Column("claim", EnumColumn(12, *(claim.value for claim in Claim)), nullable=False),
+    Column("reason", LongTextColumn, nullable=False),
+    Column("at", TimestampColumn, nullable=False),
+)
+
+proposal_link = Table(
+    "proposal_link",
+    metadata,
+    Column("digest", TextColumn(64), primary_key=True),
+    Column("queue_id", ForeignKey(queue.c.id), nullable=False, index=True),
+    Column("created", TimestampColumn, nullable=False),
+    Column("ended", TimestampColumn),
+)
+
 chain = Table(
     "chain",
     metadata,
@@ -302,7 +323,7 @@ chain = Table(
     Column("hash", TextColumn(64), nullable=False),
 )
 
-APPEND_ONLY = (vote, comment, decision, guide_entry, worker_event)
+APPEND_ONLY = (vote, comment, decision, guide_entry, worker_event, proposal)
 """Tables whose rows are never changed or deleted and are linked in the hash chain."""
 
 _later = vote.alias("later")

@@ -14,7 +14,7 @@ from regrade.ledger.chain import extend_chain, extend_chain_and_commit
 from regrade.ledger.database import snapshot, writing
 from regrade.ledger.decisions import current_decision, decide_if_unanimous, undo_unanimous
 from regrade.ledger.questions import check_final, check_reason, check_vote, question_named
-from regrade.ledger.records import CountedVote, Person, Queue, Vote, VoteContent, record_of
+from regrade.ledger.records import CountedVote, Person, Queue, Vote, VoteContent, image_set, record_of
 from regrade.ledger.schema import IS_CURRENT, decision, item, now_in_utc, person, vote
 
 
@@ -31,9 +31,10 @@ class IndependentVote:
 
 @dataclass(frozen=True)
 class PersonsAnswer:
-    """A person's last answer about an image; ``seconds`` is the total time they spent on it, or None if unknown."""
+    """A person's last answer about an image of a test set; ``seconds`` is their total time on it, None if unknown."""
 
     person: str
+    test_set: str
     example: str
     answer: str
     seconds: float | None
@@ -139,7 +140,7 @@ class Votes:
     def last_answers(self, of: Queue) -> tuple[PersonsAnswer, ...]:
         """Each person's last answer to each item of a queue, oldest first."""
         with snapshot(self.engine) as connection:
-            return _last_answers(connection, of.id)
+            return _last_answers(connection, of)
 
 
 def _cast_unless_decided(
@@ -190,16 +191,17 @@ def _independent(connection: Connection, queue_id: int, *, revealed_only: bool =
     return tuple(cast for item_id, by_person in by_item.items() if item_id in included for cast in by_person.values())
 
 
-def _last_answers(connection: Connection, queue_id: int) -> tuple[PersonsAnswer, ...]:
+def _last_answers(connection: Connection, of: Queue) -> tuple[PersonsAnswer, ...]:
     """Each person's last answer to each item of a queue, without retracted ones, oldest first."""
-    vote_ids = select(vote.c.id).join(item, item.c.id == vote.c.item_id).where(item.c.queue_id == queue_id)
+    vote_ids = select(vote.c.id).join(item, item.c.id == vote.c.item_id).where(item.c.queue_id == of.id)
     current = set(connection.execute(vote_ids.where(IS_CURRENT)).scalars())
     seconds: dict[tuple[int, str], float] = {}
     answers = []
-    for row in connection.execute(voting.votes_in(queue_id)):
+    for row in connection.execute(voting.votes_in(of.id)):
         item_and_person = row.item_id, row.name
         if row.seconds is not None:
             seconds[item_and_person] = seconds.get(item_and_person, 0.0) + row.seconds
         if row.id in current:
-            answers.append(PersonsAnswer(row.name, row.example, row.answer, seconds.get(item_and_person), row.at))
+            test_set, total = image_set(of, row.class_id), seconds.get(item_and_person)
+            answers.append(PersonsAnswer(row.name, test_set, row.example, row.answer, total, row.at))
     return tuple(answers)

@@ -175,7 +175,7 @@ def was_complete(votes: Iterable[tuple[int, str | None]], *, needed: int, person
 def votes_in(queue_id: int) -> Select[Any]:
     """All votes ever cast in a queue, with the image and the name of the person, oldest first."""
     return (
-        select(vote, item.c.example, person.c.name)
+        select(vote, item.c.example, item.c["class"].label("class_id"), person.c.name)
         .join(item, item.c.id == vote.c.item_id)
         .join(person, person.c.id == vote.c.person_id)
         .where(item.c.queue_id == queue_id)

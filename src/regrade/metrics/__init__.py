@@ -11,6 +11,7 @@ from regrade.metrics.calibration import (
     negative_log_likelihood,
     reliability_bins,
 )
+from regrade.metrics.column_order import FALSE_ALARMS, last_column_p_value, looks_reversed
 from regrade.metrics.conformal import (
     RAPS_FREE,
     RAPS_PENALTY,
@@ -72,6 +73,7 @@ __all__ = [
     "ALEXNET_CLEAN_ERROR",
     "ALEXNET_ERRORS",
     "EARLY_CHECKPOINTS",
+    "FALSE_ALARMS",
     "RAPS_FREE",
     "RAPS_PENALTY",
     "SMALLEST_PROBABILITY",
@@ -113,7 +115,9 @@ __all__ = [
     "label_places",
     "label_variability",
     "lac_scores",
+    "last_column_p_value",
     "log_losses",
+    "looks_reversed",
     "mapped_correct",
     "mean_corruption_error",
     "negative_log_likelihood",

@@ -340,6 +340,7 @@ def stored_pair(store: Store, model: ModelMetadata, test_set: TestSet, options: 
         "other code": _both_differ(manifest.model.code_hash, model.spec.code_hash),
         "another preprocessing": not _same_preprocessing(manifest.model.preprocessing, model.spec.preprocessing),
         "other classes": manifest.class_space_digest != model.class_space.digest,
+        "some of the images only": manifest.asked is not None,
         "only the best classes": options.keep_scores and not manifest.full_scores,
         "no features": options.keep_features and not manifest.features and len(manifest.unreadable) < manifest.examples,
     }

@@ -13,6 +13,7 @@ from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
+from regrade.stats.clustered_pairs import clustered_best_share, clustered_share, design_effect, design_effects
 from regrade.stats.clusters import Clusters, cluster, components, representatives
 from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
@@ -30,6 +31,7 @@ from regrade.stats.correlation import (
 )
 from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
 from regrade.stats.f1 import FEWEST_PER_CLASS, f1_scores, macro_f1, weighted_f1
+from regrade.stats.finite_population import finite_share
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_differ,
@@ -40,7 +42,13 @@ from regrade.stats.group_shares import (
     share_range,
     smallest_share,
 )
-from regrade.stats.independent import fisher_exact, independent_difference, subset_effect
+from regrade.stats.independent import (
+    difference_of_samples,
+    fisher_exact,
+    independent_difference,
+    interval_p_value,
+    subset_effect,
+)
 from regrade.stats.intervals import (
     Intervals,
     Ratio,
@@ -182,8 +190,10 @@ __all__ = [
     "clopper_pearson",
     "cluster",
     "cluster_folds",
+    "clustered_best_share",
     "clustered_mean",
     "clustered_proportion",
+    "clustered_share",
     "compare_categories",
     "compare_numbers",
     "components",
@@ -192,12 +202,16 @@ __all__ = [
     "corrected_difference",
     "covariance_interval",
     "cross_fitted_auc",
+    "design_effect",
+    "design_effects",
+    "difference_of_samples",
     "discordant_counts",
     "disparity_power",
     "excess_area",
     "exclusive_difference",
     "extremes_differ",
     "f1_scores",
+    "finite_share",
     "fisher_exact",
     "fit_line",
     "fit_lines",
@@ -214,6 +228,7 @@ __all__ = [
     "images_per_group",
     "independent_difference",
     "independent_disagreement",
+    "interval_p_value",
     "jeffreys",
     "judgments_needed",
     "kappa_interval",

@@ -32,10 +32,11 @@ def adaptive_level(submission: int, passes: int, *, confidence: float = 0.95) ->
     return float((1 - confidence) / spent / orders)
 
 
-def better_p_value(only_first: int, only_second: int) -> float:
+def better_p_value(only_first: float, only_second: float) -> float:
     """Return the one-sided p-value of McNemar's exact test that the first model is better than the second.
 
-    ``only_first`` images are right for the first model only. Without discordant images it is 1.
+    ``only_first`` images are right for the first model only; effective counts of clustered images need not be integers.
+    Without discordant images it is 1.
 
     >>> better_p_value(3, 0)
     0.125

@@ -1,15 +1,21 @@
-"""Two proportions on separate images: their difference, the effect of a subset on the whole, Fisher's exact test."""
+"""Two samples of separate images: differences of proportions and means, the effect of a subset, Fisher's exact test."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
-from regrade.stats.intervals import Intervals, as_counts, wilson
+from regrade.stats.intervals import Intervals, as_counts, method_name, wilson
 
 _ANGLES = 721  # points on an ellipse
+_LEAST_P = 1e-12  # at smaller levels, quantiles lose their precision
+_MOST_P = 0.99  # at larger ones, intervals have no width
+_HALVINGS = 40
 
 
 def independent_difference(
@@ -30,6 +36,44 @@ def independent_difference(
     low = p1 - p2 - np.hypot(p1 - bounds1.low, bounds2.high - p2)
     high = p1 - p2 + np.hypot(bounds1.high - p1, p2 - bounds2.low)
     return Intervals(np.maximum(low, -1.0), np.minimum(high, 1.0))
+
+
+def difference_of_samples(first: Estimate, second: Estimate, *, confidence: float = 0.95) -> Estimate:
+    """Return the first estimate minus the second, from independent samples, both with intervals at ``confidence``.
+
+    Each bound combines the distances of the two intervals as independent errors (Zou and Donner 2008), so any interval
+    works. ``n`` is the smaller of the two samples.
+
+    >>> print(difference_of_samples(Estimate(0.8, 0.77, 0.83, 500, ""), Estimate(0.7, 0.66, 0.74, 400, "")))
+    10.0 [5.0, 15.0]
+    """
+    value = first.value - second.value
+    low = value - float(np.hypot(first.value - first.low, second.high - second.value))
+    high = value + float(np.hypot(first.high - first.value, second.value - second.low))
+    return Estimate(value, low, high, min(first.n, second.n), method_name("square and add", confidence))
+
+
+def interval_p_value(interval_at: Callable[[float], Estimate]) -> float:
+    """Return the two-sided p-value that a difference is 0: the smallest level at which its interval excludes 0.
+
+    ``interval_at`` returns the interval at a confidence level; a higher level must give a wider interval. P-values
+    below 1e-12 are returned as 1e-12, and those above 0.99 as 1.
+
+    >>> from regrade.stats import clustered_mean
+    >>> round(interval_p_value(lambda level: clustered_mean([1, 0, 1, 1], range(4), confidence=level)[0]), 4)
+    0.0577
+    """
+    low, high = np.log(_LEAST_P), np.log(_MOST_P)
+    if not _excludes_zero(interval_at(1 - _MOST_P)):
+        return 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _excludes_zero(interval_at(1 - float(np.exp(middle)))) else (middle, high)
+    return float(np.exp(high))
+
+
+def _excludes_zero(interval: Estimate) -> bool:
+    return interval.low > 0 or interval.high < 0
 
 
 def subset_effect(

@@ -29,8 +29,8 @@ class McNemar:
     the continuity correction. Prefer ``mid_p``; papers often report ``corrected``.
     """
 
-    only_first: IntArray
-    only_second: IntArray
+    only_first: IntArray | FloatArray
+    only_second: IntArray | FloatArray
     exact: FloatArray
     mid_p: FloatArray
     chi_square: FloatArray
@@ -51,6 +51,11 @@ def mcnemar(only_first: ArrayLike, only_second: ArrayLike) -> McNemar:
     b, c = as_counts(only_first, only_second)
     if (b < 0).any() or (c < 0).any():
         raise InputError("counts of discordant images cannot be negative")
+    return mcnemar_tests(b, c)
+
+
+def mcnemar_tests(b: IntArray | FloatArray, c: IntArray | FloatArray) -> McNemar:
+    """Return `mcnemar` without validation, for counts that need not be integers (effective counts)."""
     total, less = b + c, np.minimum(b, c)
     lower_tail = half_binomial_cdf(less, total)
     exact = _two_sided(lower_tail, total)
@@ -65,14 +70,21 @@ def mcnemar(only_first: ArrayLike, only_second: ArrayLike) -> McNemar:
     )  # fmt: skip
 
 
-def mcnemar_exact(only_first: IntArray, only_second: IntArray) -> FloatArray:
-    """Shape (p,): p-values of the exact test only, in little memory for millions of pairs (p,)."""
+def mcnemar_exact(only_first: IntArray | FloatArray, only_second: IntArray | FloatArray) -> FloatArray:
+    """Shape (p,): p-values of the exact test only, in little memory for millions of pairs (p,).
+
+    Effective counts, which need not be integers, are taken as they are.
+    """
     exact = np.empty(len(only_first))
     for start in range(0, len(exact), _BLOCK):
         block = slice(start, start + _BLOCK)
-        b, c = (counts[block].astype(np.int64) for counts in (only_first, only_second))
+        b, c = (_wide(counts[block]) for counts in (only_first, only_second))
         exact[block] = _two_sided(half_binomial_cdf(np.minimum(b, c), b + c), b + c)
     return exact
+
+
+def _wide(counts: IntArray | FloatArray) -> IntArray | FloatArray:
+    return counts if counts.dtype.kind == "f" else counts.astype(np.int64)
 
 
 def discordant_counts(correct: BoolArray) -> IntArray:
@@ -105,7 +117,11 @@ def paired_difference(
     The difference is (only_first - only_second) / images. The interval excludes 0 exactly if McNemar's chi-square test
     without correction is significant at the same level.
     """
-    b, c, n = check_discordant(only_first, only_second, images)
+    return score_bounds(*check_discordant(only_first, only_second, images), confidence=confidence)
+
+
+def score_bounds(b: FloatArray, c: FloatArray, n: FloatArray, *, confidence: float) -> Intervals:
+    """Return `paired_difference` without validation, for counts that need not be integers (effective counts)."""
     z = normal_quantile(confidence)
     value = (b - c) / n  # the bisection may miss it by rounding
     return Intervals(np.minimum(_score_root(b, c, n, z), value), np.maximum(_score_root(b, c, n, -z), value))
@@ -124,7 +140,11 @@ def corrected_difference(
     >>> round(float(interval.low), 4), round(float(interval.high), 4)
     (-0.0045, 0.0045)
     """
-    b, c, n = check_discordant(only_first, only_second, images)
+    return corrected_score_bounds(*check_discordant(only_first, only_second, images), confidence=confidence)
+
+
+def corrected_score_bounds(b: FloatArray, c: FloatArray, n: FloatArray, *, confidence: float) -> Intervals:
+    """Return `corrected_difference` without validation, for counts that need not be integers (effective counts)."""
     z = normal_quantile(confidence)
     value = (b - c) / n
     low, high = _corrected_bound(b, c, n, z), -_corrected_bound(c, b, n, z)
@@ -178,24 +198,30 @@ def _added(first: float, second: float, correlation: float) -> float:
     return float(np.sqrt(first**2 + second**2 + 2 * min(correlation, 1.0) * first * second))
 
 
-def half_binomial_cdf(wins: IntArray, total: IntArray) -> FloatArray:
-    """Return the CDF of the binomial distribution with p = 0.5, to about ten digits (six for a billion trials)."""
+def half_binomial_cdf(wins: IntArray | FloatArray, total: IntArray | FloatArray) -> FloatArray:
+    """Return the CDF of the binomial distribution with p = 0.5, to about ten digits (six for a billion trials).
+
+    Effective counts, which need not be integers, are interpolated by the incomplete beta function.
+    """
+    if total.dtype.kind == "f":
+        rest = np.where(wins < total, total - wins, 1.0)
+        return np.where(wins < total, special.betaincc(wins + 1.0, rest, 0.5), 1.0)
     # ten times as fast as the incomplete beta function, which would be exact to the last digit
     if total.size and total.max() > _BDTR_TRIALS:
         return np.where(wins < total, special.betaincc(wins + 1.0, np.maximum(total - wins, 1), 0.5), 1.0)
     return elementwise(special.bdtr, wins.astype(np.float64), total, 0.5)
 
 
-def _two_sided(lower_tail: FloatArray, total: IntArray) -> FloatArray:
+def _two_sided(lower_tail: FloatArray, total: IntArray | FloatArray) -> FloatArray:
     return np.where(total == 0, 1.0, np.minimum(2 * lower_tail, 1.0))
 
 
-def _log_half_binomial(k: IntArray, n: IntArray) -> FloatArray:
+def _log_half_binomial(k: IntArray | FloatArray, n: IntArray | FloatArray) -> FloatArray:
     """Log of the binomial probability of k among n with p = 0.5."""
     return special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0) - n * np.log(2)
 
 
-def _over_total(difference: FloatArray, total: IntArray) -> FloatArray:
+def _over_total(difference: FloatArray, total: IntArray | FloatArray) -> FloatArray:
     return difference**2 / np.maximum(total, 1)
 
 
@@ -244,7 +270,11 @@ def paired_equivalence(
     """
     if not 0 < margin <= WIDEST:
         raise InputError(f"the equivalence margin must lie between 0 and 20 points, got {100 * margin:g}")
-    b, c, n = check_discordant(only_first, only_second, images)
+    return equivalence_p_values(*check_discordant(only_first, only_second, images), margin=margin)
+
+
+def equivalence_p_values(b: FloatArray, c: FloatArray, n: FloatArray, *, margin: float) -> FloatArray:
+    """Return `paired_equivalence` without validation, for counts that need not be integers (effective counts)."""
     above = _excess(b - c + n * margin, score_variance(-margin, b, c, n))
     below = _excess(n * margin - (b - c), score_variance(margin, b, c, n))
     return special.ndtr(-np.minimum(above, below))

@@ -62,7 +62,9 @@ def rank_intervals(correct: BoolArray, *, confidence: float = 0.95) -> Ranks:
     return rank_intervals_from_counts(discordant_counts(correct), correct.mean(axis=1), confidence=confidence)
 
 
-def rank_intervals_from_counts(counts: IntArray, accuracies: ArrayLike, *, confidence: float = 0.95) -> Ranks:
+def rank_intervals_from_counts(
+    counts: IntArray | FloatArray, accuracies: ArrayLike, *, confidence: float = 0.95
+) -> Ranks:
     """Return `rank_intervals` from `discordant_counts` (m, m) and the accuracies (m,)."""
     models = len(counts)
     p_values = np.empty((models, models))

@@ -14,12 +14,15 @@ from regrade.stats.intervals import method_name, tail_share
 _BLOCK = 1 << 16  # images processed at a time
 
 
-def accuracy_covariance(right: ArrayLike, counted: ArrayLike | None = None) -> FloatArray:
+def accuracy_covariance(
+    right: ArrayLike, counted: ArrayLike | None = None, clusters: ArrayLike | None = None
+) -> FloatArray:
     """Shape (m, m): the sampling covariance of the accuracies of m models over images, from ``right`` (m, n).
 
     Values may be probabilities of being right, from 0 to 1.
     ``counted`` (m, n) marks the images that count for each model (default: all). Models that err on the same images are
     positively correlated. Variances are at least `accuracy_variance`, so that an accuracy of 0 or 1 is not certain.
+    Images of one of the ``clusters`` (n,) are treated as dependent.
 
     >>> accuracy_covariance([[1, 0, 1, 0], [1, 0, 1, 0]]).round(4)
     array([[0.0833, 0.0833],
@@ -34,14 +37,28 @@ def accuracy_covariance(right: ArrayLike, counted: ArrayLike | None = None) -> F
     if (images < 2).any():
         raise UndefinedError("how an accuracy varies over images takes at least two of them")
     means = np.where(inside, correct, 0.0).sum(axis=1) / images
+    if clusters is not None:
+        covariance = _clustered_covariance(np.where(inside, correct - means[:, None], 0.0), images, clusters)
+        return covariance + variance_floor(covariance, means, images)
     products = np.zeros((len(correct), len(correct)))
     for start in range(0, correct.shape[1], _BLOCK):
         part = slice(start, start + _BLOCK)
         residuals = np.where(inside[:, part], correct[:, part] - means[:, None], 0.0)
         products += residuals @ residuals.T
     spare = np.sqrt(images * (images - 1.0))  # of each model, for the sample variance of a mean
-    covariance: FloatArray = products / np.outer(spare, spare)
+    covariance = products / np.outer(spare, spare)
     return covariance + variance_floor(covariance, means, images)
+
+
+def _clustered_covariance(residuals: FloatArray, images: IntArray, clusters: ArrayLike) -> FloatArray:
+    """Shape (m, m): the covariance of means over ``images`` (m,), from residuals (m, n) whose sums by cluster vary."""
+    parts = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    sums = np.stack([np.bincount(parts, weights=row) for row in residuals / images[:, None]])
+    count = sums.shape[1]
+    if count < 2:
+        raise UndefinedError("how an accuracy varies over clusters of images takes at least two of them")
+    covariance: FloatArray = sums @ sums.T * count / (count - 1)
+    return covariance
 
 
 def variance_floor(covariance: FloatArray, means: FloatArray, images: IntArray) -> FloatArray:

@@ -22,6 +22,7 @@ from regrade.store.removals import Removal, RemovalPlan, StoredRecord
 from regrade.store.reviews import AddedDecisions
 from regrade.store.signatures import PartialSignatures, SignatureKey
 from regrade.store.testsets import check_slice_name
+from regrade.store.training_sets import RegisteredTrainingSet
 from regrade.store.upgrade import upgrade_workspace
 from regrade.store.verify import CheckedFile, broken_links, check_stored_file, first_published_file, stored_files
 
@@ -39,6 +40,7 @@ __all__ = [
     "PartialPredictions",
     "PartialSignatures",
     "PredictionSource",
+    "RegisteredTrainingSet",
     "Removal",
     "RemovalPlan",
     "SignatureKey",

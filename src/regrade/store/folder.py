@@ -31,6 +31,7 @@ from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.described_models import DescribedModelsCollection
 from regrade.store.file_errors import write_errors
 from regrade.store.image_pairs import PairDecisionCollection, PairSearchCollection
+from regrade.store.label_audits import LabelAuditCollection
 from regrade.store.label_sets import LabelSetCollection
 from regrade.store.ladders import LadderCollection
 from regrade.store.layout import file_name
@@ -48,6 +49,8 @@ from regrade.store.testsets import (
     check_slice_name,
     has_no_root,
 )
+from regrade.store.training_neighbors import TrainingNeighborCollection
+from regrade.store.training_sets import TrainingSetCollection
 from regrade.store.transaction import Transaction, recover, transaction
 
 _SHOWN = 6  # workspaces that a message lists
@@ -65,14 +68,17 @@ class Store:
         self.class_spaces = ClassSpaceCollection(root)
         self.test_sets = TestSetCollection(root, self.class_spaces)
         self.class_maps = ClassMapCollection(root, self.class_spaces)
+        self.training_sets = TrainingSetCollection(root)
         self.slices = SliceSetCollection(root)
         self.images = ImageSourceCollection(root)
         self.signatures = SignatureCollection(root)
         self.predictions = PredictionCollection(root)
+        self.training_neighbors = TrainingNeighborCollection(root, self.predictions)
         self.described_models = DescribedModelsCollection(root)
         self.ensembles = EnsembleCollection(root, self.class_spaces)
         self.labels = LabelSetCollection(root)
         self.reviews = ReviewCollection(root)
+        self.audits = LabelAuditCollection(root)
         self.mistakes = MistakeReviewCollection(root)
         self.ladders = LadderCollection(root)
         self.pair_searches = PairSearchCollection(root)
@@ -122,6 +128,11 @@ class Store:
         test_set = self.test_sets.read(name)
         slice_sets = self.slices.read_all(test_set)
         return replace(test_set, slice_sets=slice_sets) if slice_sets else test_set
+
+    def training_set_of(self, name: str) -> str | None:
+        """The name of the registered training set of a test set; None if there is none, or if it was removed."""
+        training_set = self.training_sets.read(name)
+        return training_set if training_set is not None and self.test_sets.has(training_set) else None
 
     def add_test_set(self, test_set: TestSet, class_map: ClassMap | None = None) -> Stored:
         """Store a test set, its class space and its class map if it has one; raise if another has its name."""

@@ -21,10 +21,18 @@ TABLES = (
     "pairs/*/*.parquet",
     "models/*.parquet",
     "ladders/*.parquet",
+    "nearest/*/*/*.parquet",
+    "audits/*/*.parquet",
 )
 """Parquet files with their own checksum."""
 
-STORED_OBJECTS = ("classes/*.json", "maps/*.json", "reviews/*/*/drawn.json", "reviews/*/*/draw-*.json")
+STORED_OBJECTS = (
+    "classes/*.json",
+    "maps/*.json",
+    "training_sets/*.json",
+    "reviews/*/*/drawn.json",
+    "reviews/*/*/draw-*.json",
+)
 """JSON files with their own checksum that contents.json lists."""
 
 CONTENTS = "contents.json"
@@ -56,6 +64,7 @@ _SUFFIXES = {
     "testsets": ".parquet",
     "images": ".parquet",
     "maps": ".json",
+    "training_sets": ".json",
     "slices": ".parquet",
     "labels": ".parquet",
     "mistakes": ".parquet",
@@ -63,6 +72,8 @@ _SUFFIXES = {
     "pairs": ".parquet",
     "models": ".parquet",
     "ladders": ".parquet",
+    "nearest": ".parquet",
+    "audits": ".parquet",
     "predictions": "",
     "checkpoints": "",
     "reviews": "",

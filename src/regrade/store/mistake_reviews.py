@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import MistakeAnnotations, MistakeCategory, Severity, TestSet, UnknownName
+from regrade.core import MistakeAnnotations, MistakeCategory, ReusedFrom, Severity, TestSet, UnknownName
 from regrade.store.checked_files import PLACE, read_meta, read_parquet, write_parquet
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.layout import place_of
@@ -40,7 +40,11 @@ class MistakeReviewCollection(Collection[MistakeAnnotations, TestSet]):
         change.replace_at(path, lambda file: self.write(review, test_set, file))
 
     def write(self, review: MistakeAnnotations, test_set: TestSet, file: BinaryIO) -> None:
-        """Write one row per mistake; ``spelling`` is the category as it was written in the imported file."""
+        """Write one row per mistake; ``spelling`` is the category as it was written in the imported file.
+
+        Rows reused from the review of another model have its name, and that of its queue, in columns that other reviews
+        do not have.
+        """
         text = pa.string()
         columns = {
             "example": pa.array([test_set.ids[e] for e in review.examples], type=text),
@@ -49,6 +53,9 @@ class MistakeReviewCollection(Collection[MistakeAnnotations, TestSet]):
             "severity": pa.array([severity.value for severity in review.severities], type=text),
             "spelling": pa.array(review.spellings, type=text),
         }
+        if any(review.reused):
+            for name, value in (("from_model", "model"), ("from_queue", "queue")):
+                columns[name] = pa.array([origin and getattr(origin, value) for origin in review.reused], type=text)
         meta = {
             PLACE: place_of(self.kind, test_set.name, review.model),
             "model": review.model,
@@ -90,4 +97,12 @@ class MistakeReviewCollection(Collection[MistakeAnnotations, TestSet]):
             tuple(table["spelling"].to_pylist()),
             meta["origin"],
             tuple(meta.get("queues", ())),
+            _reused(table),
         )
+
+
+def _reused(table: pa.Table) -> tuple[ReusedFrom | None, ...]:
+    if "from_model" not in table.column_names:
+        return ()
+    rows = zip(table["from_model"].to_pylist(), table["from_queue"].to_pylist(), strict=True)
+    return tuple(None if model is None else ReusedFrom(model, queue) for model, queue in rows)

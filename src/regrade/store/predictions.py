@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -30,6 +31,7 @@ from regrade.core import (
     Ties,
     UnknownName,
 )
+from regrade.core.amounts import amount
 from regrade.store.array_file import StoredArray, write_array
 from regrade.store.checked_files import Checksums, read_checked, read_stored_json, stored_json
 from regrade.store.collection import Collection, check_test_set
@@ -64,10 +66,11 @@ class PredictionSource:
 class Manifest:
     """The content of manifest.json: the provenance of stored predictions, and the checksums of their files.
 
-    ``asked`` is the number of examples that a person was asked about, None if all. ``queues`` are the queues of the
-    ledger that the answers come from, empty for a file or a run. ``fingerprints`` says whether fingerprints of the
-    images are stored. ``tied`` is the number of images with ties across the last stored place; before format 3, they
-    were not stored. ``retries`` are the times at which unreadable images were computed again.
+    ``asked`` is the number of examples that a person was asked about, or that a partial import has; None if all.
+    ``queues`` are the queues of the ledger that the answers come from, empty for a file or a run. ``fingerprints`` says
+    whether fingerprints of the images are stored. ``tied`` is the number of images with ties across the last stored
+    place; before format 3, they were not stored. ``retries`` are the times at which unreadable images were computed
+    again.
     """
 
     model: ModelSpec
@@ -143,6 +146,34 @@ def _own_version() -> str:
     return version("regrade")
 
 
+@dataclass
+class PartialReads:
+    """Models with predictions on some of the images only: how many of how many, by test set and model.
+
+    ``read`` are those that were read, ``left_out`` those that were left out for that reason.
+    """
+
+    read: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    left_out: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What tables say about them."""
+        return (
+            *_in_words("predictions on some of the images only", self.read),
+            *_in_words("left out, with predictions on some of the images only (name them to include)", self.left_out),
+        )
+
+
+def _in_words(what: str, models: Mapping[tuple[str, str], tuple[int, int]]) -> Iterator[str]:
+    """One note per test set."""
+    for test_set in dict.fromkeys(name for name, _ in models):
+        counts = {model: count for (name, model), count in models.items() if name == test_set}
+        size = amount(next(iter(counts.values()))[1], "image")
+        words = ", ".join(f"{model} {asked:,}" for model, (asked, _) in counts.items())
+        yield f"{what}: {words} of {size} of {test_set}"
+
+
 class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
     """The predictions of models and the answers of people on test sets, each with its manifest.
 
@@ -155,6 +186,35 @@ class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
     def __init__(self, root: Path, hidden: frozenset[str] = frozenset()) -> None:
         super().__init__(root)
         self._hidden = hidden
+        self._watching: list[PartialReads] = []
+
+    @contextmanager
+    def watch_partial(self) -> Iterator[PartialReads]:
+        """Collect which of the predictions that are read meanwhile are on some of the images only."""
+        reads = PartialReads()
+        self._watching.append(reads)
+        try:
+            yield reads
+        finally:
+            self._watching.remove(reads)
+
+    def models_to_compare(self, test_set: str) -> tuple[str, ...]:
+        """The models with predictions on all images; the others are noted as left out. All, if fewer than two remain.
+
+        For analyses of the images that all models share: a model on few images would leave few to all of them.
+        """
+        models = self.model_names(test_set)
+        partial = {
+            (test_set, model): (manifest.asked, manifest.examples)
+            for model in models
+            if (manifest := self.manifest(test_set, model)).asked is not None
+        }
+        complete = tuple(model for model in models if (test_set, model) not in partial)
+        if len(complete) < 2:
+            return models
+        for reads in self._watching:
+            reads.left_out.update(partial)
+        return complete
 
     def names_of(self, entry: tuple[Predictions, Manifest], _test_set: TestSet) -> tuple[str, ...]:
         """The names of the test set and of the model or person."""
@@ -228,6 +288,9 @@ class PredictionCollection(Collection[tuple[Predictions, Manifest], TestSet]):
             raise UnknownName(f"model on {test_set.name}", model, names, first=FIRST_MODEL)
         manifest = read_manifest(folder)
         check_test_set(folder, manifest.test_set_digest, test_set)
+        if manifest.asked is not None and manifest.by == Answerer.MODEL.value:
+            for reads in self._watching:
+                reads.read[test_set.name, model] = manifest.asked, manifest.examples
         return _decoded(folder, manifest)
 
 

@@ -24,7 +24,9 @@ _FILES = "files"
 _PUBLISHED_TABLES = (
     "labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{DECISION_FILES}", "pairs/*/decisions-*.parquet"
 )  # fmt: skip
-_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs")
+_BY_TEST_SET = (
+    "slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "nearest", "audits"
+)  # fmt: skip
 _FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbors": TABLE}
 """The file that every folder of a kind must contain."""
 
@@ -153,7 +155,7 @@ def _needing_test_sets(root: Path) -> dict[str, Path]:
     folders = [folder for kind in _BY_TEST_SET for folder in filled_folders(root / kind, "*")]
     files = [
         path
-        for pattern in ("images/*.parquet", "ladders/*.parquet", "maps/*.json")
+        for pattern in ("images/*.parquet", "ladders/*.parquet", "maps/*.json", "training_sets/*.json")
         for path in sorted(root.glob(pattern))
     ]
     return {original_name(folder.name): folder for folder in folders} | {original_name(f.stem): f for f in files}

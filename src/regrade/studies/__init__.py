@@ -63,8 +63,8 @@ from regrade.studies.frequency.result import (
 )
 from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule, GateVerdict
 from regrade.studies.gate.rules import GateRules
-from regrade.studies.generalization.analysis import SetPair
 from regrade.studies.generalization.explanations import Adaptivity, AdaptivityVerdict, Difficulty, LossParts
+from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
 from regrade.studies.geography.group_frame import Grouping, grouping
 from regrade.studies.geography.progress import (
@@ -79,6 +79,16 @@ from regrade.studies.geography.result import Disparity, Geography, GeographyPart
 from regrade.studies.geography.world_map import map_figure
 from regrade.studies.grade.analysis import Grade, GradeRow, slice_masks
 from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.label_audit.analysis import (
+    AgreedLabels,
+    AuditOutcome,
+    AuditResult,
+    LabelAudits,
+    agreed_labels,
+    audit_result,
+    new_audit,
+)
+from regrade.studies.label_audit.study import LABEL_AUDIT
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, ModelChange
 from regrade.studies.label_change.diff import LabelDiff, ProblemChange, describe_change, label_diff
 from regrade.studies.leakage.pairs import LeakedPair
@@ -110,10 +120,13 @@ from regrade.studies.models.result import (
     TrendVerdict,
 )
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels, multilabel_accuracy
+from regrade.studies.neighbors.result import NearestImage, NeighborSearch
+from regrade.studies.neighbors.study import TRAINING_NEIGHBORS
 from regrade.studies.people.accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people.analysis import FAST_SECONDS
 from regrade.studies.people.answers import Agreement, EqualPair, FastImages, SpeedBand, TimeSpent
 from regrade.studies.people.result import Missed, MissedImage, People, PeoplePart
+from regrade.studies.people.sets_result import GapVerdict, PeopleOnSets, SetsRow
 from regrade.studies.plan.accuracy import plan_accuracy
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
 from regrade.studies.plan.pairs import (
@@ -159,16 +172,21 @@ __all__ = [
     "DRAWS",
     "EVERYTHING",
     "FAST_SECONDS",
+    "LABEL_AUDIT",
     "NEIGHBORS_COMMAND",
     "PLANS",
     "STUDIES",
+    "TRAINING_NEIGHBORS",
     "AcceptanceVerdict",
     "Adaptivity",
     "AdaptivityVerdict",
+    "AgreedLabels",
     "Agreement",
     "AgreementMeasures",
     "AgreementPart",
     "AnswerNoise",
+    "AuditOutcome",
+    "AuditResult",
     "BandComparison",
     "Basis",
     "BenchmarkKind",
@@ -217,6 +235,7 @@ __all__ = [
     "FrequencyChange",
     "FrequencyStudyPart",
     "FurtherInputs",
+    "GapVerdict",
     "GateResult",
     "GateRow",
     "GateRule",
@@ -237,6 +256,7 @@ __all__ = [
     "HardSet",
     "ImageConfidences",
     "ImageNoise",
+    "LabelAudits",
     "LabelChange",
     "LabelChangePart",
     "LabelDiff",
@@ -270,6 +290,8 @@ __all__ = [
     "MultilabelGrade",
     "MultilabelScoring",
     "NearestBar",
+    "NearestImage",
+    "NeighborSearch",
     "Novel",
     "Output",
     "Pair",
@@ -279,6 +301,7 @@ __all__ = [
     "PanelVote",
     "Parts",
     "People",
+    "PeopleOnSets",
     "PeoplePart",
     "PeopleRow",
     "Plan",
@@ -311,6 +334,7 @@ __all__ = [
     "SetCounts",
     "SetPair",
     "SetShift",
+    "SetsRow",
     "SimilarPair",
     "Similarity",
     "SkippedImage",
@@ -324,9 +348,11 @@ __all__ = [
     "TriageKind",
     "TriageSources",
     "UnlabeledInputs",
+    "agreed_labels",
     "all_studies",
     "apply_review",
     "assumed_ranking",
+    "audit_result",
     "chosen_metrics",
     "class_study",
     "compare_correctness",
@@ -349,6 +375,7 @@ __all__ = [
     "map_figure",
     "model_review",
     "multilabel_accuracy",
+    "new_audit",
     "novel_predictions",
     "option",
     "panel_agreement",

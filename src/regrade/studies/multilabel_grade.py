@@ -18,12 +18,14 @@ from regrade.stats import (
     PartialReview,
     anytime_accuracy,
     balanced_proportion,
+    clustered_share,
     exclusive_difference,
     judgments_needed,
     partial_review,
     proportion,
     reviewed_accuracy,
 )
+from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.review import apply_review, model_review
 from regrade.studies.scoring import MultilabelScoring, Scoring
 
@@ -74,10 +76,14 @@ def grade_multilabel(
     scoring: Scoring,
     labels: ReviewedLabels,
     masks: Mapping[str, BoolArray],
+    clusters: ImageClusters | None = None,
     *,
     confidence: Mapping[str, float],
 ) -> dict[str, MultilabelGrade]:
-    """Grade one model on each slice, with a confidence level per slice."""
+    """Grade one model on each slice, with a confidence level per slice.
+
+    Intervals of means over images are over ``clusters``; those over classes and from a review do not account for them.
+    """
     judged = labels.scoring.judge(predictions, scoring.test_set)
     rule = labels.scoring.rule
     if rule is MultilabelRule.CLASSES and not scoring.test_set.labeled[judged.scored].all():
@@ -86,7 +92,7 @@ def grade_multilabel(
     top1 = scoring.top_k(predictions, 1).right
     grades = {}
     for name, mask in masks.items():
-        model = _JudgedModel(predictions, scoring, labels, judged, updated, top1, confidence[name])
+        model = _JudgedModel(predictions, scoring, labels, judged, updated, top1, clusters, confidence[name])
         grades[name] = model.grade(mask & predictions.counted)
     return {name: grade for name, grade in grades.items() if grade is not None}
 
@@ -101,6 +107,7 @@ class _JudgedModel:
     judged: Judged
     updated: Judged
     top1: BoolArray
+    clusters: ImageClusters | None
     confidence: float
 
     def grade(self, mask: BoolArray) -> MultilabelGrade | None:
@@ -143,6 +150,8 @@ class _JudgedModel:
 
     def _accuracy(self, right: BoolArray, inside: BoolArray) -> Estimate:
         originals, rule = self.scoring.test_set.labels, self.labels.scoring.rule
+        if self.clusters is not None and rule is MultilabelRule.IMAGES:
+            return clustered_share(right[inside], self.clusters.numbers[inside], confidence=self.confidence)
         return multilabel_accuracy(right, inside, originals, rule=rule, confidence=self.confidence)
 
     def _review(self, inside: BoolArray) -> PartialReview | None:

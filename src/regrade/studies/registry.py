@@ -56,7 +56,7 @@ def study_method(
     """A method that runs a study with the fields of its options as arguments, on the ``data`` of the object."""
 
     def method(self: HasStore, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return study.run(data(self), study.options(*arguments, **named))
+        return study.result_of(data(self), study.options(*arguments, **named))
 
     method.__name__ = method.__qualname__ = study.name
     method.__doc__ = study.run.__doc__
@@ -72,7 +72,7 @@ def study_function(study: Study[P, O, R]) -> Callable[P, R]:
     """A function that runs a study of files outside a workspace."""
 
     def run(*arguments: P.args, **named: P.kwargs) -> R:
-        return study.run(None, study.options(*arguments, **named))
+        return study.result_of(None, study.options(*arguments, **named))
 
     run.__name__ = run.__qualname__ = study.name
     run.__doc__ = study.summary
@@ -88,7 +88,7 @@ class Studies:
 
     def run(self, study: Study[P, O, R], *arguments: P.args, **named: P.kwargs) -> R:
         """Run any study, for example one of another package."""
-        return study.run(self.store, study.options(*arguments, **named))
+        return study.result_of(self.store, study.options(*arguments, **named))
 
     grade = study_method(GRADE)
     compare = study_method(COMPARE)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from regrade.core import InputError, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import json_key
 from regrade.metrics import MultilabelRule
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import apply_review, problem_notes
@@ -21,6 +22,7 @@ class Basis:
     """What a comparison is based on: the images of a test set or of a slice, and the labels and scoring rule.
 
     ``equivalence`` is the margin, as a fraction, within which two models count as equivalent; None if not tested.
+    ``clusters`` is the column of the sampling clusters that tests and intervals are over, if there are any.
     """
 
     test_set: str
@@ -32,6 +34,7 @@ class Basis:
     slice: str | None = None
     notes: tuple[str, ...] = ()
     equivalence: float | None = None
+    clusters: str | None = field(default=None, metadata=json_key("clusters", only_if_set=True))
 
     @property
     def level(self) -> float:

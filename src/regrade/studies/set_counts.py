@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from regrade.core import Estimate, InputError, Predictions, TestSet
+from regrade.core import Answerer, Estimate, InputError, Predictions, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import accuracy_covariance
@@ -70,13 +70,15 @@ class ImageNoiseCollector:
 class ModelCounts:
     """A model's number of correct predictions, of images, and of correct top-5 predictions if known.
 
-    With ties across the fifth place, the latter is an expected number, and ``expected_top5`` the accuracy.
+    With ties across the fifth place, the latter is an expected number, and ``expected_top5`` the accuracy. ``novel``
+    counts the wrong predictions that no one has judged.
     """
 
     right: int
     images: int
     right_top5: float | None = None
     expected_top5: Estimate | None = None
+    novel: int = 0
 
     def __post_init__(self) -> None:
         if self.images < 1:
@@ -98,8 +100,8 @@ class SetCounts:
     noise: ImageNoise | None = field(default=None, compare=False)
 
 
-def counts_of(grade: Grade) -> SetCounts:
-    """The counts of a grade, over all examples; models without an accuracy are left out."""
+def counts_of(grade: Grade, slice_name: str = EVERYTHING) -> SetCounts:
+    """The counts of a grade, over all examples or a slice; models without an accuracy are left out."""
     models = {
         row.model: ModelCounts(
             round(row.top1.value * row.top1.n),
@@ -107,7 +109,7 @@ def counts_of(grade: Grade) -> SetCounts:
             *_top5(row.top5),
         )
         for row in grade.rows
-        if row.slice == EVERYTHING and row.top1 is not None
+        if row.slice == slice_name and row.top1 is not None
     }
     notes = (note for note in grade.notes if note.startswith(("label space", "undetermined", "top-5")))
     return SetCounts(grade.test_set, models, tuple(f"{grade.test_set}: {note}" for note in notes))
@@ -123,17 +125,31 @@ def _top5(accuracy: Estimate | None) -> tuple[float | None, Estimate | None]:
 
 
 def counts_with_noise(
-    test_set: TestSet, scored: Iterable[tuple[Predictions, Scoring]], *, confidence: float = 0.95
+    test_set: TestSet,
+    scored: Iterable[tuple[Predictions, Scoring]],
+    *,
+    slice_name: str | None = None,
+    confidence: float = 0.95,
 ) -> SetCounts:
-    """The counts of models on a test set, with the sampling noise of their accuracies."""
-    collector = ImageNoiseCollector()
+    """The counts of models on a test set or on a slice of it, with the sampling noise of the models' accuracies."""
+    collector, inside = ImageNoiseCollector(), slice_mask(test_set, slice_name)
 
     def collected() -> Iterator[tuple[Predictions, Scoring]]:
         for predictions, scoring in scored:
-            counted = scoring.counted & predictions.counted
-            right, top5 = scoring.top_k(predictions, 1).right, top5_of(predictions, scoring)
-            collector.add(predictions.model, right, None if top5 is None else top5.credit, counted)
+            if predictions.by is Answerer.MODEL:
+                counted = scoring.counted & predictions.counted & inside
+                right, top5 = scoring.top_k(predictions, 1).right, top5_of(predictions, scoring)
+                collector.add(predictions.model, right, None if top5 is None else top5.credit, counted)
             yield predictions, scoring
 
-    counts = counts_of(grade(test_set, collected(), confidence=confidence))
+    slices = [] if slice_name is None else [slice_name]
+    counts = counts_of(grade(test_set, collected(), slices=slices, confidence=confidence), slice_name or EVERYTHING)
     return replace(counts, noise=collector.noise())
+
+
+def slice_mask(test_set: TestSet, name: str | None) -> BoolArray:
+    """Shape (n,): the examples of a slice, or all examples without a name; an empty slice raises."""
+    inside = np.ones(len(test_set), dtype=bool) if name is None else test_set.slice(name)
+    if not inside.any():
+        raise InputError(f"slice {name!r} of {test_set.name} contains no examples")
+    return inside

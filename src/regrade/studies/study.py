@@ -15,7 +15,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, Union, get_args, get_origin
 from regrade.core import InputError, Table, Tabular
 from regrade.core.finite import finite
 from regrade.core.names import member, refuse_text
+from regrade.core.test_set import SLICE_NAMES
 from regrade.display import Figure, Finding
+from regrade.store import Store
 from regrade.studies.report_data import ReportData
 
 P = ParamSpec("P")
@@ -229,6 +231,15 @@ class Study(Generic[P, O, R]):
         if self.figure is not None:
             self.result.draw_with(self.figure)
 
+    def result_of(self, data: Any, options: O) -> R:
+        """Run the study; every table of the result says which models have predictions on some of the images only."""
+        store = data if isinstance(data, Store) else getattr(data, "store", None)
+        if not isinstance(store, Store):
+            return self.run(data, options)
+        with store.predictions.watch_partial() as reads:
+            result = self.run(data, options)
+        return result.with_coverage(reads.notes) if reads.notes else result
+
     @property
     def command(self) -> str:
         """The name of its command: that of the study, with hyphens."""
@@ -249,6 +260,17 @@ def test_set_option() -> Any:
 def models_option(help: str = "Use only this model. May be repeated (default: all).") -> Any:
     """The option ``models``."""
     return option(help, (), names=("--model",))
+
+
+def slice_option() -> Any:
+    """The option ``slice``."""
+    return option(f"Use only the images of this slice: {SLICE_NAMES}.", None)
+
+
+def slices_option() -> Any:
+    """The option ``slices``, of slices besides all images."""
+    help = f"Also compare on this slice: {SLICE_NAMES}, COLUMN for all its values. May be repeated."
+    return option(help, (), names=("--slice",))
 
 
 def labels_option(help: str = "Score against this label set: NAME or NAME@VERSION.", default: Any = None) -> Any:

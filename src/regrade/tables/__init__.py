@@ -30,7 +30,6 @@ from regrade.tables.examples import (
     optional_texts,
     read_examples,
     refuse_other_labels,
-    rows_of,
     texts,
 )
 from regrade.tables.files import (
@@ -48,13 +47,14 @@ from regrade.tables.files import (
     read_text,
     why_unreadable,
 )
-from regrade.tables.id_matching import IdMatch
+from regrade.tables.id_matching import NO_ROW, IdMatch
 from regrade.tables.toml_files import read_toml
 from regrade.tables.torch_files import TORCH_SUFFIXES, open_torch_arrays
 
 __all__ = [
     "ARRAY_SUFFIXES",
     "LABEL_COLUMNS",
+    "NO_ROW",
     "TABLE_SUFFIXES",
     "TORCH_SUFFIXES",
     "ArrayFile",
@@ -99,7 +99,6 @@ __all__ = [
     "read_text",
     "read_toml",
     "refuse_other_labels",
-    "rows_of",
     "shared_column",
     "skipped_files",
     "text_array",

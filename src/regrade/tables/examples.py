@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
+from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.tables.columns import Reading, ignored_columns, one_class_per_row, text_array
-from regrade.tables.id_matching import IdMatch, match_ids
+from regrade.tables.id_matching import NO_ROW, IdMatch, match_ids, match_some_ids
 
 ID_COLUMNS = (
     "image",
@@ -105,15 +106,28 @@ class Examples:
 
     def matched_with(self, test_set: TestSet) -> IdMatch:
         """The row of each example of the test set, and how ids were compared; raise as `order_in` does."""
+        return self._matched(test_set, matched_ids)
+
+    def matched_with_some(self, test_set: TestSet) -> IdMatch:
+        """As `matched_with`, for a file with some of the examples; the others get `NO_ROW`."""
+        return self._matched(test_set, matched_some_ids)
+
+    def _matched(self, test_set: TestSet, matched: Callable[[Sequence[str], Sequence[str], str], IdMatch]) -> IdMatch:
         if self.ids == test_set.ids:
             match = IdMatch(np.arange(len(test_set)))
         else:
-            match = matched_ids(test_set.ids, self.ids, test_set.name)
-        rows = match.rows
+            match = matched(test_set.ids, self.ids, test_set.name)
+        places = np.flatnonzero(match.rows != NO_ROW)
+        rows = match.rows[places]
         if self.labels is not None:
-            check_labels(self.labels[rows], test_set)
+            labels = test_set.labels.copy()
+            labels[places] = self.labels[rows]
+            check_labels(labels, test_set)
         for column, values in self.groups.items():
-            if test_set.groups.get(column) != tuple(values[row] for row in rows):
+            stored = test_set.groups.get(column)
+            if stored is None or any(
+                stored[place] != values[row] for place, row in zip(places.tolist(), rows.tolist(), strict=True)
+            ):
                 raise MismatchError(
                     f"test set {test_set.name} is stored without the group column {column!r}, or with other values: "
                     "omit --group, or import into a test set with another name"
@@ -162,11 +176,6 @@ def check_ids(ids: Sequence[str]) -> None:
             )
 
 
-def rows_of(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: str) -> IntArray:
-    """Shape (n,): the row in the file of each id of the test set; both must have the same ids, as by `matched_ids`."""
-    return matched_ids(test_set_ids, file_ids, test_set).rows
-
-
 def matched_ids(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: str) -> IdMatch:
     """Match ids one to one, if necessary without directories and extensions; raise if that is not possible."""
     if (match := match_ids(test_set_ids, file_ids)) is not None:
@@ -179,11 +188,22 @@ def matched_ids(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: 
             f"{len(absent):,} of the {len(test_set_ids):,} examples of {test_set} are missing, for instance {first!r}: "
             f"every example must occur exactly once{_similar_id_hint(first, file_ids)}"
         )
+    raise _unknown_examples(test_set_ids, file_ids, test_set)
+
+
+def matched_some_ids(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: str) -> IdMatch:
+    """Match every id of a file as `matched_ids` does, for a file with some of the examples."""
+    if (match := match_some_ids(test_set_ids, file_ids)) is not None:
+        return match
+    raise _unknown_examples(test_set_ids, file_ids, test_set)
+
+
+def _unknown_examples(test_set_ids: Sequence[str], file_ids: Sequence[str], test_set: str) -> MismatchError:
     distinct_ids = set(test_set_ids)
-    unknown = next(file_id for file_id in file_ids if file_id not in distinct_ids)
-    raise MismatchError(
-        f"{len(file_ids) - len(test_set_ids):,} examples are not in test set {test_set}, for instance {unknown!r}"
-    )
+    unknown = [file_id for file_id in file_ids if file_id not in distinct_ids]
+    count = amount(len(unknown), "example")
+    are = "is" if len(unknown) == 1 else "are"
+    return MismatchError(f"{count} {are} not in test set {test_set}, for instance {unknown[0]!r}")
 
 
 def texts(table: pa.Table, name: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from scipy import sparse
 from regrade.core import InputError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.studies.geography.group_frame import HOUSEHOLD, column_values
+from regrade.studies.image_clusters import HOUSEHOLD, column_values
 
 
 def stratified_folds(labels: IntArray, clusters: IntArray, *, folds: int, seed: int) -> IntArray:

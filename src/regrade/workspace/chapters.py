@@ -131,7 +131,7 @@ class ReportMaterial:
     def _result(self, study: Study[..., Any, Any], options: Any, *, all_models: bool = False) -> Tabular:
         key = (study.name, options)
         if key not in self._results:
-            self._results[key] = study.run(self.data.whole_store if all_models else self.data.store, options)
+            self._results[key] = study.result_of(self.data.whole_store if all_models else self.data.store, options)
         return self._results[key]
 
     def _overview(self) -> Iterator[ReportChapter]:

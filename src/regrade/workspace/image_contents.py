@@ -54,10 +54,15 @@ class ImageContents:
 
 def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, progress: ImageProgress = no_progress) -> None:
     """Compute and store the hashes of a queue's images that have none yet; unreadable images are skipped."""
-    missing = ledger.items.images_without_content(queue)
-    if not missing or not store.images.has(queue.test_set):
-        return
-    test_set = store.test_set(queue.test_set)
+    for name in ledger.items.test_sets(queue):
+        missing = ledger.items.images_without_content(queue, test_set=name)
+        if missing and store.images.has(name):
+            _fill(ledger, queue, store.test_set(name), missing, store=store, progress=progress)
+
+
+def _fill(
+    ledger: Ledger, queue: Queue, test_set: TestSet, missing: Sequence[str], *, store: Store, progress: ImageProgress
+) -> None:
     examples = [example for example in missing if example in test_set.position_of]
     contents = ImageContents(store, test_set)
     for _ in progress(_filled(ledger, queue, test_set, examples, contents), len(examples)):
@@ -72,7 +77,7 @@ def _filled(
         step = examples[start : start + _BATCH]
         hashes = contents.of([test_set.position_of[example] for example in step])
         readable = {example: content for example, content in zip(step, hashes, strict=True) if content is not None}
-        ledger.items.store_contents(queue, readable)
+        ledger.items.store_contents(queue, readable, test_set=test_set.name)
         yield from step
 
 

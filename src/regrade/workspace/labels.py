@@ -13,7 +13,7 @@ from regrade.core import (
 from regrade.core.names import member
 from regrade.formats import LabelFormat
 from regrade.store import AddedDecisions, Removal, RemovalPlan, Store
-from regrade.studies import Novel
+from regrade.studies import LABEL_AUDIT, Novel, study_method
 from regrade.studies.study import ProgressCallback
 from regrade.tables import Columns
 from regrade.workspace.imports import (
@@ -120,6 +120,8 @@ class Labels:
         return import_decisions(
             self.store, Path(path), test_set=test_set, labels=labels, correction=correct, columns=columns
         )
+
+    audit = study_method(LABEL_AUDIT)
 
     def export(
         self, name: str, path: str | Path, *, test_set: str, form: LabelFormat | str = LabelFormat.PLAIN

@@ -48,6 +48,7 @@ from regrade.workspace.imports import (
 )
 from regrade.workspace.model_descriptions import DescriptionResult, describe_models
 from regrade.workspace.prediction_imports import (
+    FileCoverage,
     ImportedPredictions,
     PredictionImport,
     read_predictions,
@@ -123,13 +124,19 @@ class Models:
         columns: Columns | None = None,
         kind: PredictionKind | str | None = None,
         split: str = "",
+        partial: bool = False,
+        reversed_models: Sequence[str] = (),
     ) -> ImportedPredictions:
         """Import predictions from a file or from memory: those of one model, named by ``model``, or of several.
 
         A file, a data frame or an Arrow table with a column of ids has one model per column, or one model. Other arrays
         are those of `regrade.grade`, with ``kind``, and several models are a dictionary of them; their rows are in the
         order of the test set, unless the index of a pandas object has the ids. ``split`` is that of a dataset folder of
-        the Hugging Face library.
+        the Hugging Face library. The classes of ``reversed_models`` are read from the last column to the first, for
+        files with the best class last.
+
+        Every image of the test set needs a prediction. With ``partial`` a file or table with ids may lack some: models
+        are then graded on their images, and every table says on how many.
         """
         return self.store_predictions(
             self.preview_predictions(
@@ -141,6 +148,8 @@ class Models:
                 columns=columns,
                 kind=kind,
                 split=split,
+                partial=partial,
+                reversed_models=reversed_models,
             )
         )
 
@@ -159,6 +168,8 @@ class Models:
         columns: Columns | None = None,
         kind: PredictionKind | str | None = None,
         split: str = "",
+        partial: bool = False,
+        reversed_models: Sequence[str] = (),
     ) -> PredictionImport:
         """Read predictions as `import_predictions` does, and return what was understood; nothing is stored."""
         chosen = columns or Columns()
@@ -166,6 +177,8 @@ class Models:
             "test_set": test_set,
             "classes": None if classes is None else resolve_class_space(self.store, classes),
             "prefix": "" if model else prefix,
+            "coverage": FileCoverage.SOME if partial else FileCoverage.ALL,
+            "reversed_models": reversed_models,
         }
         if not isinstance(predictions, str | Path):
             stated = None if kind is None else member(PredictionKind, kind)
@@ -255,7 +268,7 @@ class Models:
         figures = [LITE_PUBLISHED]
         if published is not None:
             figures.append(read_published_accuracies(published, test_set=test_set, prefix=prefix))
-        return check_published(GRADE.run(self.store, GradeOptions(test_set, progress=progress)), figures)
+        return check_published(GRADE.result_of(self.store, GradeOptions(test_set, progress=progress)), figures)
 
     def import_people(
         self,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from regrade.core import MismatchError, PairDecision, PairSearch, TestSet
+from regrade.core.amounts import amount
 from regrade.core.image_pairs import relation_of
 from regrade.core.panel import PairRelation
+from regrade.display.wording import listed
 from regrade.store import DecisionBatch, Store
 from regrade.workspace.queue_result import PublishResult, QueueResult, items_by_state
 
@@ -51,12 +53,28 @@ def publish_pairs(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet,
         for key, decision in before.items()
         if key not in after
     ]
-    changes = _changes(before, after)
+    changes, notes = _changes(before, after), _notes_on_conflicts(store, test_set, queue, changed)
     if changes and not dry_run:
         batch = DecisionBatch(test_set.name, test_set.digest, queue.name, (*changed, *withdrawn))
         store.pair_decisions.append(batch)
     parts = items_by_state(ledger.queues.progress(queue))
-    return PublishResult(queue.name, f"pairs of {test_set.name}", changes, bool(changes) and not dry_run, parts)
+    return PublishResult(queue.name, f"pairs of {test_set.name}", changes, bool(changes) and not dry_run, parts, notes)
+
+
+def _notes_on_conflicts(
+    store: Store, test_set: TestSet, queue: Queue, decisions: Sequence[PairDecision]
+) -> tuple[str, ...]:
+    """A note on pairs that another queue has decided otherwise: the later decision holds."""
+    names = {side.test_set for decision in decisions for side in (decision.first, decision.second)}
+    sets = [test_set, *(store.test_set(name) for name in sorted(names - {test_set.name}))]
+    standing = store.pair_decisions.standing(sets)
+    earlier = [standing[decision.key] for decision in decisions if decision.key in standing]
+    relations = {decision.key: decision.relation for decision in decisions}
+    conflicts = [each for each in earlier if each.queue != queue.name and each.relation != relations[each.key]]
+    if not conflicts:
+        return ()
+    queues = listed(sorted({repr(each.queue) for each in conflicts}))
+    return (f"{amount(len(conflicts), 'pair')} decided otherwise by {queues} before: the later decision counts",)
 
 
 def _decided(store: Store, ledger: Ledger, queue: Queue) -> dict[str, PairDecision]:

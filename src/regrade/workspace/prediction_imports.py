@@ -7,17 +7,37 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
 
-from regrade.core import ClassSpace, FormatError, InputError, PackedTexts, Predictions, TestSet
+from regrade.core import (
+    ClassSpace,
+    FormatError,
+    InputError,
+    MismatchError,
+    PackedTexts,
+    Predictions,
+    TestSet,
+    UnknownName,
+)
+from regrade.core.amounts import amount
+from regrade.core.names import refuse_text
 from regrade.formats import FileClassSpaces, FilePredictions, PredictionFile
 from regrade.store import PredictionSource, Store, Stored, manifest_of
 from regrade.tables import IdMatch, check_labels
-from regrade.workspace.import_checks import AccuracyCheck, check_accuracy
+from regrade.tables.id_matching import match_some_ids
+from regrade.workspace.import_checks import AccuracyCheck, check_columns
 
 _SHOWN = 6  # columns or test sets that a message lists
+
+
+class FileCoverage(Enum):
+    """Whether a file of predictions must have all examples of the test set."""
+
+    ALL = "all"
+    SOME = "some"
 
 
 @dataclass(frozen=True)
@@ -41,7 +61,7 @@ class PredictionImport:
     ``origin`` names the file in messages, and ``source`` identifies its content. ``predictions`` are in the order of
     the test set; ``roles`` describes how each column or array of the file was understood, ``ignoring`` which parts of
     ids were not compared, and ``checks`` the accuracy of each model, None without labels or if the predictions are in
-    another class space than the test set.
+    another class space than the test set. ``covered`` is the number of examples that the file has.
     """
 
     origin: str
@@ -52,8 +72,15 @@ class PredictionImport:
     roles: Mapping[str, str]
     ignoring: str
     checks: Mapping[str, AccuracyCheck | None]
+    covered: int
     notes: tuple[str, ...] = ()
     source: Callable[[], PredictionSource] = PredictionSource
+
+    @property
+    def coverage(self) -> str:
+        """How many examples of the test set the file has, in words."""
+        every = amount(len(self.test_set), "example")
+        return every if self.covered == len(self.test_set) else f"{self.covered:,} of {every}"
 
     @property
     def kept(self) -> dict[str, str]:
@@ -75,19 +102,22 @@ def read_predictions(
     test_set: str,
     classes: ClassSpace | None = None,
     prefix: str = "",
+    coverage: FileCoverage = FileCoverage.ALL,
     origin: str,
     source: Callable[[], PredictionSource] = PredictionSource,
+    reversed_models: Sequence[str] = (),
 ) -> PredictionImport:
     """Read predictions by a function of the class spaces, and check that they match the test set; nothing is stored.
 
     If the test set is not stored yet, it is created from their ids and labels, which requires ``classes``. ``prefix``
-    is put before the names of models.
+    is put before the names of models. By default, every example of the test set needs a row. The columns of
+    ``reversed_models`` have the best class last.
     """
     stored_set = store.test_set(test_set) if store.test_sets.has(test_set) else None
     spaces = _spaces(stored_set, classes, test_set, store.test_sets.names())
-    content = read(spaces)
+    content = _reversed(read(spaces), reversed_models, prefix)
     target = stored_set or _new_test_set(content, test_set, spaces.labels, origin)
-    match = _matched(content, target, origin)
+    match = _matched(content, target, origin, coverage)
     predictions = {name: in_file.reordered(match.rows) for name, in_file in content.predictions.items()}
     checks = {name: _checked(own, spaces.predictions, target) for name, own in predictions.items()}
     integer_notes = _integer_notes(content, checks, origin)
@@ -100,9 +130,25 @@ def read_predictions(
         content.roles,
         match.ignoring,
         {prefix + name: check for name, check in checks.items()},
+        match.matched,
         (*content.notes, *_id_notes(match), *integer_notes, *_accuracy_notes(checks)),
         source,
     )
+
+
+def _reversed(content: PredictionFile, models: Sequence[str], prefix: str) -> PredictionFile:
+    """The file with the columns of some models, named with or without the prefix, in reverse order."""
+    refuse_text(models, "reversed")
+    names = {name.removeprefix(prefix) for name in models}
+    for name in names - content.predictions.keys():
+        raise UnknownName("model in the file", name, [*content.predictions])
+    if not names:
+        return content
+    predictions = {
+        name: own.with_columns_reversed() if name in names else own for name, own in content.predictions.items()
+    }
+    note = f"columns read from the last to the first: {', '.join(prefix + name for name in sorted(names))}"
+    return replace(content, predictions=predictions, notes=(*content.notes, note))
 
 
 def _id_notes(match: IdMatch) -> tuple[str, ...]:
@@ -114,7 +160,10 @@ def _accuracy_notes(checks: Mapping[str, AccuracyCheck | None]) -> tuple[str, ..
 
 
 def _checked(predictions: FilePredictions, space: ClassSpace, test_set: TestSet) -> AccuracyCheck | None:
-    return check_accuracy(predictions.classes[:, 0], test_set) if space == test_set.class_space else None
+    if space != test_set.class_space:
+        return None
+    ranked = predictions.classes if predictions.scores is None else predictions.classes[:, :1]  # scores give the order
+    return check_columns(ranked, test_set, covered=predictions.covered)
 
 
 def _integer_notes(content: PredictionFile, checks: Mapping[str, AccuracyCheck | None], origin: str) -> tuple[str, ...]:
@@ -161,9 +210,12 @@ def store_predictions(
             in_file.scores,
             in_file.full_scores,
             in_file.score_kind,
+            covered=in_file.covered,
             ties=in_file.ties,
         )
-        entries.append((model, manifest_of(model, test_set, space, source)))
+        changed = f" ({in_file.changed})" if in_file.changed else ""
+        own_source = replace(source, file=f"{source.file}{changed}")
+        entries.append((model, manifest_of(model, test_set, space, own_source)))
     return store.add_predictions(test_set, entries, space)
 
 
@@ -198,10 +250,18 @@ def _new_test_set(content: PredictionFile, name: str, space: ClassSpace, origin:
     return replace(test_set, ids=PackedTexts.of(test_set.ids))  # packed once, as they are written once per model
 
 
-def _matched(content: PredictionFile, test_set: TestSet, origin: str) -> IdMatch:
+def _matched(content: PredictionFile, test_set: TestSet, origin: str, coverage: FileCoverage) -> IdMatch:
     """The row in the file of each example of the test set; without ids, rows are in the order of the test set."""
     if content.examples is not None:
-        return content.examples.matched_with(test_set)
+        examples = content.examples
+        if coverage is FileCoverage.SOME:
+            return examples.matched_with_some(test_set)
+        if 0 < len(examples.ids) < len(test_set) and match_some_ids(test_set.ids, examples.ids) is not None:
+            raise MismatchError(
+                f"{origin} has {len(examples.ids):,} of the {len(test_set):,} examples of {test_set.name}: to grade on "
+                "these only, give --partial"
+            )
+        return examples.matched_with(test_set)
     count = len(next(iter(content.predictions.values())).classes)
     if count != len(test_set):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Queues of predictions: novel ones to judge, people's answers among them to judge blindly, mistakes to categorize."""
+"""Queues of predictions: novel ones to judge, and people's answers among them to judge blindly."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from regrade.core import NO_ANSWER, InputError, MismatchError, StratifyBy, TestSet
+from regrade.core import InputError, MismatchError, StratifyBy, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.core.label_set import without_version
-from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Item, Ledger, NewItem, Purpose, Question, Queue
+from regrade.ledger import Ledger, Purpose, Question
 from regrade.store import FIRST_MODEL, Store
-from regrade.studies import MultilabelScoring, Seeds, apply_review, draw_seeds, remaining_mistakes
-from regrade.studies.loading import chosen_models, chosen_people, multilabel_scoring, reviewed_labels
+from regrade.studies import MultilabelScoring, Seeds, apply_review, draw_seeds
+from regrade.studies.loading import chosen_models, chosen_people, multilabel_scoring
 from regrade.studies.study import ProgressCallback
-from regrade.workspace.queue_filling import MAX_NAME_LENGTH, QueueFiller
+from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.review_sample import DrawnReview, all_novel, draw_next, review_of_labels
 
@@ -202,63 +201,3 @@ def _predictions_with_preference(
         predicted_classes.append(predictions.top1)
         preferred.append(level)
     return np.stack(predicted_classes), np.stack(preferred)
-
-
-def queue_mistakes(
-    store: Store, ledger: Ledger, test_set: TestSet, labels: str, *, model: str, name: str | None, overlap: int | None
-) -> QueueResult:
-    """Queue the mistakes of a model that are not reviewed yet.
-
-    A novel prediction is not a mistake until someone has judged it.
-    """
-    judged_labels = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
-    full = judged_labels.scoring.labels.full_name
-    chosen_models(store, test_set, [model])
-    title = name or f"mistakes {test_set.name} {model}"
-    filler = QueueFiller(ledger, title, Question.MISTAKE, test_set, full, overlap, model)
-    mistakes = remaining_mistakes(store.predictions.read(test_set, model), test_set, judged_labels)
-    reviewed = np.zeros(len(mistakes.examples), dtype=bool)
-    if model in store.mistakes.names(test_set.name):
-        review = store.mistakes.read(test_set, model)
-        base = len(test_set.class_space)
-        reviewed = np.isin(
-            mistakes.examples * base + mistakes.classes, review.examples.astype(np.int64) * base + review.classes
-        )
-    in_other_queue = filler.is_among(mistakes.examples, mistakes.classes, filler.keys_in_other_queues())
-    new = ~reviewed & ~in_other_queue & (mistakes.classes != NO_ANSWER)
-    if not new.any() and filler.queue is None:
-        left = f"; to be judged first: {amount(mistakes.novel, 'novel prediction')}" if mistakes.novel else ""
-        raise InputError(f"no mistake of {model} is left to review on {test_set.name} under {full}{left}")
-    notes = [f"mistakes of {model} under {full}: {len(mistakes.examples):,}, reviewed before: {reviewed.sum():,}"]
-    if mistakes.novel:
-        notes.append(f"novel, to be judged first (regrade review queue): {mistakes.novel:,}")
-    if unanswered := int((mistakes.classes == NO_ANSWER).sum()):
-        notes.append(f"without an answer, and so of no kind: {unanswered:,}")
-    return filler.add_pairs(mistakes.examples[new], mistakes.classes[new], notes=notes)
-
-
-def judge_again(ledger: Ledger, queue: Queue, item: Item) -> Item:
-    """The item that asks whether the class of a mistake decided as "no mistake" is correct.
-
-    This is the existing item for the same labels, which can be reopened, otherwise a new one with the same overlap.
-    """
-    decided = ledger.decisions.current(item.id)
-    if decided is None or decided.answer != NO_MISTAKE:
-        raise InputError("only a mistake that was decided to be no mistake can be judged again")
-    discussions = ledger.discussions
-    same = (Question.JUDGE, queue.test_set, without_version(queue.labels))
-    judging = [
-        candidate
-        for candidate in ledger.queues.all()
-        if (candidate.question, candidate.test_set, without_version(candidate.labels)) == same
-    ]
-    existing = discussions.items_about_same_pair(item, judging)
-    if existing:
-        return existing[-1]
-    name = f"second look {queue.name}"[:MAX_NAME_LENGTH].rstrip()
-    again = next((candidate for candidate in judging if candidate.name == name), None) or ledger.queues.create(
-        name, Question.JUDGE, test_set=queue.test_set, labels=queue.labels, overlap=queue.overlap
-    )
-    ledger.items.add(again, [NewItem(item.example, item.class_id)])
-    (added,) = discussions.items_about_same_pair(item, [again])
-    return added

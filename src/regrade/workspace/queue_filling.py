@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.label_set import without_version
-from regrade.ledger import MOST_VOTES, Ledger, Mode, NewItem, Purpose, Question, Queue, may_answer
+from regrade.ledger import MOST_VOTES, Ledger, Mode, NewItem, Person, Purpose, Question, Queue, may_answer
+from regrade.ledger.queues import check_assignable
 from regrade.workspace.queue_result import QueueResult
 
 DEFAULT_PANEL_SIZE = 3
@@ -26,7 +27,7 @@ class QueueFiller:
     """A queue to add items to, which may exist already; an existing queue with another question raises.
 
     ``overlap`` is the number of votes per item (default: one per person who may answer, for questions to a panel at
-    most three).
+    most three). A new queue is assigned to ``people``; none of them leaves it open to everyone.
     """
 
     ledger: Ledger
@@ -38,6 +39,7 @@ class QueueFiller:
     model: str = ""
     mode: Mode = Mode.EXAMINATION
     purpose: Purpose = Purpose.CENSUS
+    people: tuple[Person, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name.strip() or len(self.name) > MAX_NAME_LENGTH:
@@ -45,9 +47,14 @@ class QueueFiller:
             raise InputError(f"a queue's name must have 1 to {MAX_NAME_LENGTH} characters, got {length}: change --name")
         if self.overlap is not None and not 1 <= self.overlap <= MOST_VOTES:
             raise InputError(f"an item needs between 1 and {MOST_VOTES:,} votes, got an overlap of {self.overlap:,}")
+        check_assignable(self.people, self.name, self.question)
         queue = self.queue
         if queue is None:
             return
+        if self.people and set(self.people) != set(self.ledger.queues.assigned(queue)):
+            raise MismatchError(
+                f"queue {self.name!r} is assigned to other people: change that with regrade review assign"
+            )
         existing = (queue.question, queue.test_set, without_version(queue.labels), queue.model, queue.mode)
         if existing != (self.question, self.test_set.name, without_version(self.labels), self.model, self.mode):
             raise MismatchError(
@@ -55,7 +62,7 @@ class QueueFiller:
             )
         if queue.purpose not in (None, self.purpose):
             raise MismatchError(
-                f"queue {self.name!r} is a {queue.purpose.value}, to which a {self.purpose.value} cannot be added: "
+                f"queue {self.name!r} has the purpose {queue.purpose.value}, and these items {self.purpose.value}: "
                 "choose another --name"
             )
         if self.overlap not in (None, queue.overlap):
@@ -111,17 +118,30 @@ class QueueFiller:
         return np.isin(examples.astype(np.int64) * len(self.test_set.class_space) + classes, keys)
 
     def add_pairs(
-        self, examples: IntArray, classes: IntArray, strata: IntArray | None = None, *, notes: Iterable[str] = ()
+        self,
+        examples: IntArray,
+        classes: IntArray,
+        strata: IntArray | None = None,
+        *,
+        notes: Iterable[str] = (),
+        reused: int | None = None,
     ) -> QueueResult:
-        """Add pairs of image and class to the queue, which is created if needed."""
+        """Add pairs of image and class to the queue, which is created if needed; ``reused`` ones are not added."""
         ids, space = self.test_set.ids, self.test_set.class_space
         levels = np.zeros(len(examples), dtype=np.int64) if strata is None else strata
         rows = zip(examples.tolist(), classes.tolist(), levels.tolist(), strict=True)
-        return self.add((NewItem(ids[e], space.ids[c], s) for e, c, s in rows), notes=notes)
+        return replace(self.add((NewItem(ids[e], space.ids[c], s) for e, c, s in rows), notes=notes), reused=reused)
 
     def add(self, items: Iterable[NewItem], *, notes: Iterable[str] = ()) -> QueueResult:
         """Add items to the queue, which is created if needed."""
-        queue = self.queue or self.ledger.queues.create(
+        queue = self.queue or self._created()
+        added = self.ledger.items.add(queue, items)
+        total = self.ledger.queues.progress(queue).items
+        return QueueResult(queue.name, queue.question.name, queue.overlap, added, total, tuple(notes))
+
+    def _created(self) -> Queue:
+        """The new queue, assigned before it has items."""
+        queue = self.ledger.queues.create(
             self.name,
             self.question,
             test_set=self.test_set.name,
@@ -131,10 +151,12 @@ class QueueFiller:
             mode=self.mode,
             purpose=self.purpose,
         )
-        added = self.ledger.items.add(queue, items)
-        total = self.ledger.queues.progress(queue).items
-        return QueueResult(queue.name, queue.question.name, queue.overlap, added, total, tuple(notes))
+        if self.people:
+            self.ledger.queues.assign(queue, self.people)
+        return queue
 
     def _default_overlap(self) -> int:
+        if self.people:
+            return len(self.people)
         reviewers = sum(may_answer(person.role, self.question) for person in self.ledger.people.all())
         return max(1, min(reviewers, DEFAULT_PANEL_SIZE) if self.question.decided else reviewers)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class QueueResult(Tabular):
-    """How many items were ``added`` to a queue, how many ``items`` it has now, and the votes needed per item."""
+    """How many items were ``added`` to a queue, how many ``items`` it has now, and the votes needed per item.
+
+    ``reused`` pairs were decided in other queues and need no item; None if there are none.
+    """
 
     queue: str
     question: str
@@ -24,6 +27,7 @@ class QueueResult(Tabular):
     added: int
     items: int
     notes: tuple[str, ...] = ()
+    reused: int | None = None
 
     def json_fields(self) -> dict[str, Any]:
         """The cells of the table, with the notes."""
@@ -31,7 +35,7 @@ class QueueResult(Tabular):
 
     def table(self) -> Table:
         """One row, with the notes."""
-        keys = ("queue", "question", "added", "items", "overlap")
+        keys = ("queue", "question", "added", *(() if self.reused is None else ("reused",)), "items", "overlap")
         columns = tuple(Column(key, "votes per item" if key == "overlap" else key) for key in keys)
         return Table("queued", columns, (tuple(getattr(self, key) for key in keys),), self.notes)
 

@@ -27,7 +27,18 @@ if TYPE_CHECKING:
 
 _NAMED = 3  # the most test sets that a title lists
 _UNFINISHED = ".partial"
-_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "neighbors")
+_BY_TEST_SET = (
+    "slices",
+    "labels",
+    "predictions",
+    "checkpoints",
+    "reviews",
+    "mistakes",
+    "pairs",
+    "neighbors",
+    "nearest",
+    "audits",
+)
 """The kinds of records with a folder for each test set."""
 
 
@@ -53,6 +64,8 @@ def plan_model_removal(
             raise _unknown(store, name, stored, where=test_set or "any test set", ensembles=ensembles)
     places = [place for name in sets for model in chosen[name] for place in _model_places(kind, name, model)]
     present = [store.root / place for place in places if (store.root / place).exists()]
+    if not ensembles:
+        present += neighbor_paths(store, chosen)
     for name in sets:
         refuse_published(store, name, chosen[name])
     refuse_unfinished_in_use(store, present)
@@ -76,6 +89,17 @@ def _model_places(kind: str, test_set: str, name: str) -> tuple[str, str]:
     stored = place_of(kind, test_set, name)
     below = stored.removeprefix(f"{kind}/")
     return stored, f"{_UNFINISHED}/.checkpoints/{below}" if kind == "checkpoints" else f"{_UNFINISHED}/{below}"
+
+
+def neighbor_paths(store: Store, models: Mapping[str, Sequence[str]]) -> list[Path]:
+    """The nearest training images by embeddings of these models, which are given by set; either of both sets counts."""
+    path = store.training_neighbors.path
+    return [
+        path(test_set, training_set, model)
+        for test_set in store.test_sets.names()
+        for training_set, model in store.training_neighbors.searches(test_set)
+        if any(model in models.get(name, ()) for name in (test_set, training_set))
+    ]
 
 
 def _chosen(names: Sequence[str], stored: Sequence[str], *, where: str) -> tuple[str, ...]:
@@ -153,7 +177,7 @@ def plan_test_set_removal(store: Store, name: str) -> RemovalPlan:
     """
     _check_is_test_set(store, name)
     refuse_test_set_in_use(store, name, "removed")
-    paths = test_set_paths(store, name)
+    paths = (*test_set_paths(store, name), *neighbors_in(store, name))
     refuse_unfinished_in_use(store, paths)
     records = tuple(StoredRecord.at(store.root, path) for path in paths)
     return RemovalPlan(
@@ -192,8 +216,10 @@ def _queues_on(store: Store, name: str) -> Iterator[Queue]:
     """The queues about images of a test set, or about pairs that have one of them."""
     compared = _compared_from(store, name)
     with existing_ledger(store) as ledger:
-        for queue in ledger.queues.all() if ledger is not None else ():
-            if queue.test_set == name or (queue.question.name == "pair" and queue.test_set in compared):
+        if ledger is None:
+            return
+        for queue in ledger.queues.all():
+            if name in ledger.items.test_sets(queue) or (queue.question.name == "pair" and queue.test_set in compared):
                 yield queue
 
 
@@ -210,7 +236,7 @@ def _compared_with(store: Store, test_set: str) -> set[str]:
 def test_set_paths(store: Store, name: str) -> tuple[Path, ...]:
     """The files and folders of all records that are stored under the name of a test set."""
     root = store.root
-    own = [root / place_of(kind, name) for kind in ("testsets", "images", "maps", "ladders")]
+    own = [root / place_of(kind, name) for kind in ("testsets", "images", "maps", "training_sets", "ladders")]
     own.append(root / place_of("builds", name, "pool"))
     folders = [(root / place_of(kind, name, "x")).parent for kind in _BY_TEST_SET]
     file = folders[0].name
@@ -219,12 +245,20 @@ def test_set_paths(store: Store, name: str) -> tuple[Path, ...]:
     return tuple(path for path in (*own, *inside) if path.exists())
 
 
+def neighbors_in(store: Store, training_set: str) -> list[Path]:
+    """The folders with the nearest images of other test sets in a training set."""
+    folders = [store.training_neighbors.path(name, training_set, "x").parent for name in store.test_sets.names()]
+    return [folder for folder in folders if folder.is_dir()]
+
+
 def _test_set_notes(store: Store, name: str) -> Iterator[str]:
     """What was made with a test set and stays."""
     if trained := trainings_with(store, name):
         yield f"{_nouns('training', trained)} with this test set: kept"
     if store.ladders.has(name):
         yield "its ladder goes with it: a new one would not know which verdicts were told"
+    if trained_on := store.training_sets.trained_on(name):
+        yield f"{listed(trained_on)}: without a training set from then on"
     if owners := _compared_from(store, name):
         yield f"searches for its near duplicates in {listed(owners)} stay"
     if (store.root / place_of("images", name)).is_file():

@@ -27,6 +27,7 @@ from regrade.store.renaming import rename_record, rewrite_metadata
 from regrade.store.transaction import Transaction
 from regrade.workspace.ledger import existing_ledger
 from regrade.workspace.removal import (
+    neighbors_in,
     refuse_published,
     refuse_test_set_in_use,
     refuse_unfinished_in_use,
@@ -65,6 +66,7 @@ def rename_model(store: Store, old: str, new: str, *, test_set: str | None = Non
         is_everywhere = all(name in own or not store.predictions.has(name, old) for name in store.test_sets.names())
         for name in own:
             _rename_on(change, store, name, old, new)
+        _rename_neighbors_by(change, store, own, old, new)
         if is_everywhere:
             _rename_base_model(change, store, own, old, new)
         described = store.described_models.read()
@@ -123,6 +125,16 @@ def _rename_on(change: Transaction, store: Store, test_set: str, old: str, new: 
             chosen_by = [new if name == old else name for name in slices.chosen_by]
             path = store.slices.path(test_set, slices.name)
             rewrite_metadata(change, path, partial(_with_choosers, chosen_by))
+
+
+def _rename_neighbors_by(change: Transaction, store: Store, own: Sequence[str], old: str, new: str) -> None:
+    """Rename a model where nearest training images were found by its embeddings, if it is renamed on both sets."""
+    path = store.training_neighbors.path
+    for test_set in own:
+        for training_set, model in store.training_neighbors.searches(test_set):
+            if model == old and training_set in own:
+                source, final = (path(test_set, training_set, name) for name in (old, new))
+                rename_record(change, source, final, lambda meta: {**meta, "model": new})
 
 
 def _with_choosers(chosen_by: list[str], meta: dict[str, Any]) -> dict[str, Any]:
@@ -193,6 +205,11 @@ def rename_test_set(store: Store, old: str, new: str) -> Renamed:
             edit = partial(_edited, old, new, frames.get(path, {}))
             rename_record(change, path, _new_path(store.root, path, old, new), edit)
         _rename_searches(change, store, old, new)
+        for folder in neighbors_in(store, old):
+            rename_record(change, folder, folder.with_name(file_name(new)), lambda meta: {**meta, "training_set": new})
+        for owner in store.training_sets.trained_on(old):
+            path = store.training_sets.path(owner)
+            rewrite_metadata(change, path, lambda meta: {**meta, "training_set": new})
         notes = tuple(
             f"training {name} knows it as {old}: continuing it needs the old name"
             for name in trainings_with(store, old)

@@ -33,7 +33,8 @@ from regrade.workspace.queue_result import PublishResult, QueueResult
 from regrade.workspace.review_publishing import publish_queue
 
 if TYPE_CHECKING:
-    from regrade.ledger import Item, Ledger, Mode, Queue
+    from regrade.ledger import Item, Ledger, Mode, Person, Queue
+    from regrade.workspace.added_classes import AddedClass
     from regrade.workspace.review_sample import RunningReview
 
 
@@ -133,47 +134,103 @@ class Review:
                 progress=progress,
             )
 
+    def queue_audit(
+        self,
+        test_set: str,
+        *,
+        labels: str,
+        size: int,
+        models: Sequence[str] = (),
+        seed: int = 0,
+        name: str | None = None,
+        overlap: int | None = None,
+        progress: ProgressCallback = iter,
+    ) -> QueueResult:
+        """Put ``size`` labels that all models agree with into a queue, drawn at random: is each of them correct?
+
+        No queue of predictions shows these images. Published, the decisions estimate how many such labels are wrong
+        (`Labels.audit`), and correct those that were judged. Call it again to draw more. Each item needs ``overlap``
+        votes (default: one per reviewer, at most three).
+        """
+        target = self.store.test_set(test_set)
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.label_audit import queue_audit
+
+            return queue_audit(
+                self.store, ledger, target, labels, size=size, models=models, seed=seed, name=name, overlap=overlap,
+                progress=progress,
+            )  # fmt: skip
+
     def queue_mistakes(
-        self, test_set: str, *, labels: str, model: str, name: str | None = None, overlap: int | None = None
+        self,
+        test_set: str,
+        *,
+        labels: str,
+        model: str,
+        slice: str | None = None,
+        name: str | None = None,
+        overlap: int | None = None,
     ) -> QueueResult:
         """Put a model's remaining mistakes into a queue, for people to give each a category and a severity.
 
         Unclear and collapsed classes are not mistakes, problematic images are left out, and novel predictions must be
-        judged first.
+        judged first. ``slice`` keeps only the images of a slice. Predictions that people categorized as mistakes of
+        another model under these labels are not asked again: publishing the queue reuses what they said.
         """
         target = self.store.test_set(test_set)
         with self._locked_ledger() as ledger:
-            from regrade.workspace.prediction_queues import queue_mistakes
+            from regrade.workspace.mistake_queue import queue_mistakes
 
-            return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
+            return queue_mistakes(
+                self.store, ledger, target, labels, model=model, slice_name=slice, name=name, overlap=overlap
+            )
 
     def queue_labels(
         self,
-        test_set: str,
+        test_set: str | Sequence[str],
         *,
         size: int | None = None,
+        per_class: int | None = None,
         family: str | None = None,
         mode: Mode | str = "examination",
         seed: int = 0,
+        people: Sequence[str] = (),
         name: str | None = None,
         overlap: int | None = None,
         progress: ImageProgress = unwatched,
     ) -> QueueResult:
-        """Put images into a queue to be labeled, drawn at random: ``size`` of them, or all.
+        """Put images into a queue to be labeled, drawn at random: ``size``, ``per_class`` of each class, or all.
 
-        ``family`` keeps images whose original label is in a family of classes, such as dogs. Each image needs
-        ``overlap`` answers (default: one per person). In ``training`` people see the correct label, and nothing counts.
+        Images of several test sets of the same classes are drawn from each of them and shuffled together. ``family``
+        keeps images whose original label is in a family of classes, such as dogs. Each image needs ``overlap`` answers
+        (default: one per person). In ``training`` people see the correct label, and nothing counts. A new queue is
+        assigned to ``people`` (default: open to everyone). An examination has no image on which one of its people
+        voted in training, or in a queue that shows labels or predictions.
         """
-        target = self.store.test_set(test_set)
+        names = [test_set] if isinstance(test_set, str) else test_set
+        targets = [self.store.test_set(target) for target in names]
         with self._locked_ledger() as ledger:
             from regrade.ledger import Mode
+            from regrade.workspace.label_draw import LabelDraw
             from regrade.workspace.label_queue import queue_labels
 
-            chosen = member(Mode, mode)
-            return queue_labels(
-                self.store, ledger, target, size=size, of_family=family, mode=chosen, seed=seed, name=name,
-                overlap=overlap, progress=progress,
-            )  # fmt: skip
+            assignees = tuple(ledger.people.named(person) for person in dict.fromkeys(people))
+            draw = LabelDraw(size, per_class, family, member(Mode, mode), seed, assignees)
+            return queue_labels(self.store, ledger, targets, draw, name=name, overlap=overlap, progress=progress)
+
+    def assign(self, queue: str, people: Sequence[str] = ()) -> tuple[str, ...]:
+        """Assign a queue to these people only, or open it to everyone, and return who it is for (empty: everyone).
+
+        Raises if it is an examination and one of them has seen images of it, or training with images of an examination.
+        """
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.seen_images import check_disjoint, possible_examinees
+
+            assigned = ledger.queues.named(queue)
+            assignees = tuple(ledger.people.named(person) for person in dict.fromkeys(people))
+            check_disjoint(self.store, ledger, assigned, assignees or possible_examinees(ledger, None))
+            ledger.queues.assign(assigned, assignees)
+            return tuple(person.name for person in ledger.queues.assigned(assigned))
 
     def queue_pairs(
         self,
@@ -209,9 +266,19 @@ class Review:
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Return the item that asks about the class of a mistake which the panel decided is not a mistake."""
         with self._locked_ledger() as ledger:
-            from regrade.workspace.prediction_queues import judge_again
+            from regrade.workspace.mistake_queue import judge_again
 
             return judge_again(ledger, queue, item)
+
+    def add_class(self, queue: Queue, item: Item, class_id: str, *, by: Person, reason: str = "") -> AddedClass:
+        """Add an item about a class that an item's image shows and nobody predicted, unless it is judged already.
+
+        The item joins the queue; beside a random sample, it joins a queue of its own, since it was not drawn.
+        """
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.added_classes import add_class
+
+            return add_class(self.store, ledger, queue, item, class_id, by=by, reason=reason)
 
     def fill_contents(self, *, progress: ImageProgress = unwatched) -> None:
         """Compute the missing content hashes of images in queues, for example of older ledgers."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -23,23 +24,16 @@ from regrade.core import (
     AnswerTimes,
     InputError,
     MismatchError,
-    MistakeAnnotations,
-    MistakeCategory,
     Predictions,
-    Severity,
     TestSet,
 )
-from regrade.core.panel import NO_MISTAKE, Fitness
+from regrade.core.panel import Fitness
+from regrade.display.wording import listed
 from regrade.store import Manifest, PredictionSource, Store, manifest_of
-from regrade.workspace.label_publishing import (
-    decided_pairs,
-    decisions_of,
-    origin_of,
-    problem_reason,
-    publish_labels,
-    published_queue,
-)
+from regrade.workspace.label_audit import publish_audit
+from regrade.workspace.label_publishing import problem_reason, publish_labels, published_queue
 from regrade.workspace.ledger import note_last_link, noted_ledger
+from regrade.workspace.mistake_publishing import publish_mistakes
 from regrade.workspace.pair_queue import publish_pairs
 from regrade.workspace.queue_result import PublishResult, items_by_state
 from regrade.workspace.review_sample import publish_sample, purpose_of
@@ -68,80 +62,8 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
     return published
 
 
-def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """Store the review of the mistakes of a queue's model, if its decisions change anything.
-
-    It contains the current decisions of all queues published for the model and replaces the earlier version.
-    Decisions "no mistake" are left out. A review imported from a file is not replaced.
-    """
-    if not queue.model:
-        raise InputError(f"queue {queue.name!r} has no model")
-    reviewed_models = store.mistakes.names(test_set.name)
-    stored = store.mistakes.read(test_set, queue.model) if queue.model in reviewed_models else None
-    if stored is not None and not stored.queues:
-        raise AlreadyStored(
-            f"the mistakes of {queue.model!r} on {test_set.name} were imported from a file ({stored.origin}): "
-            "remove that review first"
-        )
-    queues = tuple(dict.fromkeys([*(stored.queues if stored else ()), queue.name]))
-    review = _mistake_review(ledger, queues, queue.model, test_set)
-    changes = _mistake_changes(stored, review)
-    if changes and not dry_run:
-        if len(review):
-            store.mistakes.add(review, test_set)
-        else:
-            store.mistakes.remove(test_set.name, queue.model)
-    parts = items_by_state(ledger.queues.progress(queue))
-    written = bool(changes) and not dry_run
-    return PublishResult(
-        queue.name, f"mistakes of {queue.model}", changes, written, parts, _mistake_notes(ledger, queue)
-    )
-
-
-def _mistake_notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
-    """Note on decisions "no mistake": they are left out, and judging their class again would change the labels."""
-    none = sum(decision.answer == NO_MISTAKE for decision in ledger.decisions.of_queue(queue))
-    return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
-
-
-def _mistake_review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeAnnotations:
-    decisions = decisions_of(ledger, queues, test_set)
-    pairs = decided_pairs(decisions, test_set).decisions
-    last = {example: (class_index, decision) for (example, class_index), decision in pairs.items()}
-    last = {example: annotation for example, annotation in last.items() if annotation[1].answer != NO_MISTAKE}
-    categories = tuple(MistakeCategory(decision.answer) for _, decision in last.values())
-    return MistakeAnnotations(
-        model,
-        test_set.name,
-        len(test_set),
-        len(test_set.class_space),
-        np.array(list(last), dtype=np.int64),
-        np.array([class_index for class_index, _ in last.values()], dtype=np.int64),
-        categories,
-        tuple(Severity(decision.severity) for _, decision in last.values()),
-        tuple(category.value for category in categories),
-        origin_of(queues, decisions),
-        queues,
-    )
-
-
-def _mistake_changes(stored: MistakeAnnotations | None, review: MistakeAnnotations) -> dict[str, int]:
-    before, after = ({} if version is None else _annotations(version) for version in (stored, review))
-    counts = {
-        "added": len(after.keys() - before.keys()),
-        "changed": sum(before[example] != after[example] for example in before.keys() & after.keys()),
-        "taken back": len(before.keys() - after.keys()),
-    }
-    return {what: number for what, number in counts.items() if number}
-
-
-def _annotations(review: MistakeAnnotations) -> dict[int, tuple[object, ...]]:
-    columns = (review.classes.tolist(), review.categories, review.severities)
-    return {example: tuple(annotation) for example, *annotation in zip(review.examples.tolist(), *columns, strict=True)}
-
-
 def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """Store a row for each person who answered in a queue: their last answers in it and in queues published before.
+    """Store a row per test set for each person who answered in a queue: their last answers, also in queues before.
 
     A row imported from a file is not replaced.
     """
@@ -149,8 +71,54 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
 
     if queue.mode is Mode.TRAINING:
         raise InputError(f"queue {queue.name!r} is for training: its answers are not published")
+    names = ledger.items.test_sets(queue)
+    rows = [
+        _PeopleOnSet.of(store, ledger, queue, test_set if name == test_set.name else store.test_set(name))
+        for name in names
+    ]
+    if not dry_run:
+        for row in rows:
+            row.store(store)
+    changes = {words: size for row in rows for words, size in row.changes(among_several=len(rows) > 1).items()}
+    progress = ledger.queues.progress(queue)
+    parts = {"items": progress.items, "with every answer": progress.answered}
+    return PublishResult(queue.name, f"people on {listed(names)}", changes, bool(changes) and not dry_run, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _PeopleOnSet:
+    """The rows of people on a test set that a queue changes, and the people who have no answer there any more."""
+
+    test_set: TestSet
+    rows: Sequence[tuple[Predictions, Manifest]]
+    silent: Sequence[str]
+
+    @classmethod
+    def of(cls, store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> _PeopleOnSet:
+        rows, silent = _changed_people(store, ledger, queue, test_set)
+        return cls(test_set, rows, silent)
+
+    def store(self, store: Store) -> None:
+        """Store and remove the rows."""
+        if self.rows:
+            store.add_predictions(self.test_set, self.rows, self.test_set.class_space)
+        for name in self.silent:
+            store.predictions.remove(self.test_set.name, name)
+
+    def changes(self, *, among_several: bool) -> dict[str, int]:
+        """The number of images that each person answered about."""
+        where = f" in {self.test_set.name}" if among_several else ""
+        sizes = {row.model: int(row.counted.sum()) for row, _ in self.rows} | dict.fromkeys(self.silent, 0)
+        return {f"{'image' if size == 1 else 'images'} of {name}{where}": size for name, size in sizes.items()}
+
+
+def _changed_people(
+    store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
+) -> tuple[list[tuple[Predictions, Manifest]], list[str]]:
+    """The changed rows of people on a test set, and the people without an answer there."""
     stored = _stored_people(store, test_set)
-    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.votes.last_answers(queue))
+    answered = (answer for answer in ledger.votes.last_answers(queue) if answer.test_set == test_set.name)
+    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in answered)
     people |= dict.fromkeys(name for name, manifest in stored.items() if queue.name in manifest.queues)
     rows, silent = [], []
     for name in people:
@@ -169,16 +137,7 @@ def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         manifest = manifest_of(row, test_set, test_set.class_space, PredictionSource(), queues=queues)
         if before is None or before.digest != manifest.digest:
             rows.append((row, manifest))
-    if not dry_run:
-        if rows:
-            store.add_predictions(test_set, rows, test_set.class_space)
-        for name in silent:
-            store.predictions.remove(test_set.name, name)
-    sizes = {row.model: int(row.counted.sum()) for row, _ in rows} | dict.fromkeys(silent, 0)
-    changes = {f"{'image' if size == 1 else 'images'} of {name}": size for name, size in sizes.items()}
-    progress = ledger.queues.progress(queue)
-    parts = {"items": progress.items, "with every answer": progress.answered}
-    return PublishResult(queue.name, f"people on {test_set.name}", changes, bool(changes) and not dry_run, parts)
+    return rows, silent
 
 
 def _stored_people(store: Store, test_set: TestSet) -> dict[str, Manifest]:
@@ -192,9 +151,8 @@ def _person_answers(ledger: Ledger, queues: Iterable[str], name: str, test_set: 
     all_answers = [
         answer for queue in queues for answer in ledger.votes.last_answers(published_queue(ledger, queue, test_set))
     ]
-    own = sorted(
-        (answer for answer in all_answers if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at
-    )
+    on_set = [answer for answer in all_answers if answer.test_set == test_set.name]
+    own = sorted((answer for answer in on_set if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at)
     for answer in own:
         if answer.example not in test_set.position_of:
             raise MismatchError(
@@ -297,6 +255,7 @@ def publish_selections(
 _PUBLISHERS = {
     ("judge", "census"): publish_labels,
     ("judge", "random sample"): publish_sample,
+    ("judge", "audit"): publish_audit,
     ("mistake", "census"): publish_mistakes,
     ("label", "census"): publish_people,
     ("review", "census"): publish_review,

@@ -15,7 +15,7 @@ from regrade.core import (
 )
 from regrade.core.names import member
 from regrade.formats import SliceFormat, given_classes
-from regrade.store import Removal, RemovalPlan, Store, Stored, keep_slices
+from regrade.store import RegisteredTrainingSet, Removal, RemovalPlan, Store, Stored, keep_slices
 from regrade.studies import Confusion
 from regrade.studies.confusion.study import KeptHardSet, keep_hard_set
 from regrade.studies.gate.ladder import LadderStatus
@@ -86,6 +86,23 @@ class TestSets:
             if class_map is None
             else MapFile(Path(class_map), resolve_class_space(self.store, map_source)),
         )
+
+    def register_training_set(self, name: str, training_set: str) -> Stored:
+        """Register the set of images on which the models of a test set are trained, in place of an earlier one.
+
+        It is a test set of the same workspace with labels in the same classes; its images show people what a class
+        looks like (see `regrade.app`).
+        """
+        registered = RegisteredTrainingSet.of(self.store.test_set(name), self.store.test_set(training_set))
+        return self.store.training_sets.add(registered, None)
+
+    def remove_training_set(self, name: str) -> str:
+        """Forget the registered training set of a test set, and return its name; its images stay."""
+        registered = self.store.training_sets.read(self.store.test_set(name).name)
+        if registered is None:
+            raise InputError(f"{name} has no training set: register one with regrade testsets training-set {name} SET")
+        self.store.training_sets.remove(name)
+        return registered
 
     def ladder(self, name: str) -> LadderStatus:
         """Return the submissions to the ladder of a held-back test set, which `gate` with ``ladder`` begins."""

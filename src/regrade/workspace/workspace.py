@@ -37,6 +37,7 @@ from regrade.studies.compare.study import COMPARE
 from regrade.studies.gate.study import GATE
 from regrade.studies.grade.study import GRADE
 from regrade.studies.loading import resolve_class_space
+from regrade.studies.neighbors.study import TRAINING_NEIGHBORS
 from regrade.studies.study import ProgressCallback
 from regrade.train import Trainings
 from regrade.workspace.labels import Labels
@@ -148,6 +149,7 @@ class Workspace:
     grade = study_method(GRADE)
     compare = study_method(COMPARE)
     gate = study_method(GATE)
+    neighbors = study_method(TRAINING_NEIGHBORS)
 
     def report(
         self,

@@ -1,6 +1,7 @@
 """The routes of the pages and of their API."""
 
 from regrade.app.routes import (
+    added_classes,
     builds,
     discussion,
     explore,
@@ -19,6 +20,7 @@ from regrade.app.routes import (
 ROUTERS = (
     work.api,  # first, since it gets the most requests: routes are tried in this order
     select.api,
+    added_classes.router,
     images.router,
     sign_in.router,
     home.router,

@@ -29,8 +29,9 @@ from regrade.app.explore.selection import (
 )
 from regrade.app.hidden_images import MIN_SLICE_SIZE, HiddenImages
 from regrade.app.pages import page
+from regrade.app.references import reference_images
 from regrade.app.site import Site
-from regrade.app.views import class_view, reference_images
+from regrade.app.views import class_view
 from regrade.core import UNLABELED
 from regrade.ledger import Discussion, Person, Queue
 
@@ -187,7 +188,8 @@ def explore_class(request: Request, site: SiteDep, session: Reviewer, requested:
     )
     basis = Choice(set=choice.set, labels=choice.labels)
     hardest = tiles(site, view, basis.replace(label=space.ids[index], order="hardest"), report.hardest, hidden)
-    elsewhere = reference_images(site, hidden, space, index, excluded=frozenset([choice.set]), count=_REFERENCES)
+    other_sets = [name for name in site.workspace.testsets.names() if name != choice.set]
+    elsewhere = reference_images(site, hidden, space, index, sets=other_sets, count=_REFERENCES)
     references = [
         (address, Choice(set=name).image_page(position))
         for name, position in elsewhere

@@ -317,14 +317,14 @@ def entry(
     """The guide entry of a class, without images of test sets used by the queue or by an examination."""
     space = site.class_space(class_space)
     index = space.index(class_id)
-    queue_sets = frozenset() if queue is None else frozenset([site.queue(queue, session.person).test_set])
+    queue_sets = () if queue is None else site.hiding.test_sets([site.queue(queue, session.person)])
     stored = site.guide.entry(class_space, class_id)
     text = GuideText() if stored is None else stored.content
     return EntryView(
         written=stored is not None,
         html=render_markdown(text.text),
         traits=list(text.traits),
-        examples=example_images(site, text.examples, session.person, excluded=site.examined() | queue_sets),
+        examples=example_images(site, text.examples, session.person, excluded=site.examined().union(queue_sets)),
         alike=[
             ConfusableClassView(id=confusable.id, name=confusable.name, distance=confusable.distance)
             for confusable in confusable_classes(space, index, text.alike)

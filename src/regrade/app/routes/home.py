@@ -25,6 +25,7 @@ class MyQueue:
     """A queue with its progress for one person; ``decided`` and ``disputed`` count the items that they may see."""
 
     queue: Queue
+    test_sets: tuple[str, ...]
     progress: QueueProgress
     pace: Pace
     mine: int
@@ -50,6 +51,7 @@ def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
     votes = sum(progress.by_person.values()), progress.newest_vote
     return MyQueue(
         queue,
+        site.hiding.test_sets([queue]),
         progress,
         site.ledger.queues.pace(queue, person),
         progress.by_person.get(person.name, 0),

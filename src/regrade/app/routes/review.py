@@ -14,9 +14,10 @@ from regrade.app.access import Labeler, SiteDep
 from regrade.app.class_review import ReviewedClass, RevisionUnderReview, class_progress, next_class
 from regrade.app.forms import JsonId, PathId, PlainText, StrictForm, StrictRoute
 from regrade.app.pages import page
+from regrade.app.references import reference_addresses
 from regrade.app.routes.work import REVIEW_REASONS, Key, check_seen
 from regrade.app.site import Site
-from regrade.app.views import class_view, image_address, reference_addresses
+from regrade.app.views import class_view, image_address
 from regrade.core import InputError, UnknownName
 from regrade.core.panel import Fitness
 from regrade.ledger import ItemStanding, OpenItem, Person, Question, Queue, Role, VoteContent
@@ -87,14 +88,13 @@ def review_class(class_id: str, request: Request, review: ReviewQueueDep) -> Res
     index = space.index(class_id)
     if class_id not in review.revision.images:
         raise UnknownName(f"class of revision {review.revision.row.number}", class_id, None)
-    rows, hidden = review.progress(), site.hidden_from(review.person)
+    rows, hidden = review.progress(), site.hidden_from(review.person) | site.hiding.all_of([queue])
     place = [row.class_id for row in rows].index(class_id)
-    excluded = frozenset(site.workspace.testsets.names()) - {review.revision.reference}
     return page(
         request, "review_class.html", review=review, queue=queue, shown=class_view(space, index),
         reasons=REVIEW_REASONS, tiles=_tiles(review, review.standings(class_id)), progress=rows[place],
         number=place + 1, count=len(rows),
-        references=reference_addresses(site, hidden, space, index, excluded=excluded, count=_REFERENCES),
+        references=reference_addresses(site, hidden, space, index, sets=[review.revision.reference], count=_REFERENCES),
         guide=f"/guide/{quote(space.name, safe='')}/{quote(class_id)}", following=review.following(rows, class_id),
     )  # fmt: skip
 

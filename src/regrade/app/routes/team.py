@@ -91,7 +91,8 @@ def assign(
     queue_id: PathId, site: SiteDep, _: Owner, people: Annotated[list[FormId] | None, Form()] = None
 ) -> Response:
     """Assign a queue to some people, or to everyone."""
-    site.ledger.queues.assign(_queue(site, queue_id), [_person(site, number) for number in people or []])
+    names = [_person(site, number).name for number in people or []]
+    site.workspace.review.assign(_queue(site, queue_id).name, names)
     return RedirectResponse("/team", 303)
 
 

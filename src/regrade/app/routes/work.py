@@ -8,14 +8,16 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteDep
+from regrade.app.causes import Causes, likely_causes
 from regrade.app.forms import MAX_ROW_ID, JsonId, PathId, PlainText, StrictForm, StrictRoute
 from regrade.app.pages import page
+from regrade.app.references import question_references
 from regrade.app.sessions import Session
 from regrade.app.site import Site
-from regrade.app.views import image_addresses, item_view, reference_addresses
-from regrade.core import InputError, MistakeCategory, Severity, UnknownName
+from regrade.app.views import image_addresses, item_view
+from regrade.core import InputError, MistakeCategory, Severity, TestSet, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent
+from regrade.ledger import Item, Mode, Person, Question, Queue, VoteContent, image_set
 
 router = APIRouter(include_in_schema=False)
 
@@ -45,6 +47,7 @@ def label(queue_id: PathId, request: Request, site: SiteDep, session: Labeler) -
         raise UnknownName("queue of images to label", queue.name, None)
     progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
+    site.images.prepare(site.hiding.test_sets([queue]))
     space = site.test_set(queue.test_set).class_space.name
     return page(request, "label.html", queue=queue, space=space, done=done, items=progress.items)
 
@@ -57,7 +60,8 @@ def judge(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer) 
         raise UnknownName("queue of predictions to judge", queue.name, None)
     progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
-    return page(request, "judge.html", queue=queue, reasons=REASONS, done=done, items=progress.items)
+    space = site.test_set(queue.test_set).class_space.name
+    return page(request, "judge.html", queue=queue, space=space, reasons=REASONS, done=done, items=progress.items)
 
 
 @router.get("/mistake/{queue_id}")
@@ -165,6 +169,15 @@ def item_again(queue_id: PathId, item_id: PathId, site: SiteDep, session: Labele
     return NextItem(item=item_view(site, queue, item, session.person))
 
 
+@api.get("/items/{item_id}/causes")
+def causes(queue_id: PathId, item_id: PathId, site: SiteDep, session: Reviewer) -> Causes:
+    """The likely causes of a mistake, once the person's own answer is stored."""
+    queue, item = _item(site, session, queue_id, item_id)
+    if queue.question is not Question.MISTAKE:
+        raise UnknownName("queue of mistakes", queue.name, None)
+    return likely_causes(site, queue, item, session.person)
+
+
 @api.post("/votes")
 def vote(queue_id: PathId, form: VoteForm, site: SiteDep, session: Labeler) -> CastVote:
     """Add a vote; idempotent for the same key."""
@@ -224,11 +237,10 @@ def report(queue_id: PathId, form: ReportForm, site: SiteDep, session: Labeler) 
 def more_references(
     queue_id: PathId, site: SiteDep, session: Labeler, class_id: Annotated[str, Query(max_length=200)]
 ) -> list[str]:
-    """Up to 100 reference images of a class, none from the queue's test set."""
+    """Up to 100 reference images of a class, none of them an image that the queue asks about."""
     queue = site.queue(queue_id, session.person)
-    space, hidden = site.test_set(queue.test_set).class_space, site.hidden_from(session.person)
-    excluded = frozenset([queue.test_set])
-    return reference_addresses(site, hidden, space, space.index(class_id), excluded=excluded, count=MAX_REFERENCES)
+    class_index = site.test_set(queue.test_set).class_space.index(class_id)
+    return question_references(site, queue, session.person, class_index, count=MAX_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, content: VoteContent) -> None:
@@ -273,11 +285,11 @@ def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person:
     """
     if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
         return None
-    test_set = site.test_set(queue.test_set)
+    test_set = site.test_set(image_set(queue, item.class_id))
     space, position = test_set.class_space, test_set.position(item.example)
     if site.hidden_from(person).asking(test_set, position):
         return TrainingFeedback(outcome="withheld", right=[])
-    right, unclear = _right_and_unclear(site, queue, position)
+    right, unclear = _right_and_unclear(site, queue, test_set, position)
     answered = space.index(answer)
     ids = [space.ids[index] for index in right]
     if not right:
@@ -287,9 +299,11 @@ def training_feedback(site: Site, queue: Queue, item: Item, answer: str, person:
     return TrainingFeedback(outcome="unclear" if answered in unclear else "wrong", right=ids)
 
 
-def _right_and_unclear(site: Site, queue: Queue, position: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _right_and_unclear(
+    site: Site, queue: Queue, test_set: TestSet, position: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if queue.labels:
-        labels = site.label_index(queue.test_set, queue.labels).of(position)
+        labels = site.label_index(test_set.name, queue.labels).of(position)
         return (() if labels.problematic else labels.correct), labels.unclear
-    label = int(site.test_set(queue.test_set).labels[position])
+    label = int(test_set.labels[position])
     return ((label,) if label >= 0 else ()), ()

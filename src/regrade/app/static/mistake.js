@@ -1,10 +1,11 @@
-// Mistake: category and severity. The suggestion of the triage is shown after the person's own answer.
+// Mistake: category and severity. The suggestion of the triage and the likely causes are shown after the person's own answer.
 
 import { moreReferences, showQuestion } from "./question.js";
 import { choice } from "./button_choice.js";
 import { WorkPage } from "./work_page.js";
 import { noDialog, onKeys } from "./keys.js";
 import { reasonChoice } from "./reason_choice.js";
+import { offerWhy, toggleWhy, withdrawWhy } from "./why.js";
 import { zoomable } from "./zoom.js";
 
 const by = (id) => document.getElementById(id);
@@ -25,6 +26,7 @@ function show(item) {
   kind.clear();
   by("count").textContent = (count + 1).toLocaleString("en");
   showQuestion(work.queue, item);
+  by("triage").after(by("causes"));
 }
 
 function showReply(item, vote, { suggests }) {
@@ -33,10 +35,11 @@ function showReply(item, vote, { suggests }) {
     place.textContent = `Your last answer: ${item.class.name}, ${mine}. ${suggests ? `The automatic triage suggests: ${suggests}.` : "The automatic triage has no suggestion."}`;
     place.hidden = false;
   }
+  offerWhy(work.queue, item.id, `${item.class.name}, your last answer`);
   return true;
 }
 
-const work = new WorkPage(page.dataset.queue, { show, counted: (change) => { count += change; }, showReply });
+const work = new WorkPage(page.dataset.queue, { show, finished: () => by("triage-last").after(by("causes")), counted: (change) => { count += change; }, showReply });
 const chooseReason = reasonChoice(by("reasons"), work, { chosen: (reason) => work.vote({ answer: NONE, reason }), canceled: () => kind.clear() });
 
 const grade = (severity) => { if (kind.value && kind.value !== NONE) work.vote({ answer: kind.value, severity }); };
@@ -45,6 +48,7 @@ const more = () => work.current && moreReferences(work.queue, work.current.class
 
 function undo() {
   for (const place of [by("triage"), by("triage-last")]) place.hidden = true;
+  withdrawWhy();
   return work.undo();
 }
 
@@ -53,6 +57,6 @@ for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", undo);
 by("more").addEventListener("click", more);
 onKeys({
   1: pick(0), 2: pick(1), 3: pick(2), 4: pick(3), n: pick(4), Escape: () => kind.clear(),
-  a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), z: undo, r: () => work.image.retry(), m: more, ...lens.keys,
+  a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), w: toggleWhy, z: undo, r: () => work.image.retry(), m: more, ...lens.keys,
 }, { when: noDialog });
 work.begin();

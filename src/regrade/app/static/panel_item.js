@@ -1,6 +1,7 @@
 // One item of a panel: vote blind, then see the other votes, discuss, change votes and lock a decision. Changes by other
 // people appear automatically, without touching text that is being typed.
 
+import { addClass } from "./add_class.js";
 import { moreReferences } from "./question.js";
 import { choice } from "./button_choice.js";
 import { Clock } from "./clock.js";
@@ -13,6 +14,7 @@ import { Outbox } from "./outbox.js";
 import { askReasonIn } from "./reason.js";
 import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, showFailure } from "./sending.js";
 import { strip } from "./strip.js";
+import { offerWhy, toggleWhy, withdrawWhy } from "./why.js";
 import { zoomable } from "./zoom.js";
 
 const POLL_INTERVAL = 4; // seconds
@@ -125,6 +127,8 @@ function showVotes() {
   by("standing").textContent = verdict?.answer ? `If locked now, the decision is “${both(verdict)}”, ${reachedText(state)}.` : "";
   by("suggestion").hidden = !state.suggestion;
   by("suggestion").textContent = `The automatic triage suggests: ${state.suggestion}.`;
+  if (graded && mine) offerWhy(queue, item, "");
+  else withdrawWhy();
   by("change").hidden = Boolean(decision) || changing || (!mine && !open && !unsent());
   by("change-name").textContent = mine || unsent() ? "Change my vote" : "Add my vote";
   by("lock").hidden = !open || Boolean(decision);
@@ -313,6 +317,9 @@ by("text").addEventListener("keydown", (event) => {
 by("vote-form").addEventListener("keydown", (event) => { if (event.key === "Escape" && changing) change(false); });
 const more = () => moreReferences(queue, page.dataset.class);
 by("more")?.addEventListener("click", more);
+const ready = () => (document.body.dataset.ready ? Number(item) : null);
+const add = by("add") ? addClass({ queue, space: page.dataset.space, item: ready }) : () => {};
+by("add")?.addEventListener("click", add);
 
 const whileVoting = (action) => () => { if (!by("vote-form").hidden) action(); };
 const answers = [...page.querySelectorAll("[data-answer]")].map((button) => button.dataset.answer);
@@ -320,12 +327,13 @@ const answerKeys = graded
   ? { 1: 0, 2: 1, 3: 2, 4: 3, n: 4 }
   : isPair ? { d: 0, n: 1, f: 1 }
     : answers.includes("correct") ? { c: 0, w: 1, u: 2, p: 3 } : Object.fromEntries(answers.map((_, number) => [number + 1, number]));
+const addKeys = by("add") ? { a: add } : {};
 const gradeKeys = graded ? { a: "major", i: "minor", b: "borderline" } : {};
 onKeys({
   ...Object.fromEntries(Object.entries(answerKeys).map(([key, number]) => [key, whileVoting(() => kind.choose(answers[number]))])),
   ...Object.fromEntries(Object.entries(gradeKeys).map(([key, value]) => [key, whileVoting(() => { if (kind.value && kind.value !== none) grade.choose(value); })])),
-  j: () => by("next").click(), k: () => by("previous").click(), v: () => change(true), l: lockDialog, o: reopenDialog,
-  t: () => { if (!by("discussion").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
+  ...addKeys, j: () => by("next").click(), k: () => by("previous").click(), v: () => change(true), l: lockDialog, o: reopenDialog,
+  ...(graded && { w: toggleWhy }), t: () => { if (!by("discussion").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
 }, { when: noDialog });
 
 if (isPair) lens.reset({ mirrored: page.dataset.mirrored !== undefined });

@@ -11,6 +11,7 @@ from regrade.studies.classes.analysis import PredictedClasses, class_study
 from regrade.studies.classes.figure import class_figure
 from regrade.studies.classes.findings import class_findings
 from regrade.studies.classes.result import ClassesPart, ClassGrades, ClassOrder
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, models_option, option, parts_of, test_set_option
@@ -43,7 +44,7 @@ def run(store: Store, options: ClassOptions) -> ClassGrades:
     models = chosen_models(store, test_set, options.models)
     order = options.order
     assert not isinstance(order, str)
-    return class_study(
+    result = class_study(
         test_set.name,
         test_set.class_space,
         _predicted(store, test_set, models, options),
@@ -51,6 +52,7 @@ def run(store: Store, options: ClassOptions) -> ClassGrades:
         most=options.most,
         confidence=store.config.confidence,
     )
+    return with_household_note(result, test_set)
 
 
 def _predicted(

@@ -8,17 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
-from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import discordant_counts, proportions
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import clustered_best_share, clustered_share, design_effects, discordant_counts, proportions
 from regrade.stats.ranks import rank_intervals_from_counts
 from regrade.studies.compare.method_differences import method_differences, method_pairs
 from regrade.studies.compare.model_pairs import ModelPairs, Pair, model_pairs
 from regrade.studies.compare.result import Comparison, Rank
+from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review_differences import MOST_PAIRS, ReviewDifferences
 from regrade.studies.same_images import Basis, same_images
 from regrade.studies.scoring import Scoring
 from regrade.studies.seeded_methods import SeededMethod
+
+_EFFECTIVE = "tests of pairs use effective counts: the discordant images divided by the design effect of the clusters"
 
 
 def compare(
@@ -30,25 +33,33 @@ def compare(
     confidence: float = 0.95,
     equivalence: float | None = None,
     replicates: Sequence[SeededMethod] = (),
+    clusters: ImageClusters | None = None,
 ) -> Comparison:
     """Compare all pairs of two or more models on the same images; predictions are read one model at a time.
 
     With ``labels``, predictions are scored against them, including decisions of a review. A novel prediction counts as
     wrong; the result says how many there are and how far they could change it. Accuracies are means over images.
     With ``equivalence``, a margin as a fraction, all pairs are also tested for equivalence within it. The methods of
-    ``replicates`` are compared over their seeds too.
+    ``replicates`` are compared over their seeds too. With ``clusters``, all tests and intervals are over clusters.
     """
     aligned = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
     pairs = method_pairs(replicates) if replicates else ()
     pair_notes = tuple(dict.fromkeys(note for pair in pairs for note in pair.notes))
     notes = (*aligned.basis.notes, *_sequence_notes(labels), *pair_notes)
     basis = replace(aligned.basis, equivalence=equivalence, notes=notes)
+    members = None
+    if clusters is not None:
+        members = clusters.numbers[aligned.images]
+        inside = np.zeros(len(test_set), dtype=bool)
+        inside[aligned.images] = True
+        basis = replace(basis, clusters=clusters.column, notes=(*notes, *clusters.notes(inside), _EFFECTIVE))
     result = compare_correctness(
-        aligned.models, aligned.correct, basis=basis, novel=aligned.novel, review=aligned.review
+        aligned.models, aligned.correct, basis=basis, novel=aligned.novel, review=aligned.review, clusters=members
     )
     if not pairs:
         return result
-    return replace(result, methods=method_differences(pairs, aligned.models, aligned.correct, confidence=confidence))
+    differences = method_differences(pairs, aligned.models, aligned.correct, members, confidence=confidence)
+    return replace(result, methods=differences)
 
 
 def _sequence_notes(labels: ReviewedLabels | None) -> tuple[str, ...]:
@@ -68,23 +79,35 @@ def compare_correctness(
     basis: Basis,
     novel: IntArray | None = None,
     review: ReviewDifferences | None = None,
+    clusters: IntArray | None = None,
 ) -> Comparison:
     """Compare all pairs of models from ``correct`` (m, n); ``novel`` (m,) counts predictions no one has judged.
 
-    With a ``review``, each of up to 100 pairs has a difference that is valid at any stopping point.
+    Images of one of the ``clusters`` (n,) are dependent: tests and intervals use effective counts of images, divided by
+    the `design_effects` of the pairs. With a ``review``, each of up to 100 pairs has a difference that is valid at any
+    stopping point.
     """
     if len(models) < 2:
         raise InputError(f"a comparison needs at least two models, got {len(models)}")
     if not correct.shape[1]:
         raise UndefinedError("there is no image to compare the models on")
     counts = discordant_counts(correct)
-    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
+    accuracies = _accuracies(correct, clusters, basis.confidence)
     unjudged = np.zeros(len(models), dtype=np.int64) if novel is None else novel
+    effects = None if clusters is None else design_effects(correct, clusters)
     first, second = np.triu_indices(len(models), k=1)
-    pairs = _pairs(models, accuracies, counts, unjudged, basis, first=first, second=second)
+    pairs = _pairs(models, accuracies, counts, unjudged, basis, first=first, second=second, effects=effects)
     if review is not None and len(pairs) <= MOST_PAIRS:
         pairs = replace(pairs, review=review)
-    return Comparison(basis, pairs, _ranks(models, accuracies, counts, unjudged, basis))
+    best = None if clusters is None else clustered_best_share(correct, clusters, confidence=basis.confidence)
+    effective = counts if effects is None else counts / effects
+    return Comparison(basis, pairs, _ranks(models, accuracies, effective, unjudged, basis), clustered_best=best)
+
+
+def _accuracies(correct: BoolArray, clusters: IntArray | None, confidence: float) -> list[Estimate]:
+    if clusters is None:
+        return proportions(correct.sum(axis=1), correct.shape[1], confidence=confidence)
+    return [clustered_share(row, clusters, confidence=confidence) for row in correct]
 
 
 def compare_groups(
@@ -109,6 +132,7 @@ def _pairs(
     *,
     first: IntArray,
     second: IntArray,
+    effects: FloatArray | None = None,
 ) -> ModelPairs:
     return model_pairs(
         models,
@@ -120,11 +144,16 @@ def _pairs(
         images=basis.images,
         confidence=basis.confidence,
         margin=basis.equivalence,
+        effects=effects,
     )
 
 
 def _ranks(
-    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, novel: IntArray, basis: Basis
+    models: tuple[str, ...],
+    accuracies: list[Estimate],
+    counts: IntArray | FloatArray,
+    novel: IntArray,
+    basis: Basis,
 ) -> tuple[Rank, ...]:
     intervals = rank_intervals_from_counts(counts, [a.value for a in accuracies], confidence=basis.confidence)
     columns = (intervals.rank.tolist(), intervals.low.tolist(), intervals.high.tolist(), novel.tolist())

@@ -10,9 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from regrade.core import Column, Estimate, InputError, Table
-from regrade.core.arrays import BoolArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import bonferroni_confidence, mark_simultaneous
-from regrade.studies.paired_groups import contrast, paired_groups
+from regrade.studies.paired_groups import PairedGroups, contrast, paired_groups
 from regrade.studies.same_images import Basis
 from regrade.studies.seeded_methods import MethodPair, SeededMethod, paired_methods
 
@@ -43,22 +43,32 @@ def method_pairs(methods: Sequence[SeededMethod]) -> tuple[MethodPair, ...]:
 
 
 def method_differences(
-    pairs: Sequence[MethodPair], models: Sequence[str], correct: BoolArray, *, confidence: float
+    pairs: Sequence[MethodPair],
+    models: Sequence[str],
+    correct: BoolArray,
+    clusters: IntArray | None = None,
+    *,
+    confidence: float,
 ) -> tuple[MethodDifference, ...]:
-    """Compare pairs of methods from ``correct`` (m, n) of their models; intervals of differences are simultaneous."""
+    """Compare pairs of methods from ``correct`` (m, n) of their models; intervals of differences are simultaneous.
+
+    Images of one of the ``clusters`` (n,) are dependent.
+    """
     row_of = {model: row for row, model in enumerate(models)}
     level = bonferroni_confidence(len(pairs), confidence)
-    differences = []
+    everything, differences = np.zeros(correct.shape[1], dtype=np.int64), []
     for pair in pairs:
         rows = np.array([[row_of[model] for model in row] for row in pair.rows]).T
-        differences.append(_difference(pair, correct[rows], level, len(pairs), confidence))
+        paired = paired_groups(correct[rows], everything, clusters)
+        differences.append(_difference(pair, paired, level, len(pairs), confidence))
     return tuple(differences)
 
 
-def _difference(pair: MethodPair, correct: BoolArray, level: float, pairs: int, confidence: float) -> MethodDifference:
-    """One pair of methods from ``correct`` (2, k, n) of their k paired seeds."""
-    images = correct.shape[2]
-    paired = paired_groups(correct, np.zeros(images, dtype=np.int64))
+def _difference(
+    pair: MethodPair, paired: PairedGroups, level: float, pairs: int, confidence: float
+) -> MethodDifference:
+    """One pair of methods, from the accuracies of their paired seeds in a single group of images."""
+    images = int(paired.images[0])
     first, second = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     first_mean, second_mean = (contrast(paired, weights, images, confidence=confidence) for weights in (first, second))
     difference = contrast(paired, first - second, images, confidence=level)

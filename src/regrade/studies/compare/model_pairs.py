@@ -24,7 +24,8 @@ from regrade.stats import (
     paired_difference,
     paired_equivalence,
 )
-from regrade.stats.intervals import method_name
+from regrade.stats.intervals import Intervals, method_name
+from regrade.stats.paired import equivalence_p_values, mcnemar_tests, score_bounds
 from regrade.stats.power import detectable_difference, needed_images
 from regrade.studies.review_differences import ReviewDifferences
 
@@ -154,7 +155,8 @@ class ModelPairs(Sequence[Pair]):
     """Pairs of models in the order of ``first`` and ``second`` (p,), which index ``models`` and their accuracies.
 
     A lazy sequence of `Pair`: millions of pairs take a few bytes each and are built during iteration.
-    ``equivalence`` (p,) are Holm-corrected p-values of equivalence within a margin, if one was given.
+    ``equivalence`` (p,) are Holm-corrected p-values of equivalence within a margin, if one was given. ``effects`` (p,)
+    are the design effects of clustered images: tests and intervals use the counts divided by them.
     """
 
     models: tuple[str, ...]
@@ -170,6 +172,7 @@ class ModelPairs(Sequence[Pair]):
     images: int
     confidence: float
     review: ReviewDifferences | None = None
+    effects: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.first)
@@ -230,7 +233,7 @@ class ModelPairs(Sequence[Pair]):
     def _build(self, rows: IntArray) -> Iterator[Pair]:
         """The pairs of the given rows."""
         b, c = self.only_first[rows], self.only_second[rows]
-        tests = mcnemar(b, c)
+        tests = mcnemar(b, c) if self.effects is None else mcnemar_tests(b / self.effects[rows], c / self.effects[rows])
         columns = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
         equivalence = self.equivalence[rows].tolist() if self.equivalence is not None else [None] * len(rows)
         for i, j, difference, only_first, only_second, p_values, by_holm, by_rate, needed, smallest, within in zip(
@@ -270,11 +273,13 @@ class ModelPairs(Sequence[Pair]):
     def images_needed(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
         """Shape (r,): images needed to declare a pair different, if its measured difference is the true one."""
         difference = (self.only_first[rows] - self.only_second[rows]) / self.images
-        return needed_images(difference, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
+        needed = needed_images(difference, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
+        return needed if self.effects is None else np.ceil(needed * self.effects[rows])
 
     def smallest_differences(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
         """Shape (r,): the smallest true difference that can be detected on as many images; NaN if there is none."""
-        return detectable_difference(self.images, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
+        images = self.images if self.effects is None else self.images / self.effects[rows]
+        return detectable_difference(images, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
 
     def disagreement(self, rows: IntArray) -> FloatArray:
         """Shape (r,): the share of images on which exactly one model of a pair is correct."""
@@ -300,12 +305,20 @@ class ModelPairs(Sequence[Pair]):
             (differs, levels.of_differing, f", {levels.differing:,} of {levels.pairs:,} selected"),
             (~differs, levels.of_rest, f", {levels.pairs - levels.differing:,} together"),
         ):
-            bounds = paired_difference(b[group], c[group], self.images, confidence=confidence)
+            bounds = self._bounds(rows[group], confidence)
             bounds = align_with_test(bounds, values[group], differs[group])
-            method = method_name(f"paired score{words if levels.pairs > 1 else ''}", self.confidence)
+            kind = "paired score" if self.effects is None else "clustered paired score"
+            method = method_name(f"{kind}{words if levels.pairs > 1 else ''}", self.confidence)
             parts = zip(values[group].tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
             estimates[group] = [Estimate(*part, self.images, method) for part in parts]
         return list(estimates)
+
+    def _bounds(self, rows: IntArray, confidence: float) -> Intervals:
+        b, c = self.only_first[rows], self.only_second[rows]
+        if self.effects is None:
+            return paired_difference(b, c, self.images, confidence=confidence)
+        effects = self.effects[rows]
+        return score_bounds(b / effects, c / effects, self.images / effects, confidence=confidence)
 
 
 @dataclass(frozen=True)
@@ -341,15 +354,17 @@ def model_pairs(
     images: int,
     confidence: float,
     margin: float | None = None,
+    effects: FloatArray | None = None,
 ) -> ModelPairs:
     """The pairs of ``first`` with ``second`` (p,), with p-values corrected for them, from `discordant_counts` (m, m).
 
-    With a ``margin``, all pairs are also tested for equivalence.
+    With a ``margin``, all pairs are also tested for equivalence. ``effects`` (m, m) are design effects of clusters.
     """
     first, second = first.astype(np.int32), second.astype(np.int32)
     only_first, only_second = (counts[rows].astype(np.int32) for rows in ((first, second), (second, first)))
-    exact = mcnemar_exact(only_first, only_second)
-    equivalence = None if margin is None else _equivalence(only_first, only_second, images, margin)
+    own = None if effects is None else effects[first, second]
+    exact = mcnemar_exact(*((only_first, only_second) if own is None else (only_first / own, only_second / own)))
+    equivalence = None if margin is None else _equivalence(only_first, only_second, images, margin, own)
     return ModelPairs(
         models,
         tuple(accuracies),
@@ -363,11 +378,17 @@ def model_pairs(
         novel,
         images,
         confidence,
+        effects=own,
     )
 
 
-def _equivalence(only_first: IntArray, only_second: IntArray, images: int, margin: float) -> FloatArray:
+def _equivalence(
+    only_first: IntArray, only_second: IntArray, images: int, margin: float, effects: FloatArray | None
+) -> FloatArray:
     """Shape (p,): p-values of equivalence, corrected by Holm for all pairs."""
+    if effects is not None:
+        b, c, n = only_first / effects, only_second / effects, images / effects
+        return holm(equivalence_p_values(b, c, n, margin=margin))
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(only_first), _BLOCK)]
     tested = [paired_equivalence(only_first[rows], only_second[rows], images, margin=margin) for rows in blocks]
     return holm(np.concatenate([np.empty(0), *tested]))

@@ -11,7 +11,7 @@ from typing import Any
 from regrade.core import Column, Estimate, InputError, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.core.record import INLINE, json_key
+from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.stats import best_share
 from regrade.studies.compare.method_differences import MethodDifference, method_table
 from regrade.studies.compare.model_pairs import ModelPairs, Pair
@@ -50,6 +50,7 @@ class Comparison(Tabular, records="ranks"):
     pairs: ModelPairs
     ranks: tuple[Rank, ...]
     methods: tuple[MethodDifference, ...] | None = field(default=None, metadata=json_key("methods", only_if_set=True))
+    clustered_best: Estimate | None = field(default=None, metadata=NOT_IN_JSON)
 
     def __getitem__(self, key: int | slice | str | tuple[str, ...]) -> Any:
         """The rank of a model by position or name, or the `Pair` of two models: ``comparison["a", "b"]``.
@@ -114,6 +115,8 @@ class Comparison(Tabular, records="ranks"):
 
     def best(self) -> Estimate:
         """The accuracy of the model ranked first, with an interval corrected for selecting the best."""
+        if self.clustered_best is not None:
+            return self.clustered_best
         right = [round(rank.accuracy.value * rank.accuracy.n) for rank in self.ranks]
         return best_share(right, self.basis.images, confidence=self.basis.confidence)
 

@@ -13,6 +13,7 @@ from regrade.studies.compare.analysis import compare
 from regrade.studies.compare.figure import comparison_figure
 from regrade.studies.compare.findings import comparison_findings, comparison_verdicts
 from regrade.studies.compare.result import Comparison, ComparisonPart
+from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
 from regrade.studies.seeded_methods import seeded_method
@@ -54,6 +55,7 @@ class CompareOptions(StudyOptions):
         (),
         metavar="PATTERN",
     )
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: CompareOptions) -> Comparison:
@@ -63,14 +65,15 @@ def run(store: Store, options: CompareOptions) -> Comparison:
     shows how many there are and their possible effect. ``slice`` keeps only the images of a slice; ``within`` and
     ``class_map`` are as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models differ by
     less than half a point. ``replicates`` are patterns such as ``resnet50-s*``: methods that are compared over their
-    seeds, which are paired by the part that ``*`` matches.
+    seeds, which are paired by the part that ``*`` matches. ``clusters`` is the column of images that belong together
+    (default: ``household`` if present): intervals and tests are over clusters.
     """
     test_set, labels, rule = store.test_set(options.test_set), options.labels, options.rule
     if labels and (options.within or options.class_map):
         raise InputError("multi-label accuracy is computed over all classes: give either labels or within and map")
     if not labels and (rule or options.collapsed):
         raise InputError("rule and collapsed require labels")
-    models = chosen_rows(store, test_set, options.models or store.predictions.model_names(test_set.name))
+    models = chosen_rows(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=options.collapsed) if labels else None
     return compare(
         test_set,
@@ -87,6 +90,7 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         confidence=store.config.confidence,
         equivalence=options.equivalence,
         replicates=[seeded_method(name, models, where=test_set.name, first=FIRST_MODEL) for name in options.replicates],
+        clusters=image_clusters(test_set, options.clusters),
     )
 
 

@@ -15,6 +15,7 @@ from regrade.studies.confidence.figure import confidence_figure
 from regrade.studies.confidence.findings import confidence_findings, confidence_verdicts
 from regrade.studies.confidence.result import Confidence, ConfidencePart
 from regrade.studies.grade.metrics import GradedImages, graded_images
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import (
@@ -71,7 +72,7 @@ def run(store: Store, options: ConfidenceOptions) -> Confidence:
             f"no model has stored scores of the classes of {test_sets[0].name} ({'; '.join(notes)}): regrade predict "
             "--keep scores, or import probabilities or logits of all classes"
         )
-    return confidence_study(
+    result = confidence_study(
         (
             [_scored_images(store, test_set, model, options.seed) for test_set in sets_of[model]]
             for model in options.progress(tuple(sets_of))
@@ -82,6 +83,7 @@ def run(store: Store, options: ConfidenceOptions) -> Confidence:
         confidence=store.config.confidence,
         notes=notes,
     )
+    return with_household_note(result, *test_sets)
 
 
 def _test_sets(store: Store, options: ConfidenceOptions) -> tuple[TestSet, ...]:

@@ -26,6 +26,7 @@ from regrade.studies.confusion.hard_set import HardRule
 from regrade.studies.confusion.paper_figures import paper_figures
 from regrade.studies.confusion.result import ConfusedModel, Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.scoring import Scoring, scoring_for
@@ -146,7 +147,8 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
         ),
         confidence=store.config.confidence,
     )
-    return replace(result, models=tuple(_with_family(store, model, test_set, names) for model in result.models))
+    families = tuple(_with_family(store, model, test_set, names) for model in result.models)
+    return with_household_note(replace(result, models=families), test_set)
 
 
 def _with_family(store: Store, model: ConfusedModel, test_set: TestSet, stored: Sequence[str]) -> ConfusedModel:
@@ -286,6 +288,11 @@ def _with_scores(predictions: Predictions) -> Predictions:
         raise InputError(
             f"model {predictions.model!r} has no full scores on {predictions.test_set}: import them, or predict with "
             "--keep scores"
+        )
+    if predictions.covered is not None:
+        part = f"{predictions.covered.sum():,} of {len(predictions):,} images of {predictions.test_set}"
+        raise InputError(
+            f"model {predictions.model} has predictions on {part}: a member of an ensemble needs scores of all images"
         )
     return predictions
 

@@ -161,7 +161,7 @@ def _corrupted_model(
     clean: CleanCorrectness | None,
     confidence: float,
 ) -> _CorruptedModel:
-    counted = np.asarray(scoring.counted[frame.positions].all(axis=(1, 2)))
+    counted = np.asarray((scoring.counted & predictions.counted)[frame.positions].all(axis=(1, 2)))
     wrong = ~scoring.top_k(predictions, 1).right[frame.positions[counted]]
     clean_wrong = _clean_wrong(frame, counted, clean, predictions.model)
     errors = np.full((len(counted), len(frame.corruptions)), np.nan)

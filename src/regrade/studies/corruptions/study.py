@@ -9,6 +9,7 @@ from regrade.core import InputError, TestSet
 from regrade.store import Store
 from regrade.studies.corruptions.analysis import CleanCorrectness, CorruptionGrade, corruption_grade
 from regrade.studies.corruptions.findings import corruption_findings
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, ProgressCallback, Study, StudyOptions, models_option, option, test_set_option
@@ -35,7 +36,8 @@ def run(store: Store, options: CorruptionOptions) -> CorruptionGrade:
     names = chosen_models(store, test_set, options.models)
     clean = None if options.clean is None else _clean_correctness(store, options.clean, names, progress)
     scored = scored_predictions(store, test_set, names, progress=progress)
-    return corruption_grade(test_set, scored, clean=clean, confidence=store.config.confidence)
+    result = corruption_grade(test_set, scored, clean=clean, confidence=store.config.confidence)
+    return with_household_note(result, test_set)
 
 
 def _clean_correctness(store: Store, name: str, models: Sequence[str], progress: ProgressCallback) -> CleanCorrectness:

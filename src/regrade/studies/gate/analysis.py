@@ -8,7 +8,7 @@ most this probability.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import bonferroni_confidence
 from regrade.stats.intervals import method_name
 from regrade.studies.gate.measures import (
@@ -33,6 +33,7 @@ from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule
 from regrade.studies.gate.rules import TOP5, GateRules, is_percent, rule_metric
 from regrade.studies.grade.analysis import slice_masks, top5_of
 from regrade.studies.grade.metrics import graded_images
+from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.same_images import JudgedPredictions, judge_predictions
 from regrade.studies.scoring import EVERYTHING, Scoring
@@ -49,6 +50,12 @@ class GateSet:
     candidate: SeededMethod
     baseline: SeededMethod | None = None
     labels: ReviewedLabels | None = None
+    clusters: ImageClusters | None = None
+
+    @property
+    def members(self) -> IntArray | None:
+        """Shape (n,): the cluster of each image, if there are clusters."""
+        return None if self.clusters is None else self.clusters.numbers
 
     @cached_property
     def judged(self) -> Mapping[str, JudgedPredictions]:
@@ -217,6 +224,7 @@ def _accuracy(each: GateSet, mask: BoolArray) -> ShareMeasure:
         stacked([model.right for model in models]),
         stacked([model.right | model.novel for model in models]),
         stacked([model.counted & mask for model in models]),
+        each.members,
     )
 
 
@@ -225,12 +233,13 @@ class _Pairs:
     """Pairs of models on the images that count for all of them.
 
     ``right`` (2, k, n) is that of candidate and baseline; ``least`` and ``most`` are the worst and the best case of
-    what no one has judged, for the candidate compared with the baseline.
+    what no one has judged, for the candidate compared with the baseline, and ``clusters`` (n,) those of the images.
     """
 
     right: BoolArray
     least: BoolArray
     most: BoolArray
+    clusters: IntArray | None
 
     def flips(self, case: BoolArray) -> BoolArray:
         """Shape (k, n): right for the baseline only."""
@@ -256,19 +265,21 @@ def _pairs(each: GateSet, mask: BoolArray | bool = True) -> _Pairs:
         case(lambda baseline, candidate: (candidate.right, baseline.right)),
         case(lambda baseline, candidate: (candidate.right, extreme(baseline, candidate))),
         case(lambda baseline, candidate: (extreme(candidate, baseline), baseline.right)),
+        None if each.members is None else each.members[shared],
     )
 
 
 def _difference(each: GateSet, mask: BoolArray) -> DifferenceMeasure:
     pairs = _pairs(each, mask)
-    return DifferenceMeasure(pairs.right, pairs.least, pairs.most)
+    return DifferenceMeasure(pairs.right, pairs.least, pairs.most, pairs.clusters)
 
 
 def _negative_flips(each: GateSet) -> ShareMeasure:
     pairs = _pairs(each)
     flips = pairs.flips(pairs.right)
     # the worst case of the difference has most flips
-    return ShareMeasure(flips, pairs.flips(pairs.most), pairs.flips(pairs.least), np.ones_like(flips))
+    fewest, most = pairs.flips(pairs.most), pairs.flips(pairs.least)
+    return ShareMeasure(flips, fewest, most, np.ones_like(flips), pairs.clusters)
 
 
 def _metric(each: GateSet, name: str) -> Measure:
@@ -291,12 +302,13 @@ def _top5(each: GateSet) -> Measure:
     if len(credits) < len(rows):
         raise InputError(f"{TOP5} needs five classes per image, which {next(m for m in rows if rows[m] is None)} lacks")
     top5: FloatArray = np.stack(credits)
-    return ShareMeasure(top5, top5, top5, stacked([model.counted for model in each.candidates]))
+    return ShareMeasure(top5, top5, top5, stacked([model.counted for model in each.candidates]), each.members)
 
 
 def _flips(each: GateSet, confidence: float) -> Iterator[FlipCount]:
     """The flips on a test set; none where too few images count for all models."""
-    candidate, baseline = _pairs(each).right
+    pairs = _pairs(each)
+    candidate, baseline = pairs.right
     negative, positive = baseline & ~candidate, candidate & ~baseline
     if negative.shape[1] < min(len(negative), 2):
         return
@@ -305,9 +317,18 @@ def _flips(each: GateSet, confidence: float) -> Iterator[FlipCount]:
         negative.shape[1],
         int(negative.sum()),
         int(positive.sum()),
-        flip_share(negative, confidence=confidence),
-        flip_share(positive, confidence=confidence),
+        flip_share(negative, pairs.clusters, confidence=confidence),
+        flip_share(positive, pairs.clusters, confidence=confidence),
     )
+
+
+def _hard_notes(test_set: TestSet, slices: Iterable[str]) -> Iterator[str]:
+    """Which slices were chosen by what models find hard, or leave such images out."""
+    hard = [name for name in slices if test_set.base_slice(name) in test_set.hard_slices]
+    if chosen := [name for name in hard if name in test_set.hard_slices]:
+        yield f"chosen because models find them hard, which biases models that took part: {', '.join(chosen)}"
+    if rest := [name for name in hard if name not in test_set.hard_slices]:
+        yield f"without images that models find hard, which favors models that took part: {', '.join(rest)}"
 
 
 def _notes(sets: Sequence[GateSet], rows: Sequence[GateRow], confidence: float, tested: int) -> Iterator[str]:
@@ -320,13 +341,22 @@ def _notes(sets: Sequence[GateSet], rows: Sequence[GateRow], confidence: float, 
     yield from dict.fromkeys(note for each in sets if each.pair for note in each.pair.notes if len(each.pair.rows) > 1)
     yield from dict.fromkeys(model.rule for each in sets for model in each.judged.values() if model.rule)
     for each in sets:
-        labels, hard = each.labels, set(each.test_set.hard_slices)
-        chosen = dict.fromkeys(row.slice for row in rows if row.test_set == each.test_set.name and row.slice in hard)
-        if chosen:
-            yield f"chosen because models find them hard, which biases models that took part: {', '.join(chosen)}"
+        labels = each.labels
+        yield from _hard_notes(each.test_set, dict.fromkeys(r.slice for r in rows if r.test_set == each.test_set.name))
+        yield from _cluster_notes(each, rows)
         if labels is not None:
             yield f"accuracies on {each.test_set.name} are multi-label, against {labels.scoring.labels.full_name}"
         if any(model.novel.any() for model in each.judged.values()):
             yield (
                 f"no one has judged some predictions on {each.test_set.name}: they count against PASS and against FAIL"
             )
+
+
+def _cluster_notes(each: GateSet, rows: Sequence[GateRow]) -> Iterator[str]:
+    """The clusters of a test set, and the metrics whose bounds do not account for them."""
+    if each.clusters is None:
+        return
+    yield from (f"{each.test_set.name}: {note}" for note in each.clusters.notes(each.test_set.labeled))
+    own = [row.rule for row in rows if row.test_set == each.test_set.name and row.kind is GateRule.METRIC]
+    if metrics := [name for name in dict.fromkeys(own) if name != TOP5]:
+        yield f"not over clusters, but as if images were independent: bounds of {', '.join(metrics)}"

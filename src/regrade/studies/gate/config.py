@@ -22,6 +22,7 @@ class GateFile:
     baseline: str | None
     test_sets: tuple[str, ...]
     labels: str | None
+    clusters: str | None
     rules: Mapping[str, Any]
     of_test_set: Mapping[str, Mapping[str, Any]]
 
@@ -29,13 +30,17 @@ class GateFile:
         """The label set of a test set."""
         return self.of_test_set.get(test_set, {}).get("labels", self.labels)
 
+    def clusters_of(self, test_set: str) -> str | None:
+        """The column of the clusters of a test set."""
+        return self.of_test_set.get(test_set, {}).get("clusters", self.clusters)
+
     def rules_of(self, test_set: str) -> dict[str, Any]:
         """The rules of a test set; its own replace those for all."""
-        own = {name: value for name, value in self.of_test_set.get(test_set, {}).items() if name != "labels"}
+        own = {name: value for name, value in self.of_test_set.get(test_set, {}).items() if name in _RULES}
         return {**self.rules, **own}
 
 
-NO_FILE = GateFile(None, None, (), None, {}, {})
+NO_FILE = GateFile(None, None, (), None, None, {}, {})
 """The file of a gate without one."""
 
 
@@ -69,7 +74,7 @@ _RULES: Mapping[str, _Check] = {
     "at_most": _NUMBERS,
     "min_coverage": _NUMBER,
 }
-_OF_TEST_SET: Mapping[str, _Check] = {"labels": _TEXT, **_RULES}
+_OF_TEST_SET: Mapping[str, _Check] = {"labels": _TEXT, "clusters": _TEXT, **_RULES}
 _ALL: Mapping[str, _Check] = {
     "candidate": _TEXT,
     "baseline": _TEXT,
@@ -94,8 +99,9 @@ def gate_file(raw: Mapping[str, Any], path: str) -> GateFile:
         raw.get("baseline"),
         test_sets,
         raw.get("labels"),
+        raw.get("clusters"),
         _arguments(raw, path),
-        {name: {**_arguments(table, f"{path}: [{TABLE}.{name}]"), **_labels(table)} for name, table in tables.items()},
+        {name: {**_arguments(table, f"{path}: [{TABLE}.{name}]"), **_texts(table)} for name, table in tables.items()},
     )
 
 
@@ -108,8 +114,8 @@ def _check(values: Mapping[str, Any], checks: Mapping[str, _Check], where: str) 
             raise FormatError(f"{where}: {key} must be {expected}, and is {str(value)[:40]!r}")
 
 
-def _labels(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {"labels": table["labels"]} if "labels" in table else {}
+def _texts(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: table[key] for key in ("labels", "clusters") if key in table}
 
 
 def _arguments(values: Mapping[str, Any], where: str) -> dict[str, Any]:

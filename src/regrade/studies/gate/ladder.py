@@ -30,10 +30,13 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Discordant:
-    """The images that only the candidate or only the best model has right, and all images."""
+    """The images that only the candidate or only the best model has right, and all images.
 
-    only_candidate: int
-    only_best: int
+    The first two are effective counts if images belong to clusters.
+    """
+
+    only_candidate: float
+    only_best: float
     images: int
 
 

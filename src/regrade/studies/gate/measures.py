@@ -6,6 +6,7 @@ that of the best case.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,19 @@ import numpy as np
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray, FloatArray
-from regrade.stats import bounded_mean, corrected_difference, images_for_margin, images_for_share, proportion
-from regrade.stats.intervals import method_name
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import (
+    bounded_mean,
+    clustered_share,
+    corrected_difference,
+    design_effect,
+    group_shares,
+    images_for_margin,
+    images_for_share,
+    proportion,
+)
+from regrade.stats.intervals import Intervals, method_name
+from regrade.stats.paired import corrected_score_bounds
 from regrade.studies.grade.metrics import GradedImages, GradeMetric
 from regrade.studies.grade.replicates import mean_share
 from regrade.studies.paired_groups import contrast, paired_groups
@@ -76,13 +87,15 @@ class ShareMeasure(Measure):
     """A share of images, or its mean over k seeds: (k, n) of which ``right`` count, and ``counted`` in all.
 
     ``least`` and ``most`` (k, n) are the worst and the best case of what no one has judged. Images that are right with
-    a probability, since their ties are drawn at random, are numbers from 0 to 1.
+    a probability, since their ties are drawn at random, are numbers from 0 to 1. Images of one of the ``clusters`` (n,)
+    are dependent.
     """
 
     right: BoolArray | FloatArray
     least: BoolArray | FloatArray
     most: BoolArray | FloatArray
     counted: BoolArray
+    clusters: IntArray | None = None
 
     @property
     def images(self) -> int:
@@ -97,8 +110,10 @@ class ShareMeasure(Measure):
 
     def _share(self, rows: BoolArray | FloatArray, confidence: float) -> Estimate:
         if len(rows) > 1:
-            return mean_share(rows, self.counted, confidence=confidence)
+            return mean_share(rows, self.counted, self.clusters, confidence=confidence)
         values = rows[self.counted]
+        if self.clusters is not None:
+            return clustered_share(values, self.clusters[self.counted[0]], confidence=confidence)
         if not np.isin(values, (0, 1)).all():
             return bounded_mean(values, largest=1.0, confidence=confidence)
         return proportion(int(values.sum()), self.images, confidence=confidence)
@@ -109,25 +124,40 @@ class ShareMeasure(Measure):
             return _OVER_SEEDS
         if (self.least != self.most).any():
             return _NOT_JUDGED
-        share = float(self.right[self.counted].sum() / self.images)
-        best = proportion(self.images, self.images, confidence=1 - 2 * alpha).low
+        share, (units, effect) = float(self.right[self.counted].sum() / self.images), self._clustering()
+        best = proportion(units, units, confidence=1 - 2 * alpha).low
         if at_most:
-            needed = images_for_share(1 - share, 1 - threshold, alpha=alpha)
+            needed = _scaled(images_for_share(1 - share, 1 - threshold, alpha=alpha), effect)
             return advice_of(self.images, needed, can_pass=1 - best <= threshold, best_case="there were none")
-        needed = images_for_share(share, threshold, alpha=alpha)
+        needed = _scaled(images_for_share(share, threshold, alpha=alpha), effect)
         return advice_of(self.images, needed, can_pass=best >= threshold, best_case="all were right")
+
+    def _clustering(self) -> tuple[int, float]:
+        """The number of images or clusters, and by how much clusters raise the variance of the share."""
+        if self.clusters is None:
+            return self.images, 1.0
+        values, clusters = self.right[self.counted], self.clusters[self.counted[0]]
+        shares = group_shares(values, np.zeros(len(values), dtype=np.int64), clusters)
+        return len(np.unique(clusters)), max(self.images / float(shares.effective_sizes[0]), 1.0)
+
+
+def _scaled(images: int | None, effect: float) -> int | None:
+    """The images needed if clusters raise the variance."""
+    return None if images is None else math.ceil(images * effect)
 
 
 @dataclass(frozen=True, eq=False)
 class DifferenceMeasure(Measure):
     """Candidate minus baseline on the same images, for k pairs of seeds: (2, k, n) of which are right.
 
-    ``least`` and ``most`` are the worst and the best case of what no one has judged.
+    ``least`` and ``most`` are the worst and the best case of what no one has judged. Images of one of the ``clusters``
+    (n,) are dependent.
     """
 
     right: BoolArray
     least: BoolArray
     most: BoolArray
+    clusters: IntArray | None = None
 
     @property
     def images(self) -> int:
@@ -138,7 +168,7 @@ class DifferenceMeasure(Measure):
         """The difference; its bounds are those of the worst and of the best case."""
         if not self.images:
             raise UndefinedError("no image counts for both models")
-        return _bounded((self.right, self.least, self.most), lambda pair: _difference(pair, confidence))
+        return _bounded((self.right, self.least, self.most), lambda pair: _difference(pair, self.clusters, confidence))
 
     def advice(self, threshold: float, alpha: float, *, at_most: bool) -> Advice:  # noqa: ARG002
         """Whether the images are too few even for equal predictions, and how many are needed."""
@@ -148,8 +178,10 @@ class DifferenceMeasure(Measure):
             return _NOT_JUDGED
         gained, lost = _discordant(self.right)
         difference, disagreement = (gained - lost) / self.images, (gained + lost) / self.images
-        needed = images_for_margin(difference, disagreement, -threshold, alpha=alpha)
-        equal = corrected_difference(0, 0, self.images, confidence=1 - 2 * alpha)
+        needed = _scaled(
+            images_for_margin(difference, disagreement, -threshold, alpha=alpha), _effect(self.right, self.clusters)
+        )
+        equal = _corrected(np.zeros_like(self.right), self.clusters, 1 - 2 * alpha)
         can_pass = bool(equal.low > threshold) or threshold == 0
         return advice_of(self.images, needed, can_pass=can_pass, best_case="both models were right on the same images")
 
@@ -160,15 +192,29 @@ def _discordant(pair: BoolArray) -> tuple[int, int]:
     return int((candidate & ~baseline).sum()), int((baseline & ~candidate).sum())
 
 
-def _difference(pair: BoolArray, confidence: float) -> Estimate:
+def _effect(pair: BoolArray, clusters: IntArray | None) -> float:
+    """The design effect of clusters on the difference of one pair (2, 1, n)."""
+    return 1.0 if clusters is None else design_effect(pair[0, 0], pair[1, 0], clusters)
+
+
+def _corrected(pair: BoolArray, clusters: IntArray | None, confidence: float) -> Intervals:
+    """The corrected interval of the difference of one pair (2, 1, n), over images or clusters."""
+    gained, lost = _discordant(pair)
+    if clusters is None:
+        return corrected_difference(gained, lost, pair.shape[2], confidence=confidence)
+    counts = np.array([gained, lost, pair.shape[2]]) / _effect(pair, clusters)
+    return corrected_score_bounds(*counts[:, None], confidence=confidence)
+
+
+def _difference(pair: BoolArray, clusters: IntArray | None, confidence: float) -> Estimate:
     _, seeds, images = pair.shape
     if seeds > 1:
-        paired = paired_groups(pair, np.zeros(images, dtype=np.int64))
+        paired = paired_groups(pair, np.zeros(images, dtype=np.int64), clusters)
         return contrast(paired, np.array([1.0, -1.0]), images, confidence=confidence)
     gained, lost = _discordant(pair)
-    bounds = corrected_difference(gained, lost, images, confidence=confidence)
-    method = method_name("paired score, corrected", confidence)
-    return Estimate((gained - lost) / images, float(bounds.low), float(bounds.high), images, method)
+    bounds = _corrected(pair, clusters, confidence)
+    method = method_name(f"{'' if clusters is None else 'clustered '}paired score, corrected", confidence)
+    return Estimate((gained - lost) / images, bounds.low.item(), bounds.high.item(), images, method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,9 +258,9 @@ class CoverageMeasure(Measure):
         return Estimate(share, share, share, self.images_in_all, "count")
 
 
-def flip_share(flips: BoolArray, *, confidence: float) -> Estimate:
-    """The share of images that are flips, from (k, n)."""
-    return ShareMeasure(flips, flips, flips, np.ones_like(flips)).estimate(confidence)
+def flip_share(flips: BoolArray, clusters: IntArray | None = None, *, confidence: float) -> Estimate:
+    """The share of images that are flips, from (k, n); images of one of the ``clusters`` (n,) are dependent."""
+    return ShareMeasure(flips, flips, flips, np.ones_like(flips), clusters).estimate(confidence)
 
 
 def stacked(rows: Sequence[BoolArray]) -> BoolArray:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from regrade.core import InputError, Ladder, TestSet
+from regrade.stats import design_effect
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.gate.analysis import GateSet, gate
 from regrade.studies.gate.config import NO_FILE, GateFile, gate_file
@@ -16,6 +17,7 @@ from regrade.studies.gate.findings import gate_verdicts
 from regrade.studies.gate.ladder import Discordant, Entrant, climb
 from regrade.studies.gate.result import GateResult
 from regrade.studies.gate.rules import GateRules
+from regrade.studies.image_clusters import cluster_column, clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.same_images import judge_predictions
 from regrade.studies.seeded_methods import SeededMethod, seeded_method
@@ -23,6 +25,10 @@ from regrade.studies.study import Output, Study, labels_option, option
 from regrade.tables import read_toml
 
 _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+_HOUSEHOLDS_ON_LADDER = (
+    "images of one household are counted as dependent: what is required holds for independent images, and is more if "
+    "models differ on whole households"
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class GateOptions(GateRules):
     test_sets: Sequence[str] = option("Name of a test set. May be repeated.", (), names=("--test-set", "-t"))
     baseline: str | None = option("Model, or pattern of seeds, that the candidate is compared with.", None)
     labels: str | None = labels_option("Score top-1 against this label set: NAME (newest version) or NAME@VERSION.")
+    clusters: str | None = clusters_option()
     ladder: bool = option(
         "Held-back test set: require a significantly higher accuracy than the best model submitted so far, and tell "
         "the verdict alone, so that the set does not wear out. --baseline is the first best model.",
@@ -53,8 +60,9 @@ def run(store: Store, options: GateOptions) -> GateResult:
     ``margin``, ``slice_margins`` and ``max_negative_flips`` compare it with the ``baseline`` on the same images.
     ``floors`` (a number, or numbers by slice, with "all" for all images), ``at_least`` and ``at_most`` (by metric) are
     thresholds of its own. Thresholds are fractions: a margin of 0.005 is half a point. ``config`` is a TOML file with
-    the same options in percent, which those given here replace. ``ladder`` submits the candidate to the ladder of one
-    test set instead, where it is compared with the best model so far.
+    the same options in percent, which those given here replace. ``clusters`` is the column of images that belong
+    together (default: ``household`` if present): bounds are over clusters. ``ladder`` submits the candidate to the
+    ladder of one test set instead, where it is compared with the best model so far.
     """
     if options.ladder:
         return submit_to_ladder(store, options)
@@ -94,6 +102,7 @@ def _gate_set(store: Store, name: str, file: GateFile, options: GateOptions) -> 
         named,
         compared,
         None if labels is None else reviewed_labels(store, test_set, labels),
+        image_clusters(test_set, options.clusters or file.clusters_of(test_set.name)),
     )
 
 
@@ -107,7 +116,7 @@ def gate_models(candidate: SeededMethod, baseline: SeededMethod | None) -> tuple
 
 def submit_to_ladder(store: Store, options: GateOptions) -> GateResult:
     """Test the candidate against the best model of a test set's ladder, and record it before the verdict is told."""
-    given = [name for name in ("labels", "config") if getattr(options, name) is not None]
+    given = [name for name in ("labels", "clusters", "config") if getattr(options, name) is not None]
     if refused := [*options.chosen, *given]:
         raise InputError(f"a ladder has one rule, so that it tells nothing else: leave out {', '.join(refused)}")
     if options.candidate is None or len(options.test_sets) != 1:
@@ -125,7 +134,9 @@ def submit_to_ladder(store: Store, options: GateOptions) -> GateResult:
         result = climb(ladder, entrant, lambda: _discordant(store, test_set, candidate, ladder))
         assert result.ladder is not None
         store.ladders.add(result.ladder, test_set)
-    return result
+    if cluster_column(test_set) is None:
+        return result
+    return replace(result, notes=(*result.notes, _HOUSEHOLDS_ON_LADDER))
 
 
 def _ladder_of(store: Store, test_set: TestSet, options: GateOptions) -> Ladder:
@@ -142,15 +153,15 @@ def _ladder_of(store: Store, test_set: TestSet, options: GateOptions) -> Ladder:
 
 
 def _discordant(store: Store, test_set: TestSet, candidate: str, ladder: Ladder) -> Discordant:
-    """The images that only one of the candidate and the best model has right."""
+    """The images that only one of the candidate and the best model has right; effective counts with households."""
     models = (candidate, _model_of(store, test_set.name, ladder))
     scored = scored_predictions(store, test_set, models)
     new, best = (judge_predictions(*pair, None) for pair in scored)
-    counted = new.counted & best.counted
+    counted, clusters = new.counted & best.counted, image_clusters(test_set, None)
+    right, previous = new.right[counted], best.right[counted]
+    effect = 1 if clusters is None else design_effect(right, previous, clusters.numbers[counted])
     return Discordant(
-        int((new.right & ~best.right & counted).sum()),
-        int((best.right & ~new.right & counted).sum()),
-        int(counted.sum()),
+        int((right & ~previous).sum()) / effect, int((previous & ~right).sum()) / effect, int(counted.sum())
     )
 
 

@@ -15,6 +15,7 @@ from regrade.core.record import NOT_IN_JSON, Record, json_key
 from regrade.stats import clopper_pearson
 from regrade.stats.intervals import method_name
 from regrade.studies.generalization.shift_line import NOT_ENOUGH_SPREAD, ShiftLine, with_interval
+from regrade.studies.generalization.unjudged import Unjudged
 
 
 class AdaptivityVerdict(Enum):
@@ -34,7 +35,8 @@ class Adaptivity(Record):
     """The verdict on adaptive overfitting and the slope it is based on; None if the models' spread is too small.
 
     ``probit_slope`` is the slope on the probit scale, where ceilings do not bend the line, and the sign of
-    ``mean_change`` says which set is easier. A loss that all models share leaves the slope unchanged, so it remains
+    ``mean_change`` says which set is easier. ``unjudged`` predictions may change the slope: the verdict holds for all
+    of these changes. A loss that all models share leaves the slope unchanged, so it remains
     possible under every verdict.
     """
 
@@ -42,6 +44,7 @@ class Adaptivity(Record):
     slope: Estimate | None
     probit_slope: Estimate | None
     mean_change: float = field(metadata=NOT_IN_JSON)
+    unjudged: Unjudged | None = field(default=None, metadata=NOT_IN_JSON)
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with the verdict in words."""
@@ -58,6 +61,14 @@ class Adaptivity(Record):
     def _probit_range(self) -> str:
         return "" if self.probit_slope is None else f" ({_range(self.probit_slope)})"
 
+    @property
+    def open_by_judgments(self) -> str:
+        """That predictions which no one has judged leave the verdict open; empty if they do not."""
+        if self.slope is None or self.unjudged is None or self.slope.low < 1 <= self.slope.high:
+            return ""
+        low, high = self.unjudged.lowest_slope_change, self.unjudged.highest_slope_change
+        return f", which people's judgments of novel predictions could change by {low:+.2f} to {high:+.2f}"
+
     def in_words(self) -> str:
         """The verdict with its reason."""
         if self.slope is None:
@@ -67,7 +78,7 @@ class Adaptivity(Record):
             scale = "" if self.on_probit_scale else f" in points, not shown on the probit scale{self._probit_range}"
             return f"{self.verdict.value}{scale}: {brings}; a loss that all models share alike remains possible"
         if self.verdict is not AdaptivityVerdict.DIMINISHING:
-            return f"{self.verdict.value}: {brings}"
+            return f"{self.verdict.value}: {brings}{self.open_by_judgments}"
         if not self.on_probit_scale:
             return f"{self.verdict.value} in points, not shown on the probit scale{self._probit_range}: {brings}"
         if self.mean_change > 0:
@@ -75,17 +86,23 @@ class Adaptivity(Record):
         return f"{self.verdict.value}: {brings}; adaptive overfitting would give such a slope, and so can other shifts"
 
 
-def adaptivity_of(slope: Estimate | None, probit_slope: Estimate | None, mean_change: float) -> Adaptivity:
-    """The verdict from the slopes on the linear and probit scales: whether the whole interval is above or below 1."""
+def adaptivity_of(
+    slope: Estimate | None, probit_slope: Estimate | None, mean_change: float, unjudged: Unjudged | None = None
+) -> Adaptivity:
+    """The verdict from the slopes on the linear and probit scales: whether the whole interval is above or below 1.
+
+    The interval is widened by what judgments of ``unjudged`` predictions could change.
+    """
+    down, up = (0.0, 0.0) if unjudged is None else (unjudged.lowest_slope_change, unjudged.highest_slope_change)
     if slope is None:
         verdict = AdaptivityVerdict.NO_SPREAD
-    elif slope.low >= 1:
+    elif slope.low + down >= 1:
         verdict = AdaptivityVerdict.NO_SIGN
-    elif slope.high < 1:
+    elif slope.high + up < 1:
         verdict = AdaptivityVerdict.DIMINISHING
     else:
         verdict = AdaptivityVerdict.UNDETERMINED
-    return Adaptivity(verdict, slope, probit_slope, mean_change)
+    return Adaptivity(verdict, slope, probit_slope, mean_change, unjudged)
 
 
 def _range(slope: Estimate) -> str:

@@ -11,6 +11,7 @@ from regrade.display.finding import Finding, claim, no_claim, register_verdicts
 from regrade.display.wording import listed, plain, points, right_counts, share, signed
 from regrade.stats import best_share, widen_for_comparisons
 from regrade.studies.generalization.explanations import AdaptivityVerdict
+from regrade.studies.generalization.people_findings import judged_distance, people_finding
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
 
 _LARGE = 0.05  # a mean change that contradicts a first impression
@@ -49,58 +50,64 @@ def generalization_verdicts(result: Generalization) -> frozenset[Enum]:
 
 
 def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
-    """The largest change, the verdict on overfitting for that set, and a model far from the line."""
+    """The largest change, the verdict on overfitting for that set, and models and people off the line."""
     largest = max(result.shifts, key=lambda shift: abs(shift.mean_change.value))
-    candidates = (_change(result, largest), _carried(result, largest), _outlier(result))
+    candidates = (_change(result, largest), _carried(result, largest), _outlier(result), people_finding(result))
     return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
 
 
 def _change(result: Generalization, shift: SetShift) -> Finding:
-    rows, sets = result.of(shift.new_set), len(result.shifts)
+    rows, sets, measure = result.of(shift.new_set), len(result.shifts), result.measured
     change = widen_for_comparisons(shift.mean_change, sets, confidence=result.confidence, freedom=shift.models - 1)
     originals = [row.original for row in rows]
     highest = best_share(*right_counts(originals), confidence=result.confidence)
     elsewhere = [f"{signed(100 * s.mean_change.value)} on {s.new_set}" for s in result.shifts if s is not shift]
     also = f" Other sets: {listed(elsewhere, most=4)}." if elsewhere else ""
+    original, new = measure.images(result.original), measure.images(shift.new_set)
     text = (
-        f"The mean change in accuracy of {amount(shift.models, 'model')} from {result.original} is "
-        f"{points(change)}{_together(result)}; {rows[0].model}, the best on {result.original}, has an accuracy of "
-        f"{share(highest)} there and {share(rows[0].new)} on {shift.new_set}.{also}"
+        f"The mean change in {measure.accuracy} of {amount(shift.models, 'model')} from {original} is "
+        f"{points(change)}{_together(result)}; {rows[0].model}, the best on {original}, has an accuracy of "
+        f"{share(highest)} there and {share(rows[0].new)} on {new}.{also}"
     )
     if change.low <= 0 <= change.high:
-        return Finding(
-            _NO_CHANGE, f"No change in mean accuracy detected from {result.original} to {shift.new_set}", text, 0.4
-        )
+        return Finding(_NO_CHANGE, f"No change in mean {measure.accuracy} detected from {original} to {new}", text, 0.4)
     verb = "lose" if change.value < 0 else "gain"
-    headline = f"Models {verb} {100 * abs(change.value):.1f} points on {shift.new_set}"
+    if not shift.change_is_shown(change):
+        headline = f"Too few predictions are judged to tell whether models {verb} on {new}"
+        return Finding(_NO_CHANGE, headline, f"{text} {_unjudged(shift)}", 0.5)
+    headline = f"Models {verb} {100 * abs(change.value):.1f} points on {new}"
     return Finding(_CHANGE, headline, text, 0.9 if abs(change.value) >= _LARGE else 0.7)
+
+
+def _unjudged(shift: SetShift) -> str:
+    words = "" if shift.unjudged is None else shift.unjudged.in_words()
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _carried(result: Generalization, shift: SetShift) -> Finding:
     """Whether a gain on the original is a gain on the new set."""
     slope, verdict = shift.adaptivity.slope, shift.adaptivity.verdict
-    undecided = f"Not enough data to tell whether gains on {result.original} carry over to {shift.new_set}"
+    original, new = (result.measured.images(name) for name in (result.original, shift.new_set))
+    undecided = f"Not enough data to tell whether gains on {original} carry over to {new}"
     if slope is None:
         text = (
-            f"The accuracies of {amount(shift.standard, 'model')} on {result.original} spread hardly more than sampling"
+            f"The accuracies of {amount(shift.standard, 'model')} on {original} spread hardly more than sampling"
             " noise of its images would, too little to estimate a slope."
         )
         return Finding(_NO_SPREAD, undecided, text, 0.35)
     text = (
-        f"One more point on {result.original} goes with {plain(slope)} more points on {shift.new_set}"
-        f"{_together(result)} (slope over {amount(shift.standard, 'model')})."
+        f"One more point on {original} goes with {plain(slope)} more points on {new}"
+        f"{_together(result)} (slope over {amount(shift.standard, 'model')}){shift.adaptivity.open_by_judgments}."
     )
     if shift.standard < _FEW:
         text += " With so few models the interval is only a rough guide."
     if verdict in (AdaptivityVerdict.NO_SIGN, AdaptivityVerdict.DIMINISHING):
         text += _probit(shift)
     if verdict is AdaptivityVerdict.NO_SIGN:
-        return Finding(
-            _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
-        )
+        return Finding(_CARRY_OVER, f"Gains on {original} carry over to {new}", f"{text} {_NO_SIGN}", 0.55)
     if verdict is AdaptivityVerdict.DIMINISHING:
         text += " Adaptive overfitting to the original would give such a slope, but so can other shifts."
-        return Finding(_SHRINK, f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
+        return Finding(_SHRINK, f"Gains on {original} shrink on {new}", text, 0.6)
     return Finding(_SLOPE_OPEN, undecided, text, 0.35)
 
 
@@ -137,7 +144,8 @@ def _far_off(result: Generalization, shift: SetShift) -> Iterator[tuple[ModelShi
     rows = result.of(shift.new_set)
     usual = median(abs(row.robustness.value) for row in rows)
     for row in rows if len(rows) >= _FEW else ():
-        distance = widen_for_comparisons(row.robustness, len(result.rows), confidence=result.confidence)
+        widened = widen_for_comparisons(row.robustness, len(result.rows), confidence=result.confidence)
+        distance = judged_distance(row, shift, widened)
         if (distance.low > 0 or distance.high < 0) and abs(distance.value) >= max(_OFF, _FAR * usual):
             yield row, usual
 

@@ -99,7 +99,7 @@ def place_labels(
 
     Places are tried below and to the right of a point first (above and to the left if ``upward``), near before far. A
     name may not overlap boxes that are ``taken``, ``crossable`` or ``uncrossed``. A leader line may cross
-    ``crossable`` boxes, and boxes ``taken`` at its own point.
+    ``crossable`` boxes, and any box at its own point.
     """
     full, barriers = [*taken, *crossable, *uncrossed], list(uncrossed)
     places = list[LabelPlace | None]()
@@ -108,7 +108,7 @@ def place_labels(
         for place in _places(x, y, upward=upward):
             box = _room(name, place)
             leader = line_boxes([(x, y), (place.x, place.y)]) if place.led else []
-            clear = not _overlap(leader, barriers) and not _overlap(leader[_OWN:], taken)
+            clear = not _overlap(leader[_OWN:], [*barriers, *taken])
             if clear and box.within(frame) and not _overlap([box], full):
                 chosen = place
                 full += [box, *leader]

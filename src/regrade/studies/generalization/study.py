@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
 from regrade.core.amounts import amount
+from regrade.core.label_set import without_version
+from regrade.metrics import MultilabelRule
 from regrade.stats import Scale
 from regrade.store import Store
-from regrade.studies.generalization.analysis import SetPair, generalization
+from regrade.studies.generalization.analysis import generalization
+from regrade.studies.generalization.chosen_names import ChosenNames, chosen_names
+from regrade.studies.generalization.counting import counts_by_measure
 from regrade.studies.generalization.figure import generalization_figure
 from regrade.studies.generalization.findings import generalization_findings, generalization_verdicts
+from regrade.studies.generalization.measure import AccuracyMeasure
+from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.lines import DRAWS
-from regrade.studies.loading import scored_predictions
+from regrade.studies.loading import reviewed_labels, scored_predictions
+from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.report_data import ReportData
-from regrade.studies.set_counts import SetCounts, counts_with_noise
+from regrade.studies.set_counts import SetCounts
 from regrade.studies.shared_images import shared_images
 from regrade.studies.study import (
     Chapter,
-    ProgressCallback,
     Study,
     StudyOptions,
     class_map_option,
+    collapsed_option,
     models_option,
     option,
     seed_option,
@@ -39,7 +48,7 @@ _NO_HASH = 0  # the hash of an image that was not read
 
 @dataclass(frozen=True)
 class GeneralizationOptions(StudyOptions):
-    """Which models are compared on which pairs of an original and a new test set."""
+    """Which models are compared on which pairs of an original and a new test set, and what counts as correct."""
 
     original: str = option("Original test set.")
     new: Sequence[str] = option("New test set. May be repeated.")
@@ -50,6 +59,28 @@ class GeneralizationOptions(StudyOptions):
     class_map: str | Path | None = class_map_option("--map")
     bootstrap: bool = option("Add least-squares lines with bootstrap percentile intervals, as in the papers.", False)
     seed: int = seed_option("--bootstrap")
+    labels: Sequence[str] = option(
+        "Score against label sets: NAME or NAME@VERSION for the label set of this name on every set, SET=NAME for that "
+        "of one set. May be repeated.",
+        (),
+        names=("--labels", "-l"),
+        metavar="[SET=]NAME",
+    )
+    rule: MultilabelRule | str | None = option(
+        "images: correct labels count (default). classes: also unclear. Accuracies are means over images.", None
+    )
+    collapsed: bool = collapsed_option()
+    slice: str | None = option("Use only the images of this slice on both sets, e.g. objects, 'not dogs'.", None)
+    people: Sequence[str] = option(
+        "Compare this person with the line through models. May be repeated.", (), names=("--person",)
+    )
+    only: Sequence[str] = option(
+        "Use only the models that match this pattern with *. May be repeated.", (), metavar="PATTERN"
+    )
+    without: Sequence[str] = option(
+        "Leave out the models that match this pattern with *, e.g. 'fv_*'. May be repeated.", (), metavar="PATTERN"
+    )
+    top: int = option("Compare top-N accuracies.", 1, metavar="N", minimum=1)
 
 
 def run(store: Store, options: GeneralizationOptions) -> Generalization:
@@ -59,61 +90,112 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
     ``scale`` (linear, probit or logit). ``within`` and ``class_map`` are as in `grade`; if a new set has a part of the
     original's classes, the original is scored within these. ``bootstrap`` adds percentile intervals as in published
     studies, from resampled models with ``seed``.
+
+    ``labels`` scores multi-label accuracy on every set: the name of a label set that all of them have, or SET=NAME for
+    each; ``rule`` and ``collapsed`` are as in `grade`, with means over images. ``slice`` restricts all sets, and
+    ``top`` is the number of classes that may contain the label. ``people`` are compared with the line, which is fitted
+    through models: those in ``models`` (default: all) that match a pattern of ``only``, and none of ``without``.
     """
-    return generalization(
-        set_pairs(store, options),
+    label_sets = _label_sets(options)
+    chosen = chosen_names(store, options)
+    judged = {
+        name: reviewed_labels(store, store.test_set(name), labels, rule=options.rule, collapsed=options.collapsed)
+        for name, labels in label_sets.items()
+    }
+    measure = _measure(options, judged)
+    result = generalization(
+        set_pairs(store, options, chosen, measure, judged),
         rng=np.random.default_rng(options.seed),
         scale=Scale(options.scale),
         standard=options.standard,
         confidence=store.config.confidence,
         draws=DRAWS if options.bootstrap else 0,
+        measure=measure,
     )
+    return with_household_note(result, *map(store.test_set, (options.original, *options.new)))
 
 
-def set_pairs(store: Store, options: GeneralizationOptions) -> list[SetPair]:
-    """The counts of the named models (default: all) on each pair of the original and a new test set.
+def _measure(options: GeneralizationOptions, judged: Mapping[str, ReviewedLabels]) -> AccuracyMeasure:
+    if not judged:
+        return AccuracyMeasure(options.top, slice=options.slice)
+    rule = next(iter(judged.values())).scoring.rule.value
+    return AccuracyMeasure(1, {name: own.scoring.labels.full_name for name, own in judged.items()}, rule, options.slice)
+
+
+def _label_sets(options: GeneralizationOptions) -> dict[str, str]:
+    """The label set of every test set; empty without labels. Options that do not go with labels raise."""
+    if not options.labels:
+        if options.rule or options.collapsed:
+            raise InputError("rule and collapsed require labels")
+        return {}
+    if options.top != 1:
+        raise InputError("multi-label accuracy is about the best class: give either labels or top")
+    if options.within or options.class_map:
+        raise InputError("multi-label accuracy is computed over all classes: leave out within and map")
+    sets = (options.original, *options.new)
+    named = _named_labels(options.labels)
+    everywhere = named.pop("", None)
+    for name in named:
+        if name not in sets:
+            raise UnknownName("test set of labels", name, sets)
+    if everywhere is None and (missing := next((name for name in sets if name not in named), None)):
+        raise InputError(
+            f"no label set is named for {missing}: all sets are scored against labels, or none; add {missing}=NAME"
+        )
+    return {name: named.get(name, str(everywhere)) for name in sets}
+
+
+def _named_labels(texts: Sequence[str]) -> dict[str, str]:
+    """Label sets by the name of the test set, from SET=NAME; that of NAME, for every set, is empty."""
+    named: dict[str, str] = {}
+    for text in texts:
+        test_set, equals, labels = text.rpartition("=")
+        if not labels or (equals and not test_set):
+            raise InputError(f"labels must be NAME or SET=NAME, got {text!r}")
+        if test_set in named:
+            raise InputError(f"labels are given twice for {test_set or 'all sets'}")
+        named[test_set] = labels
+    return named
+
+
+def set_pairs(
+    store: Store,
+    options: GeneralizationOptions,
+    chosen: ChosenNames,
+    measure: AccuracyMeasure,
+    judged: Mapping[str, ReviewedLabels],
+) -> list[SetPair]:
+    """The counts of the chosen models and people on each pair of the original and a new test set.
 
     If a new set has only a part of the original's classes, as ImageNet-A has, the original is scored within these.
     """
-    models, within, progress = options.models, options.within, options.progress
+    within = options.within
     old, targets = store.test_set(options.original), [store.test_set(name) for name in options.new]
-    if not targets:
-        raise InputError("name at least one new test set")
-    _check_models(store, models, (old, *targets))
+
+    def counts(test_set: TestSet, **scoring: Any) -> SetCounts:
+        names = chosen.on(store, test_set)
+        scored = scored_predictions(store, test_set, names, progress=options.progress, **scoring)
+        labels = judged.get(test_set.name)
+        return counts_by_measure(test_set, scored, measure, labels, confidence=store.config.confidence)
+
     originals: dict[str, SetCounts] = {}
     pairs = []
     for target in targets:
-        among = within or _part_of_classes(old, target)
+        among = within or (None if judged else _part_of_classes(old, target))
         key = among.digest if isinstance(among, ClassSpace) else str(among)
         if key not in originals:
-            originals[key] = _counts(store, old, models, within=among, progress=progress)
-        counts = _counts(store, target, models, within=within, class_map=options.class_map, progress=progress)
-        if options.class_map or store.class_maps.read(target):
-            note = (
-                f"{target.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
-            )
-            counts = replace(counts, notes=(*counts.notes, note))
-        if overlap := _overlap(store, old, target):
-            counts = replace(counts, notes=(*counts.notes, overlap))
-        pairs.append(SetPair(originals[key], counts))
+            originals[key] = counts(old, within=among)
+        pair = SetPair(originals[key], counts(target, within=within, class_map=options.class_map))
+        notes = _pair_notes(store, old, target, class_map=options.class_map)
+        pairs.append(replace(pair, new=replace(pair.new, notes=(*pair.new.notes, *notes))))
     return pairs
 
 
-def _counts(
-    store: Store,
-    test_set: TestSet,
-    models: Sequence[str],
-    *,
-    within: str | ClassSpace | None,
-    class_map: str | Path | None = None,
-    progress: ProgressCallback,
-) -> SetCounts:
-    stored_models = store.predictions.model_names(test_set.name)
-    chosen = tuple(model for model in models if model in stored_models) if models else stored_models
-    if not chosen:
-        raise InputError(f"none of these models has predictions on {test_set.name}")
-    scored = scored_predictions(store, test_set, chosen, within=within, class_map=class_map, progress=progress)
-    return counts_with_noise(test_set, scored, confidence=store.config.confidence)
+def _pair_notes(store: Store, old: TestSet, new: TestSet, *, class_map: str | Path | None) -> Iterator[str]:
+    if class_map or store.class_maps.read(new):
+        yield f"{new.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
+    if overlap := _overlap(store, old, new):
+        yield overlap
 
 
 def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
@@ -142,27 +224,43 @@ def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
     return np.full(len(test_set), _NO_HASH, dtype=np.uint64)
 
 
-def _check_models(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
-    for test_set in test_sets:
-        store.predictions.check_manifests(test_set.name, models)
-    stored_models = {model for test_set in test_sets for model in store.predictions.model_names(test_set.name)}
-    for model in models:
-        if model not in stored_models:
-            raise UnknownName("model", model, sorted(stored_models))
-
-
 def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:
     """The classes of a new set if they are a proper subset of the original's."""
     return new.class_space if set(new.class_space.ids) < set(old.class_space.ids) else None
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
-    """All sets that can be compared with the original."""
-    new = [test_set.name for test_set in data.sets if data.comparable(test_set)]
+    """All sets that can be compared with the original; then those with label sets of the same name."""
+    new = [test_set for test_set in data.sets if data.comparable(test_set)]
     if new:
-        about = f"{data.original.name} and {new[0] if len(new) == 1 else amount(len(new), 'new set')}"
-        options = GeneralizationOptions(data.original.name, new)
-        yield Chapter(about, options, lambda result: (result.sets_table(), result.table()))
+        yield _chapter(data, new, "")
+    old = _labels_by_name(data, data.original)
+    by_set = {test_set.name: _labels_by_name(data, test_set) for test_set in new}
+    for name in old:
+        if labeled := [test_set for test_set in new if name in by_set[test_set.name]]:
+            yield _chapter(data, labeled, name)
+
+
+def _chapter(data: ReportData, new: Sequence[TestSet], labels: str) -> Chapter:
+    """The chapter on some new sets, by the labels of the original test sets or by label sets of the same name."""
+    original, names = data.original.name, [test_set.name for test_set in new]
+    about = f"{original} and {names[0] if len(new) == 1 else amount(len(new), 'new set')}"
+    against = [f"{each.name}={_labels_by_name(data, each)[labels]}" for each in (data.original, *new)] if labels else []
+    options = GeneralizationOptions(original, names, labels=against, people=_people_on_both(data, new))
+    about = f"{about} against {labels}" if labels else about
+    return Chapter(about, options, lambda result: (result.sets_table(), result.table()))
+
+
+def _people_on_both(data: ReportData, new: Sequence[TestSet]) -> list[str]:
+    """The people with answers on the original and on some of the new sets."""
+    people = data.store.predictions.people_names
+    answered = {person for test_set in new for person in people(test_set.name)}
+    return [person for person in people(data.original.name) if person in answered]
+
+
+def _labels_by_name(data: ReportData, test_set: TestSet) -> dict[str, str]:
+    """The label sets of a test set, with their versions, by name."""
+    return {without_version(full): full for full in data.labels(test_set)}
 
 
 GENERALIZATION = Study(

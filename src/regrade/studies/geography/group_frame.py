@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.core import InputError, Predictions, TestSet, UndefinedError, UnknownName
+from regrade.core import InputError, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import GroupShares, group_shares
 from regrade.studies.geography.result import GroupSize
+from regrade.studies.image_clusters import ImageClusters, column_values, image_clusters
 from regrade.studies.scoring import Scoring
 
 NO_GROUP = -1
@@ -57,13 +58,6 @@ def grouping(test_set: TestSet, column: str, *, parts: int | None = None) -> Gro
     return Grouping(column, tuple(names), members, (), notes)
 
 
-def column_values(test_set: TestSet, column: str) -> tuple[str, ...]:
-    """Return the values of a group column, one per example."""
-    if column not in test_set.group_columns:
-        raise UnknownName(f"group column of {test_set.name}", column, test_set.group_columns)
-    return test_set.group_columns[column]
-
-
 def _numbers(values: list[str]) -> FloatArray | None:
     try:
         numbers = np.array([float(value) for value in values])
@@ -93,9 +87,6 @@ def _shown(edges: FloatArray) -> list[str]:
     short = [f"{float(f'{edge:.4g}'):,.10g}" for edge in edges]
     return short if len(set(short)) == len(short) else [f"{edge:,.10g}" for edge in edges]
 
-
-HOUSEHOLD = "household"
-"""The default cluster column, if the test set has it."""
 
 _LISTED = 5  # most names listed in a note
 
@@ -176,11 +167,12 @@ def frame_of(
     unseen = [name for place, name in enumerate(groups.names) if place not in used]
     kept = replace(groups, names=tuple(groups.names[i] for i in used), members=renumbered[groups.members])
     notes = (f"{groups.column} without an image that counts, left out: {few(unseen)}",) if unseen else ()
-    column = clusters or next((name for name in test_set.group_columns if name.casefold() == HOUSEHOLD), None)
-    if column is None or column == groups.column:
+    sampled = image_clusters(test_set, clusters)
+    if sampled is None or sampled.column == groups.column:
         return GroupFrame(kept, None, None, (*groups.notes, *notes))
-    cluster_numbers, cluster_notes = _clusters(column_values(test_set, column), column, kept, inside)
-    return GroupFrame(kept, column, cluster_numbers, (*groups.notes, *notes, *cluster_notes))
+    return GroupFrame(
+        kept, sampled.column, sampled.numbers, (*groups.notes, *notes, *_cluster_notes(sampled, kept, inside))
+    )
 
 
 def few(names: Sequence[str]) -> str:
@@ -189,28 +181,23 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names[:_LISTED]) + more
 
 
-def _clusters(
-    values: tuple[str, ...], column: str, groups: Grouping, inside: BoolArray
-) -> tuple[IntArray, tuple[str, ...]]:
-    """Cluster numbers (an image without a value is its own cluster), and notes about them."""
-    keys = np.array([value if value.strip() else f"\0{place}" for place, value in enumerate(values)])
-    _, clusters = np.unique(keys, return_inverse=True)
-    used, members = clusters[inside], groups.members[inside]
+def _cluster_notes(clusters: ImageClusters, groups: Grouping, inside: BoolArray) -> tuple[str, ...]:
+    """The number of clusters, those in several groups, images without one, and groups with a single one."""
+    column, used, members = clusters.column, clusters.numbers[inside], groups.members[inside]
     several = int((np.bincount(np.unique(used * len(groups.names) + members) // len(groups.names)) > 1).sum())
-    count = len(np.unique(used))
-    notes = [f"intervals are over {amount(count, 'cluster')} of images, by column {column}"]
+    notes = [f"intervals are over {amount(len(np.unique(used)), 'cluster')} of images, by column {column}"]
     if several:
         notes.append(
             f"{amount(several, 'cluster')} of column {column} in more than one {groups.column}: differences take it "
             "into account"
         )
-    if missing := sum(not value.strip() for value in values):
+    if missing := int(clusters.alone.sum()):
         notes.append(f"{amount(missing, 'image')} without {column}: each a cluster of its own")
     alone = [
         name
         for place, name in enumerate(groups.names)
-        if len(np.unique(clusters[inside & (groups.members == place)])) == 1
+        if len(np.unique(clusters.numbers[inside & (groups.members == place)])) == 1
     ]
     if alone:
         notes.append(f"a single cluster, which says nothing of others: {few(alone)}")
-    return clusters, tuple(notes)
+    return tuple(notes)

@@ -99,14 +99,21 @@ def _attenuation_note(original: SetCounts, x: FloatArray, models: Sequence[str])
 def _noise(
     rows: Sequence[ModelByGroup], by_name: Mapping[str, ModelCorrectness], sets: Benchmarks, frame: GroupFrame
 ) -> dict[str, FloatArray]:
-    """Sampling covariances (m, m) of accuracies on the geographic set, its groups of 2+ images and standard sets."""
+    """Sampling covariances (m, m) of accuracies on the geographic set, its groups of 2+ units and standard sets."""
     names = [row.model for row in rows]
     models, members = [by_name[name] for name in names], frame.grouping.members
     parts = {name: members == place for place, name in enumerate(frame.names)}
-    several = {name: part for name, part in parts.items() if min(model.counted[part].sum() for model in models) > 1}
+    several = {name: part for name, part in parts.items() if _units(models, frame, part) > 1}
     groups = {name: _geographic_noise(models, frame, part) for name, part in several.items()}
     standard = {counts.test_set: _set_noise(counts, names) for counts in sets.standard}
     return groups | standard | {sets.geographic: _geographic_noise(models, frame, members != NO_GROUP)}
+
+
+def _units(models: Sequence[ModelCorrectness], frame: GroupFrame, part: BoolArray) -> int:
+    """The smallest number of images, or clusters, of a group that count for a model."""
+    if frame.clusters is None:
+        return min(int(model.counted[part].sum()) for model in models)
+    return min(len(np.unique(frame.clusters[part & model.counted])) for model in models)
 
 
 def _set_noise(counts: SetCounts, models: Sequence[str]) -> FloatArray:
@@ -121,14 +128,7 @@ def _geographic_noise(models: Sequence[ModelCorrectness], frame: GroupFrame, ins
     """The covariance of the accuracies on the images ``inside`` (n,), over images or clusters."""
     right = np.stack([model.right[inside] for model in models])
     counted = np.stack([model.counted[inside] for model in models])
-    if frame.clusters is None:
-        return accuracy_covariance(right, counted)
-    images = counted.sum(axis=1, keepdims=True)
-    errors = np.where(counted, right - (right & counted).sum(axis=1, keepdims=True) / images, 0.0) / images
-    parts = np.unique(frame.clusters[inside], return_inverse=True)[1]
-    sums = np.stack([np.bincount(parts, weights=row) for row in errors])
-    clusters = sums.shape[1]
-    return sums @ sums.T * clusters / max(clusters - 1, 1)
+    return accuracy_covariance(right, counted, None if frame.clusters is None else frame.clusters[inside])
 
 
 def _image_deviation(

@@ -16,6 +16,7 @@ from regrade.studies.geography.figure import geography_figure
 from regrade.studies.geography.findings import geography_findings, geography_verdicts
 from regrade.studies.geography.result import Geography, GeographyPart
 from regrade.studies.geography.world_map import map_figure
+from regrade.studies.image_clusters import clusters_option
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.set_counts import SetCounts, counts_with_noise
@@ -56,9 +57,7 @@ class GeographyOptions(StudyOptions):
         kind=tuple[str, str] | None,
         parse=lambda pair: (pair,) if pair else (),
     )
-    clusters: str | None = option(
-        "Column of the sampling clusters (default: household, if there is such a column).", None
-    )
+    clusters: str | None = clusters_option()
     parts: int | None = option("Number of bins of a numeric column (default: 4).", None, minimum=2)
     growth: tuple[str, str] | None = option(
         "Compare the disparity of a strong model with that of a weak one (default: the best and the weakest quarter on "
@@ -81,7 +80,7 @@ def run(store: Store, options: GeographyOptions) -> Geography:
     """
     test_set, original, progress = store.test_set(options.test_set), options.original, options.progress
     reference_sets = [store.test_set(name) for name in (*([original] if original else []), *options.standard)]
-    chosen = chosen_models(store, test_set, options.models)
+    chosen = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     counts = [_counts(store, reference_set, chosen, progress) for reference_set in reference_sets]
     return geography(
         test_set,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from regrade.core import (
     NO_ANSWER,
+    Answerer,
     Column,
     Estimate,
     InputError,
@@ -22,9 +23,10 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.record import NOT_IN_JSON, json_key
-from regrade.stats import bonferroni_confidence, bounded_mean, calibration_error, mark_simultaneous, proportion
+from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous
 from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images, stored_confidences
 from regrade.studies.grade.replicates import ReplicateRuns, SeedMeans, SeedRun, seed_means
+from regrade.studies.image_clusters import ImageClusters, share_of
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
 from regrade.studies.scoring import EVERYTHING, Scoring, TopK
@@ -32,6 +34,8 @@ from regrade.studies.seeded_methods import SeededMethod
 
 _DETAILS = ("anytime", "judgments_needed", "calibration_error", "unanswered", "undetermined")
 """Columns of the table that a narrow terminal leaves out."""
+
+_CLUSTERED = "clustered"  # in the method of every interval over clusters
 
 
 @dataclass(frozen=True)
@@ -183,13 +187,16 @@ def grade(
     slices: Sequence[str] = (),
     metrics: Sequence[GradeMetric] = (),
     replicates: Sequence[SeededMethod] = (),
+    clusters: ImageClusters | None = None,
     confidence: float = 0.95,
 ) -> Grade:
     """Grade models on a test set: top-1, top-5 and multi-label accuracy, on all examples and on each slice.
 
     Predictions are read one model at a time, so any number of models fits in memory. Slices are those of
     `TestSet.slice`; the name of a group column or of a slice set stands for all its slices. An empty slice raises.
-    ``metrics`` are added to every row. The models of each of ``replicates`` are one row, their mean over seeds.
+    ``metrics`` are added to every row. The models of each of ``replicates`` are one row, their mean over seeds. With
+    ``clusters``, intervals of top-1, top-5 and multi-label accuracies that are means over images are over clusters; a
+    note names the numbers that treat images as independent.
     """
     if replicates and labels:
         raise InputError("replicates are graded by top-1 and top-5, against one label per image: leave out labels")
@@ -202,18 +209,23 @@ def grade(
         if model_predictions.model in methods.method_of:
             methods.add(model_predictions.model, _seed_run(model_predictions, scoring, top5))
         else:
-            rows += _model_rows(model_predictions, scoring, top5, labels, masks, metrics=metrics, confidence=confidence)
+            rows += _model_rows(
+                *(model_predictions, scoring, top5, labels, masks),
+                clusters=clusters,
+                metrics=metrics,
+                confidence=confidence,
+            )
         rules.add(scoring.rule)
         if top5 is not None:
             tied[model_predictions.model] = top5.tied_images(scoring.counted & model_predictions.counted)
-        if model_predictions.covered is not None:
+        if model_predictions.covered is not None and model_predictions.by is Answerer.PERSON:
             subset_sizes[model_predictions.model] = int(model_predictions.covered.sum())
-    rows += _replicate_rows(methods, masks, confidence)
+    rows += _replicate_rows(methods, masks, clusters, confidence)
     if not rows:
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
         )
-    hard = tuple(name for name in masks if name in test_set.hard_slices)
+    hard = tuple(name for name in masks if test_set.base_slice(name) in test_set.hard_slices)
     return Grade(
         test_set.name,
         labels.scoring.labels.name if labels else None,
@@ -223,9 +235,10 @@ def grade(
         (
             *sorted(rules - {""}),
             *_notes(rows, labels),
+            *_cluster_notes(test_set, clusters, rows),
             *_tie_notes(tied),
             *_metric_notes(metrics, rows),
-            *_slice_notes(len(masks) - 1, hard),
+            *_slice_notes(len(masks) - 1, hard, test_set.hard_slices),
             *_subset_notes(subset_sizes),
             *_replicate_notes(methods),
         ),
@@ -252,6 +265,7 @@ def _model_rows(
     labels: ReviewedLabels | None,
     masks: Mapping[str, BoolArray],
     *,
+    clusters: ImageClusters | None,
     metrics: Sequence[GradeMetric],
     confidence: float,
 ) -> list[GradeRow]:
@@ -261,7 +275,7 @@ def _model_rows(
     usable_metrics = [metric for metric in metrics if scoring.class_map is None or not metric.uses_scores]
     slices = len(masks) - 1
     levels = {name: confidence if name == EVERYTHING else bonferroni_confidence(slices, confidence) for name in masks}
-    judged = grade_multilabel(predictions, scoring, labels, masks, confidence=levels) if labels else {}
+    judged = grade_multilabel(predictions, scoring, labels, masks, clusters, confidence=levels) if labels else {}
     rows = []
     for name, mask in masks.items():
         counted = mask & scoring.counted & predictions.counted
@@ -270,8 +284,8 @@ def _model_rows(
         row = GradeRow(
             predictions.model,
             name,
-            _share(top1.right, counted, levels[name]),
-            None if top5 is None else _credit_share(top5, counted, levels[name]),
+            share_of(top1.right, counted, clusters, confidence=levels[name]),
+            None if top5 is None else share_of(top5.credit, counted, clusters, confidence=levels[name]),
             multilabel.lower,
             multilabel.upper,
             multilabel.reviewed,
@@ -295,12 +309,14 @@ def _seed_run(predictions: Predictions, scoring: Scoring, top5: TopK | None) -> 
     return SeedRun(top1.right, None if top5 is None else top5.credit, counted, unanswered, top1.undetermined)
 
 
-def _replicate_rows(methods: ReplicateRuns, masks: Mapping[str, BoolArray], confidence: float) -> Iterator[GradeRow]:
-    slices = len(masks) - 1
+def _replicate_rows(
+    methods: ReplicateRuns, masks: Mapping[str, BoolArray], clusters: ImageClusters | None, confidence: float
+) -> Iterator[GradeRow]:
+    numbers, slices = None if clusters is None else clusters.numbers, len(masks) - 1
     for name, runs in methods.runs.items():
         for slice_name, mask in masks.items():
             level = confidence if slice_name == EVERYTHING else bonferroni_confidence(slices, confidence)
-            means = seed_means(runs, mask, confidence=level)
+            means = seed_means(runs, mask, numbers, confidence=level)
             row = _empty_row(name, slice_name, means)
             yield row if slice_name == EVERYTHING else row.mark_simultaneous(slices, confidence)
 
@@ -330,6 +346,21 @@ def _replicate_notes(methods: ReplicateRuns) -> Iterator[str]:
             f"mean over seeds, with an interval over seeds and images: {_few([m.name for m in methods.methods])}; SD "
             "over seeds: the standard deviation of top-1"
         )
+
+
+def _cluster_notes(test_set: TestSet, clusters: ImageClusters | None, rows: Sequence[GradeRow]) -> Iterator[str]:
+    """The clusters, and the numbers whose intervals do not account for them."""
+    if clusters is None:
+        return
+    yield from clusters.notes(test_set.labeled)
+    kinds = {
+        "multi-label over classes": any(row.multilabel and _CLUSTERED not in row.multilabel.method for row in rows),
+        "reviewed": any(row.reviewed for row in rows),
+        "calibration error": any(row.calibration_error for row in rows),
+        "metrics": any(row.values for row in rows),
+    }
+    if independent := [kind for kind, present in kinds.items() if present]:
+        yield f"not over clusters, but as if images were independent: intervals of {', '.join(independent)}"
 
 
 def _metric_values(metrics: Sequence[GradeMetric], images: GradedImages, confidence: float) -> dict[str, Estimate]:
@@ -376,19 +407,6 @@ def _tie_notes(tied: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def _credit_share(top_k: TopK, counted: BoolArray, confidence: float) -> Estimate | None:
-    """The expected share of right images; where no tie matters, the share itself."""
-    credit = top_k.credit[counted]
-    if np.isin(credit, (0, 1)).all():
-        return _share(top_k.right, counted, confidence)
-    return bounded_mean(credit, largest=1.0, confidence=confidence)
-
-
-def _share(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate | None:
-    n = int(counted.sum())
-    return proportion(int((right & counted).sum()), n, confidence=confidence) if n else None
-
-
 def _best_first(rows: list[GradeRow], order: list[str]) -> list[GradeRow]:
     """Models by descending accuracy on all examples, each model's slices in the order given."""
     overall = {row.model: row for row in rows if row.slice == EVERYTHING}
@@ -431,15 +449,17 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
     return tuple(notes)
 
 
-def _slice_notes(slices: int, hard: Sequence[str]) -> tuple[str, ...]:
-    return (
-        *((f"intervals of slices hold for all {slices:,} slices of a model together",) if slices > 1 else ()),
-        *((f"chosen because models find them hard: {', '.join(hard)}",) if hard else ()),
-    )
+def _slice_notes(slices: int, hard: Sequence[str], stored: Set[str]) -> Iterator[str]:
+    if slices > 1:
+        yield f"intervals of slices hold for all {slices:,} slices of a model together"
+    if chosen := [name for name in hard if name in stored]:
+        yield f"chosen because models find them hard: {', '.join(chosen)}"
+    if rest := [name for name in hard if name not in stored]:
+        yield f"what is left without images that models find hard: {', '.join(rest)}"
 
 
 def _subset_notes(subset_sizes: Mapping[str, int]) -> tuple[str, ...]:
-    """Which models have predictions on a subset of the images only."""
+    """Which people were asked about a subset of the images only."""
     if not subset_sizes:
         return ()
     words = _few([f"{name} ({images:,})" for name, images in subset_sizes.items()])

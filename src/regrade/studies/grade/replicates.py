@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from regrade.core import Estimate, InputError
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import accuracy_covariance, two_way_mean
 from regrade.studies.seeded_methods import SeededMethod
 
@@ -71,23 +71,27 @@ def _method_of(methods: Sequence[SeededMethod]) -> dict[str, str]:
     return owners
 
 
-def seed_means(runs: Sequence[SeedRun], mask: BoolArray, *, confidence: float) -> SeedMeans:
+def seed_means(
+    runs: Sequence[SeedRun], mask: BoolArray, clusters: IntArray | None = None, *, confidence: float
+) -> SeedMeans:
     """Mean accuracies of the seeds on the images of ``mask`` (n,), with t intervals over seeds and images.
 
-    They are undefined, None, with fewer than two images; top-5 also if one of the models has only its best class.
+    Images of one of the ``clusters`` (n,) are dependent. The means are undefined, None, with fewer than two images or
+    clusters; top-5 also if one of the models has only its best class.
     """
     counted = np.stack([run.counted & mask for run in runs])
     missing = [
         sum(int((absent & mask).sum()) for absent in column)
         for column in zip(*((run.unanswered, run.undetermined & run.counted) for run in runs), strict=True)
     ]
-    if counted.sum(axis=1).min() < 2:
+    units = counted.sum(axis=1).min() if clusters is None else len(np.unique(clusters[counted.all(axis=0)]))
+    if units < 2:
         return SeedMeans(None, None, len(runs), None, *missing)
     top1 = np.stack([run.top1 for run in runs])
     fifth = [np.asarray(run.top5, dtype=np.float64) for run in runs if run.top5 is not None]
-    top5 = mean_share(np.stack(fifth), counted, confidence=confidence) if len(fifth) == len(runs) else None
+    top5 = mean_share(np.stack(fifth), counted, clusters, confidence=confidence) if len(fifth) == len(runs) else None
     deviation = float(_accuracies(top1, counted).std(ddof=1))
-    return SeedMeans(mean_share(top1, counted, confidence=confidence), top5, len(runs), deviation, *missing)
+    return SeedMeans(mean_share(top1, counted, clusters, confidence=confidence), top5, len(runs), deviation, *missing)
 
 
 def _accuracies(right: BoolArray | FloatArray, counted: BoolArray) -> FloatArray:
@@ -95,9 +99,15 @@ def _accuracies(right: BoolArray | FloatArray, counted: BoolArray) -> FloatArray
     return shares
 
 
-def mean_share(right: BoolArray | FloatArray, counted: BoolArray, *, confidence: float) -> Estimate:
-    """Return the mean share of models, from (m, n), with its interval within [0, 1]; its n is the number of images."""
-    covariance = accuracy_covariance(right, counted)
+def mean_share(
+    right: BoolArray | FloatArray, counted: BoolArray, clusters: IntArray | None = None, *, confidence: float
+) -> Estimate:
+    """Return the mean share of models, from (m, n), with its interval within [0, 1]; its n is the number of images.
+
+    Images of one of the ``clusters`` (n,) are treated as dependent.
+    """
+    covariance = accuracy_covariance(right, counted, clusters)
     mean = two_way_mean(_accuracies(right, counted), covariance, confidence=confidence)
     images = int(counted.any(axis=0).sum())
-    return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0), n=images)
+    method = mean.method if clusters is None else mean.method.replace("images", "clusters")
+    return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0), n=images, method=method)

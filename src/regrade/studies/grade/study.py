@@ -16,6 +16,7 @@ from regrade.studies.grade.figure import grade_figure
 from regrade.studies.grade.findings import grade_findings
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import BUILT_IN, GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
 from regrade.studies.seeded_methods import seeded_method
@@ -46,7 +47,8 @@ class GradeOptions(StudyOptions):
     collapsed: bool = collapsed_option()
     slices: Sequence[str] = option(
         "Also grade this slice: a class group (dogs), a class or WordNet id, COLUMN=VALUE, COLUMN for all its values, "
-        "an imported slice (imagenet-m, imagenet-x:pose), or imagenet-x for all. May be repeated.",
+        "an imported slice (imagenet-m, imagenet-x:pose), imagenet-x for all, or the complement of one slice ('not "
+        "dogs'). May be repeated.",
         (),
         names=("--slice",),
     )
@@ -73,6 +75,7 @@ class GradeOptions(StudyOptions):
         (),
         metavar="PATTERN",
     )
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: GradeOptions) -> Grade:
@@ -84,7 +87,8 @@ def run(store: Store, options: GradeOptions) -> Grade:
     file for predictions in other classes than the labels (default: the map stored with the test set). ``metrics`` adds
     further columns: metrics by name (those of `BUILT_IN`, or offered by an installed package), `GradeMetric` records or
     functions (default: those listed in regrade.toml). ``replicates`` are patterns such as ``resnet50-s*``: their models
-    are one row, with the mean over seeds and an interval over seeds and images.
+    are one row, with the mean over seeds and an interval over seeds and images. ``clusters`` is the column of images
+    that belong together (default: ``household`` if present): intervals of accuracies are over clusters.
     """
     test_set, labels = store.test_set(options.test_set), options.labels
     _check_options(store, options)
@@ -110,6 +114,7 @@ def run(store: Store, options: GradeOptions) -> Grade:
         metrics=chosen_metrics(
             store.config.metrics if options.metrics is None else options.metrics, installed_metrics()
         ),
+        clusters=image_clusters(test_set, options.clusters),
         confidence=store.config.confidence,
     )
     return result if options.clean is None else _with_clean(store, result, options)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, InputError, Predictions, Table, Tabular, TestSet
+import numpy as np
+
+from regrade.core import Cell, Column, Estimate, InputError, Predictions, Table, Tabular, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
+from regrade.core.record import Record
 from regrade.metrics import MultilabelRule
 from regrade.stats import bonferroni_confidence, paired_difference
 from regrade.stats.intervals import method_name
 from regrade.stats.ranks import rank_ranges
+from regrade.studies.image_slice import ImageSlice
 from regrade.studies.label_change.diff import LabelDiff, label_diff, state_word
 from regrade.studies.multilabel_grade import ReviewedLabels, multilabel_accuracy
 from regrade.studies.same_images import JudgedPredictions, judge_predictions
-from regrade.studies.scoring import Scoring
+from regrade.studies.scoring import EVERYTHING, Scoring
 
 
 class LabelChangePart(Enum):
@@ -57,18 +61,39 @@ class ModelChange:
     rank_after_last: int | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class SliceChange(Record):
+    """What changed on the ``images`` of a slice, and every model there; intervals hold for all slices together."""
+
+    name: str
+    images: int
+    diff: LabelDiff
+    models: tuple[ModelChange, ...]
+
+    def json_fields(self) -> dict[str, Any]:
+        """The size of the slice, the number of changes of each kind, and the models."""
+        return {"slice": self.name, "images": self.images, "counts": self.diff.counts(), "models": self.models}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelChange(Tabular, records="models"):
-    """The differences between two label versions, and every model under both, largest change first."""
+    """The differences between two label versions, and every model under both, largest change first.
+
+    ``slices`` have the same on parts of the images.
+    """
 
     test_set: TestSet
     diff: LabelDiff
     rule: str
     models: tuple[ModelChange, ...]
     notes: tuple[str, ...]
+    slices: tuple[SliceChange, ...] = ()
 
     def json_fields(self) -> dict[str, Any]:
-        """The label sets, what changed between them, and the models."""
+        """The label sets, what changed between them, and the models; the slices, if there are any."""
+        return self._json_of_all() | ({"slices": self.slices} if self.slices else {})
+
+    def _json_of_all(self) -> dict[str, Any]:
         return {
             "test_set": self.test_set.name,
             "before": self.diff.before,
@@ -81,11 +106,12 @@ class LabelChange(Tabular, records="models"):
         }
 
     def table(self) -> Table:
-        """One row per model; without models, the counts of changes."""
+        """One row per model, and slice if there are any; without models, the counts of changes."""
         if not self.models:
             return self.count_table()
         columns = [
             Column("model", "model"),
+            *([Column("slice", "slice")] if self.slices else []),
             Column("before", self.diff.before),
             Column("after", self.diff.after),
             Column("difference", "difference", digits=2),
@@ -97,13 +123,23 @@ class LabelChange(Tabular, records="models"):
             Column("rank_after_last", "to", detail=True),
         ]
         columns = [column for column in columns if not column.key.endswith("_last") or self._shares(column.key)]
-        rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in self.models)
+        rows = tuple(
+            tuple(name if column.key == "slice" else getattr(row, column.key) for column in columns)
+            for model in self.models
+            for name, row in self._parts_of(model)
+        )
         counts = ", ".join(f"{number:,} {what}" for what, number in self.diff.counts().items()) or "nothing"
         return Table(f"{self._title}, in %", tuple(columns), rows, (f"changed: {counts}", *self.notes))
 
+    def _parts_of(self, model: ModelChange) -> list[tuple[str, ModelChange]]:
+        """A model on all images and on each slice, by name."""
+        same = [(part.name, row) for part in self.slices for row in part.models if row.model == model.model]
+        return [(EVERYTHING, model), *same]
+
     def _shares(self, last: str) -> bool:
         """Whether any models are tied in the rank that this column ends."""
-        return any(getattr(row, last) != getattr(row, last.removesuffix("_last")) for row in self.models)
+        rows = [*self.models, *(row for part in self.slices for row in part.models)]
+        return any(getattr(row, last) != getattr(row, last.removesuffix("_last")) for row in rows)
 
     @property
     def parts(self) -> tuple[LabelChangePart, ...]:
@@ -120,9 +156,17 @@ class LabelChange(Tabular, records="models"):
         return tables[part]()
 
     def count_table(self) -> Table:
-        """One row per kind of change."""
-        columns = (Column("change", "change"), Column("number", "number"))
-        return Table(f"changes from {self._title}", columns, tuple(self.diff.counts().items()), ())
+        """One row per kind of change, and one column per slice."""
+        parts = [part.diff.counts() for part in self.slices]
+        columns = (
+            Column("change", "change"),
+            Column("number", "number"),
+            *(Column(part.name, f"in {part.name}") for part in self.slices),
+        )
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (change, number, *(part.get(change, 0) for part in parts)) for change, number in self.diff.counts().items()
+        )
+        return Table(f"changes from {self._title}", columns, rows, ())
 
     def pair_table(self) -> Table:
         """One row per pair of image and class that changed, and one per image whose problem status changed."""
@@ -147,29 +191,52 @@ def label_change(
     *,
     before: ReviewedLabels,
     after: ReviewedLabels,
+    slices: Sequence[ImageSlice] = (),
     confidence: float = 0.95,
 ) -> LabelChange:
     """Compare two label versions, and score models under both; predictions are read one model at a time.
 
     Both versions are scored by the same rule; decisions of their reviews count. An image that became problematic counts
-    for the accuracy before, but neither for the accuracy after nor for the difference.
+    for the accuracy before, but neither for the accuracy after nor for the difference. ``slices`` are compared too.
     """
     rule = before.scoring.rule
     if rule is not after.scoring.rule:
         raise InputError("both label versions must be scored by the same rule")
-    rows = [
-        _model_change(
-            test_set,
-            judge_predictions(model_predictions, scoring, before),
-            judge_predictions(model_predictions, scoring, after),
-            rule=rule,
-            confidence=confidence,
-        )
-        for model_predictions, scoring in predictions
-    ]
-    rows = [replace(row, difference=_difference(row, len(rows), confidence)) for row in rows]
-    diff = label_diff(before.scoring.labels, after.scoring.labels)
-    return LabelChange(test_set, diff, rule.value, _ranked(rows), _notes(rows, before, after))
+    names = f"{before.scoring.labels.full_name} or {after.scoring.labels.full_name}"
+    for part in slices:
+        part.check_scored(before.scored | after.scored, names)
+    masks = {EVERYTHING: np.ones(len(test_set), dtype=bool)} | {part.name: part.inside for part in slices}
+    rows: dict[str, list[ModelChange]] = {name: [] for name in masks}
+    for model_predictions, scoring in predictions:
+        judged = [judge_predictions(model_predictions, scoring, labels) for labels in (before, after)]
+        for name, inside in masks.items():
+            within = [replace(model, counted=model.counted & inside) for model in judged]
+            rows[name].append(_model_change(test_set, *within, rule=rule, confidence=confidence))
+    models = {name: _ranked(_with_differences(part, len(masks) - 1, name, confidence)) for name, part in rows.items()}
+    labels = before.scoring.labels, after.scoring.labels
+    return LabelChange(
+        test_set,
+        label_diff(*labels),
+        rule.value,
+        models[EVERYTHING],
+        (*_notes([row for part in models.values() for row in part], before, after), *_slice_notes(models)),
+        tuple(
+            SliceChange(part.name, part.images, label_diff(*labels, inside=part.inside), models[part.name])
+            for part in slices
+        ),
+    )
+
+
+def _with_differences(rows: list[ModelChange], slices: int, name: str, confidence: float) -> list[ModelChange]:
+    """The rows of a slice with their differences, simultaneous for its models, and for all slices but the whole."""
+    together = len(rows) * (1 if name == EVERYTHING else slices)
+    return [replace(row, difference=_difference(row, together, confidence)) for row in rows]
+
+
+def _slice_notes(models: Mapping[str, Sequence[ModelChange]]) -> tuple[str, ...]:
+    if len(models) == 1 or not models[EVERYTHING]:
+        return ()
+    return ("differences on slices: intervals hold for all models and all slices together",)
 
 
 def _model_change(
@@ -200,12 +267,13 @@ def _accuracy(judged: JudgedPredictions, test_set: TestSet, rule: MultilabelRule
     return multilabel_accuracy(judged.right, inside, test_set.labels, rule=rule, confidence=confidence)
 
 
-def _difference(row: ModelChange, models: int, confidence: float) -> Estimate | None:
-    """The paired difference, with an interval that is simultaneous for all models."""
+def _difference(row: ModelChange, together: int, confidence: float) -> Estimate | None:
+    """The paired difference, with an interval that is simultaneous for as many differences."""
     if not row.shared:
         return None
-    bounds = paired_difference(row.gained, row.lost, row.shared, confidence=bonferroni_confidence(models, confidence))
-    name = method_name("paired score" if models == 1 else f"paired score, {models:,} together", confidence)
+    level = bonferroni_confidence(together, confidence)
+    bounds = paired_difference(row.gained, row.lost, row.shared, confidence=level)
+    name = method_name("paired score" if together == 1 else f"paired score, {together:,} together", confidence)
     value = (row.gained - row.lost) / row.shared
     return Estimate(value, float(bounds.low), float(bounds.high), row.shared, name)
 
@@ -224,7 +292,7 @@ def _with_ranks(row: ModelChange, before: int, before_last: int, after: int, aft
     return replace(row, rank_before=before, rank_before_last=before_last, rank_after=after, rank_after_last=after_last)
 
 
-def _notes(rows: list[ModelChange], before: ReviewedLabels, after: ReviewedLabels) -> tuple[str, ...]:
+def _notes(rows: Sequence[ModelChange], before: ReviewedLabels, after: ReviewedLabels) -> tuple[str, ...]:
     if not rows:
         return ()
     estimates = [estimate for row in rows for estimate in (row.before, row.after, row.difference) if estimate]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import LabelSet, LabelState, MismatchError
-from regrade.core.arrays import IntArray
+from regrade.core.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -98,17 +98,18 @@ def state_word(state: int) -> str:
     return LabelState(state).name.lower()
 
 
-def label_diff(before: LabelSet, after: LabelSet) -> LabelDiff:
-    """Compare two label sets of one test set."""
+def label_diff(before: LabelSet, after: LabelSet, *, inside: BoolArray | None = None) -> LabelDiff:
+    """Compare two label sets of one test set, on the images (n,) that are ``inside`` (default: all)."""
     if (before.test_set, before.class_count, len(before)) != (after.test_set, after.class_count, len(after)):
         raise MismatchError(f"{before.full_name} and {after.full_name} are labels of different test sets or classes")
+    compared = np.ones(len(before), dtype=bool) if inside is None else inside
     keys = np.union1d(_keys(before), _keys(after))
     was, now = (_states_at(labels, keys) for labels in (before, after))
-    differs = was != now
+    differs = (was != now) & compared[keys // before.class_count]
     problems = tuple(
         ProblemChange(place, first, second)
         for place, (first, second) in enumerate(zip(before.reasons, after.reasons, strict=True))
-        if first != second
+        if first != second and compared[place]
     )
     return LabelDiff(
         before.full_name,
@@ -118,8 +119,8 @@ def label_diff(before: LabelSet, after: LabelSet) -> LabelDiff:
         was[differs],
         now[differs],
         problems,
-        int((after.covered & ~before.covered).sum()),
-        int((before.covered & ~after.covered).sum()),
+        int((after.covered & ~before.covered & compared).sum()),
+        int((before.covered & ~after.covered & compared).sum()),
     )
 
 

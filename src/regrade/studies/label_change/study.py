@@ -7,11 +7,22 @@ from dataclasses import dataclass
 
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
+from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_slice import image_slices
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, label_change
 from regrade.studies.label_change.figure import label_change_figure
 from regrade.studies.label_change.findings import label_change_findings
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
-from regrade.studies.study import Parts, Study, StudyOptions, models_option, option, rule_option, test_set_option
+from regrade.studies.study import (
+    Parts,
+    Study,
+    StudyOptions,
+    models_option,
+    option,
+    rule_option,
+    slices_option,
+    test_set_option,
+)
 
 
 @dataclass(frozen=True)
@@ -23,17 +34,29 @@ class LabelChangeOptions(StudyOptions):
     test_set: str = test_set_option()
     models: Sequence[str] = models_option("Use only this model or person. May be repeated (default: all).")
     rule: MultilabelRule | str | None = rule_option()
+    slices: Sequence[str] = slices_option()
 
 
 def run(store: Store, options: LabelChangeOptions) -> LabelChange:
-    """Compare two label sets, and the accuracies of the named models and people (default: all models) under each."""
+    """Compare two label sets, and the accuracies of the named models and people (default: all models) under each.
+
+    ``slices`` are compared as well, each on its own: differences there have intervals for all slices together.
+    """
     test_set, names = store.test_set(options.test_set), options.models
     before, after = (
         reviewed_labels(store, test_set, labels, rule=options.rule) for labels in (options.before, options.after)
     )
     rows = chosen_rows(store, test_set, names) if names else store.predictions.model_names(test_set.name)
     scored = scored_predictions(store, test_set, rows, progress=options.progress)
-    return label_change(test_set, scored, before=before, after=after, confidence=store.config.confidence)
+    result = label_change(
+        test_set,
+        scored,
+        before=before,
+        after=after,
+        slices=image_slices(test_set, options.slices),
+        confidence=store.config.confidence,
+    )
+    return with_household_note(result, test_set)
 
 
 LABEL_CHANGE = Study(

@@ -155,13 +155,17 @@ class MajorScore:
 
 @dataclass(frozen=True, eq=False)
 class MajorSlice(Record):
-    """The images on which at least ``least`` of the reviewed ``models`` make a major mistake, as ``inside`` (n,)."""
+    """The images on which at least ``least`` of the reviewed ``models`` make a major mistake, as ``inside`` (n,).
+
+    ``within`` names the slice that the study was restricted to.
+    """
 
     test_set: str
     models: tuple[str, ...]
     least: int
     inside: BoolArray
     scores: tuple[MajorScore, ...] = ()
+    within: str | None = None
 
     def json_fields(self) -> dict[str, Any]:
         """The models, the number of images, and the accuracies on them."""
@@ -176,12 +180,15 @@ class MajorSlice(Record):
         """Return the slice as a named slice set, ready to be stored."""
         if not self.images:
             raise InputError(f"no image is a major mistake of {self.least} models: the slice would be empty")
-        origin = f"major mistakes of at least {self.least} of {', '.join(self.models)}"
+        part = f" in {self.within}" if self.within else ""
+        origin = f"major mistakes of at least {self.least} of {', '.join(self.models)}{part}"
         inside = {name: self.inside}
         return SliceSet(name, self.test_set, len(self.inside), inside, {}, origin, True, tuple(self.models))
 
 
-def major_slice(reviews: Sequence[MistakeAnnotations], *, least: int | None = None) -> MajorSlice:
+def major_slice(
+    reviews: Sequence[MistakeAnnotations], *, least: int | None = None, within: str | None = None
+) -> MajorSlice:
     """Return the images with a major mistake in at least ``least`` reviews (default: three quarters of them)."""
     if not reviews:
         raise InputError("a slice of major mistakes needs a review: regrade import mistakes")
@@ -193,4 +200,5 @@ def major_slice(reviews: Sequence[MistakeAnnotations], *, least: int | None = No
     counts = np.zeros(reviews[0].size, dtype=np.int64)
     for review in reviews:
         counts[review.examples[review.major]] += 1
-    return MajorSlice(reviews[0].test_set, tuple(review.model for review in reviews), threshold, counts >= threshold)
+    models = tuple(review.model for review in reviews)
+    return MajorSlice(reviews[0].test_set, models, threshold, counts >= threshold, within=within)

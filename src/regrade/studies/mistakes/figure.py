@@ -53,7 +53,7 @@ def mistakes_figure(result: Mistakes) -> Figure:
     if distances:
         panels.append(_distances(distances, result.confidence))
     level = f"{100 * result.confidence:g}% intervals (Clopper-Pearson)"
-    title = heading(_finding(rows, counts), f"{result.test_set} under {result.labels}, with {level}")
+    title = heading(_finding(rows, counts), f"{result.images_title} under {result.labels}, with {level}")
     chart = altair.VConcatChart(vconcat=panels, spacing=28, title=title).resolve_scale(
         color="independent", shape="independent", y="independent"
     )

@@ -37,9 +37,14 @@ def _overturned(result: Mistakes) -> Finding | None:
     text += f", {best.open:,} of them not judged by anyone yet." if best.open else "."
     if not best.overturned:
         return Finding(
-            _NONE_OVERTURNED, f"The review overturned none of {best.model}'s mistakes on {result.test_set}", text, 0.5
+            _NONE_OVERTURNED,
+            f"The review overturned none of {best.model}'s mistakes on {result.images_title}",
+            text,
+            0.5,
         )
-    headline = f"{100 * gone.value:.0f}% of {best.model}'s mistakes on {result.test_set} are not mistakes by the review"
+    headline = (
+        f"{100 * gone.value:.0f}% of {best.model}'s mistakes on {result.images_title} are not mistakes by the review"
+    )
     return Finding(_OVERTURNED, headline, text, 0.85)
 
 
@@ -60,10 +65,10 @@ def _accepted_errors(result: Mistakes) -> Finding | None:
         text += f" A further {amount(row.rejected, 'prediction')} {rejects}."
     flow = next((flow for flow in result.flows if flow.model == row.model), None)
     if flow is not None and not right and flow.open == flow.mistakes > 0:
-        headline = f"No one has judged the best model's errors on {result.test_set} for {result.labels} yet"
+        headline = f"No one has judged the best model's errors on {result.images_title} for {result.labels} yet"
         return Finding(_NOT_JUDGED, headline, text, 0.45)
     part = f"{100 * fine.value:.0f}%" if right else "None"
-    headline = f"{part} of the best model's errors on {result.test_set} are correct under {result.labels}"
+    headline = f"{part} of the best model's errors on {result.images_title} are correct under {result.labels}"
     return Finding(_RIGHT_ANSWERS, headline, text, 0.8 if fine.low > 0.1 else 0.45)
 
 

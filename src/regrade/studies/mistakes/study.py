@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
+from functools import cache
 
 from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
+from regrade.core.training_neighbors import TrainingNeighbors
 from regrade.store import FIRST_MODEL, Store, keep_slices
+from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
+from regrade.studies.mistakes.explanations import ExplanationSources
 from regrade.studies.mistakes.figure import mistakes_figure
+from regrade.studies.mistakes.figure_files import write_mistake_figures
 from regrade.studies.mistakes.findings import mistakes_findings
 from regrade.studies.mistakes.result import MistakePart, Mistakes
+from regrade.studies.neighbors.study import stored_neighbors
 from regrade.studies.report_data import ReportData, scored_against
 from regrade.studies.study import (
     Chapter,
@@ -26,6 +33,7 @@ from regrade.studies.study import (
     models_option,
     option,
     parts_of,
+    slice_option,
     test_set_option,
 )
 
@@ -50,6 +58,12 @@ class MistakesOptions(StudyOptions):
     pairs_from: str | None = option(
         "Label set that shows which classes occur together (default: real if stored, otherwise --labels).", None
     )
+    slice: str | None = slice_option()
+    training_set: str | None = option(
+        "Explain spurious mistakes by the nearest images of this training set, which regrade neighbors stores "
+        "(default: the registered one, if they are stored).",
+        None,
+    )
     least_major: int | None = option(
         "Number of reviews that must call a mistake major (default: three quarters of the reviews).", None
     )
@@ -62,7 +76,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     predictions is studied by the review of its mistakes. ``against`` names the model that the others are compared with,
     ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a major mistake
     (default: three of four), and ``pairs_from`` the labels that show which classes occur together (default: ``real`` if
-    stored, otherwise ``labels``).
+    stored, otherwise ``labels``). ``slice`` keeps only the images of a slice.
     """
     test_set, models, against = store.test_set(options.test_set), options.models, options.against
     labels, relabeled, collapsed = options.labels, options.relabeled, options.collapsed
@@ -80,23 +94,53 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     if against is not None:
         candidates = names if against in with_predictions else reviews
         _check_comparable(against, models, candidates, by_review=against not in with_predictions)
-    return mistakes(
+    sources, notes = _explanation_sources(store, test_set, options.training_set)
+    result = mistakes(
         test_set,
         (store.predictions.read(test_set, name) for name in options.progress(names)),
         labels=reviewed_labels(store, test_set, labels, collapsed=collapsed),
         relabeled=None if relabeled is None else reviewed_labels(store, test_set, relabeled, collapsed=collapsed),
         reviews=MistakeReviews(
             [store.mistakes.read(test_set, name) for name in reviews],
-            _reviews_of(store, options.other_sets),
+            _reviews_of(store, options.other_sets, options.slice),
             by_review,
             options.least_major,
+            [store.mistakes.read(test_set, name) for name in reviewed],
         ),
         triage=TriageSources(
             superclasses(test_set.class_space), pair_labels(store, test_set, labels, options.pairs_from)
         ),
         against=source,
+        within=None if options.slice is None else image_slice(test_set, options.slice),
+        explained_by=sources,
         confidence=store.config.confidence,
     )
+    return with_household_note(replace(result, notes=(*result.notes, *notes)), test_set)
+
+
+def _explanation_sources(
+    store: Store, test_set: TestSet, training_set: str | None
+) -> tuple[ExplanationSources | None, tuple[str, ...]]:
+    """The stored neighbors in a training set (default: the registered one), and a note if these are outdated."""
+    name = training_set or store.training_set_of(test_set.name)
+    searches = store.training_neighbors.searches(test_set.name)
+    models = [model for training, model in searches if training == name]
+    if training_set is None and not models:
+        return None, ()
+
+    @cache
+    def stored(model: str) -> TrainingNeighbors:
+        return stored_neighbors(store, test_set, training_set=name, model=model)[1]
+
+    def neighbors(model: str) -> TrainingNeighbors:
+        return stored(model if model in models else "")
+
+    try:
+        return ExplanationSources(stored_neighbors(store, test_set, training_set=name)[0], neighbors), ()
+    except InputError as error:
+        if training_set is not None:
+            raise
+        return None, (f"spurious mistakes are not explained: {error}",)
 
 
 def _reviews(reviewed: Sequence[str], models: Sequence[str], against: str | None) -> list[str]:
@@ -127,15 +171,17 @@ def _chosen(
     return models or with_predictions or reviewed
 
 
-def _reviews_of(store: Store, names: Sequence[str]) -> list[MistakeAnnotations]:
-    """The reviews of other test sets; a test set without reviews raises."""
+def _reviews_of(store: Store, names: Sequence[str], slice_name: str | None) -> list[MistakeAnnotations]:
+    """The reviews of other test sets, on a slice if one is named; a test set without reviews raises."""
     reviews = []
     for name in names:
         test_set = store.test_set(name)
         reviewed = store.mistakes.names(name)
         if not reviewed:
             raise InputError(f"{name} has no reviews of mistakes: run regrade import mistakes")
-        reviews += [store.mistakes.read(test_set, model) for model in reviewed]
+        stored = [store.mistakes.read(test_set, model) for model in reviewed]
+        part = None if slice_name is None else image_slice(test_set, slice_name)
+        reviews += stored if part is None else [review.within(part.inside) for review in stored]
     return reviews
 
 
@@ -168,7 +214,7 @@ def _keep_major(store: Store, result: Mistakes, name: str) -> str:
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """Every label set of every test set."""
-    parts = parts_of(MistakePart.FLOW, MistakePart.TRIAGE, MistakePart.CATEGORIES)
+    parts = parts_of(MistakePart.FLOW, MistakePart.TRIAGE, MistakePart.CATEGORIES, MistakePart.EXPLANATIONS)
     for test_set in data.sets:
         for labels in data.labels(test_set):
             yield Chapter(scored_against(test_set, labels), MistakesOptions(test_set.name, labels), parts)
@@ -189,9 +235,21 @@ MISTAKES = Study(
         MistakePart,
         "Table to print. triage: suggested categories. agreement: of suggested and people's categories. categories: by "
         "severity, with chi-square test. distance: in the hierarchy. pairs: confused classes. compare: --against. "
-        "major: the slice of major mistakes.",
-        lambda options, _: MistakePart.COMPARE if options.against else None,
+        "major: the slice of major mistakes. severity: right predictions and severe mistakes on all images or a slice. "
+        "explanations: training images near spurious mistakes.",
+        lambda options, _: (
+            MistakePart.COMPARE if options.against else MistakePart.EXPLANATIONS if options.training_set else None
+        ),
     ),
-    outputs=(Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),),
+    outputs=(
+        Output("save-major", "NAME", "Store the slice of major mistakes under this name.", _keep_major),
+        Output(
+            "figures",
+            "FOLDER",
+            "Also write further figures to this folder, by name: the flow of mistakes, confused pairs and the slice as "
+            "SVG, and reviewed mistakes with their images as HTML.",
+            write_mistake_figures,
+        ),
+    ),
     chapters=chapters,
 )

@@ -125,7 +125,7 @@ def _crossed(row: TriageAgreement) -> str:
     return f"{row.review}: of {sum(counts):,} that people call fine-grained, the triage has {parts or 'none'}"
 
 
-def category_table(test_set: str, categories: Categories) -> Table:
+def category_table(test_set: str, categories: Categories, review_notes: Sequence[str] = ()) -> Table:
     """Return one row per review and category, with the chi-square tests as notes."""
     columns = (
         Column("review", "reviewed mistakes of"),
@@ -144,6 +144,7 @@ def category_table(test_set: str, categories: Categories) -> Table:
         *(test_in_words(test) for test in categories.tests),
         "borderline counts as minor; chi-square: Pearson's, without Yates' correction",
         *_methods(count.share for count in categories.counts),
+        *review_notes,
     )
     return Table(f"kinds of mistakes on {test_set}, shares in %", columns, lines, notes)
 

@@ -11,9 +11,11 @@ from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, Test
 from regrade.core.amounts import amount
 from regrade.stats import Scale, share_range
 from regrade.store import Store
-from regrade.studies.generalization.analysis import SetPair, generalization
+from regrade.studies.generalization.analysis import generalization
+from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import ModelShift
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of, frame_of, grouping
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.models.analysis import ModelSets, model_trends
 from regrade.studies.models.figure import model_trends_figure
@@ -85,7 +87,8 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     )
     rules = (*counts.notes, *(original.notes if original else ()))
     cautions = (*_overlap(store, test_set, options), *_chosen_hard(test_set, options.slice))
-    return replace(result, notes=(*result.notes, *rules, *cautions))
+    result = replace(result, notes=(*result.notes, *rules, *cautions))
+    return with_household_note(result, *(store.test_set(name) for name in (test_set.name, options.original) if name))
 
 
 def _chosen_hard(test_set: TestSet, name: str | None) -> Iterator[str]:

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from regrade.core import ClassSpace, Estimate, InputError, UnknownName
+from regrade.core import ClassSpace, Estimate, InputError, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
     bonferroni_confidence,
@@ -22,7 +22,6 @@ from regrade.stats.intervals import method_name
 
 DEFAULT_SUBSETS = ("without dogs", "objects", "organisms")
 """The subsets of Shankar et al. 2020, by the group of an image's original label."""
-_WITHOUT = "without "
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +38,19 @@ class Subset:
         return int(self.inside.sum())
 
 
-def class_subsets(space: ClassSpace, labels: IntArray, names: Sequence[str] | None) -> list[Subset]:
-    """Images by the group of their original label (n,): ``objects``, or all but a group: ``without dogs``.
+def class_subsets(test_set: TestSet, labels: IntArray, names: Sequence[str] | None) -> list[Subset]:
+    """Images by the group of their original label (n,): ``objects``, or all but a group: ``not dogs``.
 
     Without names, the default subsets are used whose groups the class space has and that are not empty. An unknown
     group or a named subset that is empty raises.
     """
+    space = test_set.class_space
     if names is None:
-        names = [name for name in DEFAULT_SUBSETS if _group_of(name) in space.groups]
+        names = [name for name in DEFAULT_SUBSETS if (space.complemented(name) or name) in space.groups]
         return [subset for name in names if (subset := _class_subset(space, labels, name)).images]
     subsets = [_class_subset(space, labels, name) for name in names]
     if empty := next((subset for subset in subsets if not subset.images), None):
-        raise InputError(f"no image is in the subset {empty.name!r}")
+        raise InputError(f"no image is in the subset {empty.name!r} of {test_set.name}")
     return subsets
 
 
@@ -60,32 +60,27 @@ def fast_subset(seconds: FloatArray, limit: float) -> Subset:
 
 
 def _class_subset(space: ClassSpace, labels: IntArray, name: str) -> Subset:
-    try:
-        classes: IntArray = space.group(_group_of(name))
-    except UnknownName:
-        raise UnknownName(f"group of {space.name}", name, [*space.groups]) from None
-    if name.startswith(_WITHOUT):
-        classes = np.setdiff1d(np.arange(len(space)), classes)
+    classes = space.group(name)
     return Subset(name, np.isin(labels, classes), classes)
-
-
-def _group_of(name: str) -> str:
-    return name.removeprefix(_WITHOUT)
 
 
 MEAN = "mean of people"
 """The name of the row with the mean of all people."""
+
+LEAD = "mean of people minus mean of models"
+"""The name of the row with the lead of people over models, on several test sets."""
 
 TRIALS = 1000
 """The number of random sets of classes that a subset is compared with."""
 
 
 class Contender(Enum):
-    """Whose accuracy a row shows."""
+    """Whose accuracy a row shows; the lead is only shown for several test sets."""
 
     PERSON = "person"
     MODEL = "model"
     MEAN = "people"
+    LEAD = "people minus models"
 
 
 @dataclass(frozen=True)
@@ -134,30 +129,41 @@ class CorrectnessTable:
     def rows(self, subset: Subset, rng: np.random.Generator) -> Iterator[PeopleRow]:
         """All people and models on one subset; with two or more people, their mean comes last."""
         chances = self._chances(self.correct, self.labels, subset, rng)
-        for name, person, right, chance in zip(self.names, self.is_person, self.correct, chances, strict=True):
-            yield self._row(name, Contender.PERSON if person else Contender.MODEL, right[None], subset, chance)
+        *contenders, last = self.contenders(subset)
+        for (who, kind, right), chance in zip([*contenders, last], chances, strict=False):
+            yield self._row(who, kind, right, subset, chance)
+        if last[1] is Contender.MEAN:
+            together, labels = last[2].reshape(1, -1), np.tile(self.labels, len(last[2]))
+            yield self._row(*last, subset, self._chances(together, labels, subset, rng)[0])
+
+    def contenders(self, subset: Subset) -> Iterator[tuple[str, Contender, BoolArray]]:
+        """All people and models with their correctness (1, n), then the mean of people (p, n) if it is defined."""
+        for name, person, right in zip(self.names, self.is_person, self.correct, strict=True):
+            yield name, Contender.PERSON if person else Contender.MODEL, right[None]
         people = self.correct[self.is_person]
         if len(people) > 1 and subset.images > 1:
-            together, labels = people.reshape(1, -1), np.tile(self.labels, len(people))
-            yield self._row(MEAN, Contender.MEAN, people, subset, self._chances(together, labels, subset, rng)[0])
+            yield MEAN, Contender.MEAN, people
+
+    def accuracy(self, right: BoolArray, subset: Subset) -> Estimate:
+        """The accuracy of one contender on a subset, with the interval that `rows` gives it."""
+        estimate = accuracy_of(right[:, subset.inside], confidence=self.level(subset))
+        return mark_simultaneous(estimate, self.tests(subset), confidence=self.confidence)
+
+    def tests(self, subset: Subset) -> int:
+        """How many intervals of a person or model hold together with that on a subset."""
+        return 1 if subset.inside.all() else self.subsets
+
+    def level(self, subset: Subset) -> float:
+        """The confidence of one interval, so that those of all subsets hold together."""
+        return bonferroni_confidence(self.tests(subset), self.confidence)
 
     def _row(self, who: str, kind: Contender, right: BoolArray, subset: Subset, chance: Chance | None) -> PeopleRow:
+        accuracy = self.accuracy(right, subset)
         if subset.inside.all():
-            return PeopleRow(who, kind, subset.name, self._accuracy(right), None, chance)
-        each = replace(self, confidence=bonferroni_confidence(self.subsets, self.confidence))
-        accuracy, change = (
-            mark_simultaneous(estimate, self.subsets, confidence=self.confidence)
-            for estimate in (each._accuracy(right[:, subset.inside]), each._change(right, subset.inside))
-        )
+            return PeopleRow(who, kind, subset.name, accuracy, None, chance)
+        each = replace(self, confidence=self.level(subset))
+        change = mark_simultaneous(each._change(right, subset.inside), self.subsets, confidence=self.confidence)
         return PeopleRow(who, kind, subset.name, accuracy, change, chance)
-
-    def _accuracy(self, right: BoolArray) -> Estimate:
-        """The accuracy of one row, with an exact interval; of several rows their mean, with images as clusters."""
-        if len(right) == 1:
-            return proportion(int(right.sum()), right.size, confidence=self.confidence)
-        images = np.tile(np.arange(right.shape[1]), len(right))
-        mean = clustered_proportion(right.ravel(), images, confidence=self.confidence)[0]
-        return replace(mean, n=right.shape[1])
 
     def _change(self, right: BoolArray, inside: BoolArray) -> Estimate:
         """The accuracy inside minus that on all images: the difference to the rest, times the share of the rest.
@@ -174,7 +180,7 @@ class CorrectnessTable:
     def _share(self, right: BoolArray) -> Estimate:
         if len(right) == 1 or right.shape[1] == 1:
             return proportion(int(right.sum()), right.size, confidence=self.confidence, method=wilson)
-        return self._accuracy(right)
+        return accuracy_of(right, confidence=self.confidence)
 
     def _chances(
         self, correct: BoolArray, labels: IntArray, subset: Subset, rng: np.random.Generator
@@ -194,3 +200,12 @@ class CorrectnessTable:
         )
         columns = (bootstrap.low.tolist(), bootstrap.high.tolist(), bootstrap.p_value.tolist())
         return [Chance(*row) for row in zip(*columns, strict=True)]
+
+
+def accuracy_of(right: BoolArray, *, confidence: float) -> Estimate:
+    """The accuracy of one row (1, n), with an exact interval; of several rows their mean, with images as clusters."""
+    if len(right) == 1:
+        return proportion(int(right.sum()), right.size, confidence=confidence)
+    images = np.tile(np.arange(right.shape[1]), len(right))
+    mean = clustered_proportion(right.ravel(), images, confidence=confidence)[0]
+    return replace(mean, n=right.shape[1])

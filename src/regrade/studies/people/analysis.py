@@ -37,44 +37,28 @@ def people(
 
     ``predictions`` are of people and of models, in any order. With ``labels``, answers are scored against them, and a
     novel answer counts as wrong. Accuracies are means over images. ``subsets`` are groups of classes by an image's
-    original label, such as ``objects`` or ``without dogs``; default: those of Shankar et al.
+    original label, such as ``objects`` or ``not dogs``; default: those of Shankar et al.
     """
-    if not fast_seconds > 0:
-        raise InputError(f"fast must be more than 0 seconds, got {fast_seconds}")
-    persons: list[_Person] = []
-    collected = _collect_people(persons, predictions, labels)
-    aligned = same_images(test_set, collected, labels=labels, confidence=confidence)
-    _check(persons, aligned)
-    names = [person.name for person in persons]
-    medians = median_seconds(np.stack([person.seconds[aligned.images] for person in persons]))
-    image_labels = test_set.labels[aligned.images]
-    parts = _parts(test_set, image_labels, subsets, medians, fast_seconds)
-    correctness = CorrectnessTable(
-        aligned.models,
-        np.isin(aligned.models, names),
-        aligned.correct,
-        image_labels,
-        len(test_set.class_space),
-        confidence,
-        len(parts) - 1,
+    answered = answered_images(
+        test_set, predictions, labels=labels, subsets=subsets, fast_seconds=fast_seconds, confidence=confidence
     )
+    persons, aligned, table = answered.persons, answered.aligned, answered.table
+    names = [person.name for person in persons]
     inside = np.zeros(len(test_set), dtype=bool)
     inside[aligned.images] = True
     return People(
         aligned.basis,
-        {part.name: part.images for part in parts},
-        _best_first([row for part in parts for row in correctness.rows(part, rng)]),
+        {part.name: part.images for part in answered.parts},
+        best_first([row for part in answered.parts for row in table.rows(part, rng)]),
         {person.name: person.accuracy(confidence) for person in persons},
-        compare_groups(
-            aligned.models, aligned.correct, correctness.is_person, basis=aligned.basis, novel=aligned.novel
-        ),
-        _missed(correctness, aligned.images, test_set),
+        compare_groups(aligned.models, aligned.correct, table.is_person, basis=aligned.basis, novel=aligned.novel),
+        _missed(table, aligned.images, test_set),
         agreement(names, np.stack([person.classes for person in persons]), inside, confidence=confidence),
         tuple(spent for p in persons if (spent := time_spent(p.name, p.seconds, confidence=confidence))),
-        fast_images(medians, fast_seconds) if np.isfinite(medians).any() else None,
+        fast_images(answered.medians, fast_seconds) if np.isfinite(answered.medians).any() else None,
         tuple(band for person in persons for band in person.speed(confidence)),
-        {model: int(count) for model, count in zip(aligned.models, aligned.novel, strict=True) if count},
-        _notes(persons, len(aligned.images)),
+        answered.novel,
+        answered.notes,
     )
 
 
@@ -94,6 +78,61 @@ class _Person:
 
     def speed(self, confidence: float) -> tuple[SpeedBand, ...]:
         return speed_bands(self.name, self.seconds[self.counted], self.right[self.counted], confidence=confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredImages:
+    """People and models on the images of a test set that all these people were asked about.
+
+    ``parts`` are all images and the subsets, ``medians`` (n,) the seconds of the median person per image.
+    """
+
+    test_set: TestSet
+    persons: Sequence[_Person]
+    aligned: SameImages
+    table: CorrectnessTable
+    parts: Sequence[Subset]
+    medians: FloatArray
+
+    @property
+    def novel(self) -> dict[str, int]:
+        """The number of predictions that no one has judged, for those who have any."""
+        return {name: int(n) for name, n in zip(self.aligned.models, self.aligned.novel, strict=True) if n}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which images count, and who was asked about few or without times."""
+        return _notes(self.persons, len(self.aligned.images))
+
+
+def answered_images(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    labels: ReviewedLabels | None = None,
+    subsets: Sequence[str] | None = None,
+    fast_seconds: float = FAST_SECONDS,
+    confidence: float = 0.95,
+) -> AnsweredImages:
+    """Align people and models on the same images; arguments as in `people`."""
+    if not fast_seconds > 0:
+        raise InputError(f"fast must be more than 0 seconds, got {fast_seconds}")
+    persons: list[_Person] = []
+    collected = _collect_people(persons, predictions, labels)
+    aligned = same_images(test_set, collected, labels=labels, confidence=confidence)
+    _check(persons, aligned)
+    medians = median_seconds(np.stack([person.seconds[aligned.images] for person in persons]))
+    parts = _parts(test_set, test_set.labels[aligned.images], subsets, medians, fast_seconds)
+    table = CorrectnessTable(
+        aligned.models,
+        np.isin(aligned.models, [person.name for person in persons]),
+        aligned.correct,
+        test_set.labels[aligned.images],
+        len(test_set.class_space),
+        confidence,
+        len(parts) - 1,
+    )
+    return AnsweredImages(test_set, persons, aligned, table, parts, medians)
 
 
 def _collect_people(
@@ -124,7 +163,7 @@ def _parts(
     fast = fast_subset(medians, fast_seconds)
     return [
         Subset(EVERYTHING, np.ones(len(labels), dtype=bool)),
-        *class_subsets(test_set.class_space, labels, subsets),
+        *class_subsets(test_set, labels, subsets),
         *([fast] if fast.images else []),
     ]
 
@@ -142,7 +181,7 @@ def _missed_image(test_set: TestSet, place: int) -> MissedImage:
     return MissedImage(test_set.ids[place], test_set.class_space.names[label] if label >= 0 else "")
 
 
-def _best_first(rows: list[PeopleRow]) -> tuple[PeopleRow, ...]:
+def best_first(rows: list[PeopleRow]) -> tuple[PeopleRow, ...]:
     """People and models by descending accuracy on all images, each with the subsets in their order."""
     overall = {row.who: row.accuracy.value for row in rows if row.subset == EVERYTHING}
     return tuple(sorted(rows, key=lambda row: (-overall[row.who], row.who)))

@@ -54,8 +54,12 @@ class Missed:
     everyone: tuple[MissedImage, ...]
 
 
+class PeopleResult(Tabular):
+    """The result of a study of people, on one test set or on several."""
+
+
 @dataclass(frozen=True, repr=False)
-class People(Tabular, records="rows"):
+class People(PeopleResult, records="rows"):
     """People and models on the same images and labels, best first.
 
     ``sizes`` counts the images of each subset; ``own`` is each person's accuracy on all images they were asked about;

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from typing import Any, TypeVar
 
-from regrade.core import Estimate, InputError, TooManyImages, UnknownName
+from regrade.core import Estimate, InputError, TestSet, TooManyImages, UnknownName
 from regrade.stats import independent_disagreement
 from regrade.stats.power import MAX_IMAGES
 from regrade.store import Store
@@ -15,6 +15,7 @@ from regrade.studies.compare.result import Comparison
 from regrade.studies.compare.study import CompareOptions
 from regrade.studies.compare.study import run as run_compare
 from regrade.studies.grade.analysis import grade
+from regrade.studies.image_clusters import INDEPENDENT, with_household_note
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.plan.accuracy import plan_accuracy
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
@@ -133,7 +134,7 @@ def run_accuracy(store: Store, options: AccuracyPlanOptions) -> Plan:
     rows = grade(test_set, scored, labels=judged, confidence=store.config.confidence).rows
     measured = [(row.model, row.multilabel if labels else row.top1) for row in rows]
     accuracies = [(model, accuracy) for model, accuracy in measured if accuracy is not None]
-    return _on(test_set.name, plan_accuracy(accuracies, options.half_width, options=options.measured(store)))
+    return _on(test_set, plan_accuracy(accuracies, options.half_width, options=options.measured(store)))
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def run_difference(store: Store, options: DifferencePlanOptions) -> Plan:
     result = _comparison(store, options.test_set, options)
     contrasts = contrasts_of(result, difference=options.difference)
     plan = plan_difference(contrasts, options=options.measured(store), notes=result.basis.notes)
-    return _on(result.basis.title, plan)
+    return _on(store.test_set(options.test_set), plan, result.basis.title)
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,8 @@ def run_rank(store: Store, options: RankPlanOptions) -> Plan:
     if not options.test_set:
         return assumed_ranking(options.accuracy, options.disagreement, options=options.assumed)
     result = _comparison(store, options.test_set, options)
-    return _on(result.basis.title, plan_ranks_of(result, options=options.measured(store)))
+    plan = plan_ranks_of(result, options=options.measured(store))
+    return _on(store.test_set(options.test_set), plan, result.basis.title)
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,7 @@ def run_disparity(store: Store, options: DisparityPlanOptions) -> Plan:
         named=options.between is not None,
         options=options.measured(store),
     )
-    return _on(f"{options.test_set} by {options.by}", plan)
+    return _on(store.test_set(options.test_set), plan, f"{options.test_set} by {options.by}")
 
 
 @dataclass(frozen=True)
@@ -267,18 +269,25 @@ def run_review(store: Store, options: ReviewPlanOptions) -> Plan:
     first, second = scored_predictions(store, test_set, names, progress=options.progress)
     confidence = store.config.confidence
     pair = reviewed_pair(test_set, first, second, labels=judged, difference=options.difference, confidence=confidence)
-    return _on(test_set.name, plan_review(pair, options=options.measured(store)))
+    return _on(test_set, plan_review(pair, options=options.measured(store)))
 
 
-def _on(measured: str, plan: Plan) -> Plan:
-    return replace(plan, title=f"{plan.title}, measured on {measured}")
+def _on(test_set: TestSet, plan: Plan, measured: str = "") -> Plan:
+    """The plan with its title and a note for a test set with households, by default measured on the whole set."""
+    plan = replace(plan, title=f"{plan.title}, measured on {measured or test_set.name}")
+    return with_household_note(plan, test_set, numbers="numbers of images")
 
 
 def _comparison(store: Store, test_set: str, options: DifferencePlanOptions | RankPlanOptions) -> Comparison:
-    return run_compare(
-        store,
-        CompareOptions(test_set, options.models, labels=options.labels, slice=options.slice, progress=options.progress),
+    compared = CompareOptions(
+        test_set,
+        options.models,
+        labels=options.labels,
+        slice=options.slice,
+        clusters=INDEPENDENT,
+        progress=options.progress,
     )
+    return run_compare(store, compared)
 
 
 def _accuracies_by_group(

@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.core.arrays import IntArray
 from regrade.stats import Scale
-from regrade.studies.generalization.analysis import robustness_to
+from regrade.studies.generalization.rows import robustness_to
 from regrade.studies.geography.group_frame import ModelCorrectness
 from regrade.studies.remedies.result import EffectivePair, Remedies, RemedyMeasure, RemedyRow
 from regrade.studies.seeded_methods import MethodPair

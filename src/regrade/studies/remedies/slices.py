@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from regrade.core import SliceSet, TestSet, UnknownName
-from regrade.core.names import model_pattern
-from regrade.display.wording import listed
+from regrade.core import TestSet, UnknownName
 from regrade.studies.grade.analysis import slice_masks
+from regrade.studies.hard_slices import hard_slice_caution
 from regrade.studies.scoring import EVERYTHING
 from regrade.studies.seeded_methods import MethodPair
 
@@ -39,33 +38,14 @@ def chosen_slices(test_sets: Sequence[TestSet], names: Sequence[str]) -> ChosenS
 
 
 def slice_cautions(test_set: TestSet, slices: Sequence[str], pairs: Sequence[MethodPair]) -> Iterator[str]:
-    """Say where models are compared on images that were chosen because models fail on them.
-
-    Images on which a model is unsure or wrong by chance favor any other model: regression to the mean.
-    """
+    """Say where models are compared on images that were chosen because models fail on them."""
+    compared = [model for pair in pairs for row in pair.rows for model in row]
     for slice_set in test_set.slice_sets:
         for name in slices:
             if slice_set.chosen_hard and name in slice_set.subsets:
-                yield f"caution: {_caution(name, test_set.name, slice_set, pairs)}"
-
-
-def _caution(name: str, test_set: str, slice_set: SliceSet, pairs: Sequence[MethodPair]) -> str:
-    place, which = f"{name} of {test_set}", "one that takes part is at a disadvantage there (regression to the mean)"
-    if not slice_set.chosen_by:
-        return f"{place} was chosen because models fail on it, and which models is not recorded: {which}"
-    choosers = listed(slice_set.chosen_by)
-    compared = dict.fromkeys(model for pair in pairs for row in pair.rows for model in row)
-    part_of = [model for model in compared if any(_stands_for(chooser, model) for chooser in slice_set.chosen_by)]
-    if part_of:
-        return (
-            f"{place} was chosen by scores or mistakes of {choosers}, which {listed(part_of)} took part in: {which}; "
-            "choose hard images by an ensemble that is not compared"
-        )
-    return (
-        f"{place} was chosen by scores or mistakes of {choosers}, which is not compared: models that are similar to it "
-        "may still be at a disadvantage there"
-    )
-
-
-def _stands_for(name: str, model: str) -> bool:
-    return name == model or model_pattern(name).fullmatch(model) is not None
+                yield f"caution: {hard_slice_caution(slice_set, name, compared)}"
+            elif slice_set.chosen_hard and test_set.base_slice(name) in slice_set.subsets:
+                yield (
+                    f"caution: {name} of {test_set.name} leaves out images that models fail on: a model that took part "
+                    "in choosing them is at an advantage there (regression to the mean)"
+                )

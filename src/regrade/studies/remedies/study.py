@@ -10,6 +10,7 @@ from regrade.core import InputError, TestSet, UnknownName
 from regrade.display.wording import listed
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of
+from regrade.studies.image_clusters import clusters_option
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.remedies.analysis import (
     GroupColumns,
@@ -47,9 +48,7 @@ class RemediesOptions(StudyOptions):
         "The original test set: also compare the drops of accuracy from it to each other test set.", None, metavar="SET"
     )
     by: str | None = option("Also compare within the groups of this column.", None, metavar="COLUMN")
-    clusters: str | None = option(
-        "Column of the sampling clusters (default: household, if there is such a column).", None, metavar="COLUMN"
-    )
+    clusters: str | None = clusters_option()
     parts: int | None = option("Number of bins of a numeric column (default: 4).", None, minimum=2)
     top: int = option("Compute top-N accuracy.", 1, metavar="N", minimum=1)
     class_map: str | Path | None = class_map_option("--map")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regrade.store import Store
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.similarity.analysis import similarity
@@ -37,9 +38,10 @@ def run(store: Store, options: SimilarityOptions) -> Similarity:
     """Study the similarity of all pairs of models: whether they err on the same images, and clusters of models."""
     test_set = store.test_set(options.test_set)
     judged = reviewed_labels(store, test_set, options.labels) if options.labels else None
-    models = chosen_models(store, test_set, options.models)
+    models = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     scored = scored_predictions(store, test_set, models, progress=options.progress)
-    return similarity(test_set, scored, labels=judged, slice_name=options.slice, confidence=store.config.confidence)
+    result = similarity(test_set, scored, labels=judged, slice_name=options.slice, confidence=store.config.confidence)
+    return replace(result, basis=with_household_note(result.basis, test_set))
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:

@@ -10,7 +10,7 @@ from regrade.core import NO_ANSWER, InputError, MismatchError, Predictions, Scor
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.store import Manifest, Store
-from regrade.studies.geography.group_frame import HOUSEHOLD, column_values
+from regrade.studies.image_clusters import HOUSEHOLD, column_values
 
 
 @dataclass(frozen=True, eq=False)

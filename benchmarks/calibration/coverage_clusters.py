@@ -1,0 +1,82 @@
+"""Coverage of intervals over households: accuracies, the best of several, and differences of two models."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from benchmarks.calibration.checks import Drawn, coverage_check, repeated
+from benchmarks.calibration.households import alike, changed_in_households, households
+from regrade.core import Estimate
+from regrade.stats import clustered_best_share, clustered_share, paired_difference
+from regrade.studies import Basis, compare_correctness
+from regrade.studies.gate.measures import DifferenceMeasure
+
+_ACCURACY, _GAINED, _LOST = 0.8, 0.06, 0.03
+
+
+def accuracy(rng: np.random.Generator, *, count: int) -> Estimate:
+    clusters = households(rng, count)
+    return clustered_share(alike(rng, clusters, rows=1)[0] < _ACCURACY, clusters)
+
+
+def best_of_five(rng: np.random.Generator, *, count: int) -> Estimate:
+    clusters = households(rng, count)
+    return clustered_best_share(alike(rng, clusters, rows=5) < _ACCURACY, clusters)
+
+
+def two_models(rng: np.random.Generator, runs: int, *, count: int) -> Drawn:
+    """The difference in a comparison, and that of the interval for independent images."""
+    estimates, plain = [], []
+    for _ in range(runs):
+        clusters = households(rng, count)
+        correct = changed_in_households(rng, clusters, _GAINED, _LOST)[::-1]
+        basis = Basis("images", correct.shape[1])
+        (pair,) = compare_correctness(("new", "old"), correct, basis=basis, clusters=clusters).pairs
+        estimates.append(pair.difference)
+        bounds = paired_difference(pair.only_first, pair.only_second, correct.shape[1])
+        plain.append((float(bounds.low), float(bounds.high)))
+    low, high = ([getattr(estimate, side) for estimate in estimates] for side in ("low", "high"))
+    baseline = tuple(np.transpose(plain))
+    return Drawn(low, high, _GAINED - _LOST, (baseline[0], baseline[1]), "independent images")
+
+
+def of_a_gate(rng: np.random.Generator, *, count: int) -> Estimate:
+    """The difference of candidate and baseline, with a two-sided interval at 90%."""
+    clusters = households(rng, count)
+    pair = changed_in_households(rng, clusters, _GAINED, _LOST)[::-1, None]
+    return DifferenceMeasure(pair, pair, pair, clusters).estimate(0.9)
+
+
+for count in (30, 300):
+    case = "households of 1 to 8 images"
+    coverage_check(
+        "accuracy over clusters",
+        maker="stats.clustered_pairs.clustered_share",
+        case=case,
+        n=count,
+        draw=repeated(partial(accuracy, count=count), _ACCURACY),
+    )
+    coverage_check(
+        "best accuracy over clusters",
+        maker="stats.clustered_pairs.clustered_best_share",
+        case=f"5 equal models, {case}",
+        n=count,
+        draw=repeated(partial(best_of_five, count=count), _ACCURACY),
+    )
+    coverage_check(
+        "difference over clusters",
+        maker="studies.compare.model_pairs._differences",
+        case=case,
+        n=count,
+        draw=partial(lambda rng, runs, count: two_models(rng, runs, count=count), count=count),
+    )
+    coverage_check(
+        "difference of a gate over clusters",
+        maker="studies.gate.measures._difference",
+        case=f"{case}, intervals at 90%",
+        n=count,
+        draw=repeated(partial(of_a_gate, count=count), _GAINED - _LOST),
+        least=0.88,
+    )

@@ -1,0 +1,84 @@
+"""Paired comparison of models on clustered images: what the discordant images of households are worth.
+
+Images of one household are alike, so that two models often differ on several of them at once. The design effect of a
+pair is the variance of its number of wins over that of as many independent discordant images. All tests and intervals
+of `paired` are valid for the counts divided by it, the effective counts (Rao and Scott 1992).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.errors import InputError, UndefinedError
+from regrade.core.estimate import Estimate
+from regrade.stats.group_shares import group_shares
+from regrade.stats.intervals import method_name
+from regrade.stats.multiplicity import bonferroni_confidence
+from regrade.stats.paired import discordant_counts
+
+
+def design_effects(correct: ArrayLike, clusters: ArrayLike) -> FloatArray:
+    """Shape (m, m): the design effect of each pair of models, from ``correct`` (m, n) and ``clusters`` (n,).
+
+    If two models are equally accurate, every cluster is as likely to have d more wins for one of them as for the other
+    one (a sign test of clusters): the variance of all wins is the sum of the squares of d, that of b + c independent
+    images is b + c. One more cluster of mean size (weighted by images) that only one model has right is counted where
+    this gives more, so that few discordant images do not look independent by luck. The effect is at least 1: less would
+    reward clusters in which the wins of both models cancel. One image per cluster gives 1, and so the plain tests.
+
+    >>> correct = np.repeat([[1, 0, 1, 1], [0, 1, 0, 0]], 3, axis=1)  # wins of 3, -3, 3 and 3 in clusters of 3
+    >>> float(design_effects(correct, np.arange(12) // 3)[0, 1])
+    3.0
+    """
+    rows = np.atleast_2d(np.asarray(correct, dtype=bool))
+    _, members, sizes = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
+    if rows.shape[1] != len(members):
+        raise InputError(f"{rows.shape[1]} images but {len(members)} cluster entries")
+    totals = np.stack([np.bincount(members, weights=row) for row in rows])
+    products = totals @ totals.T
+    squares = np.diag(products)
+    counts = discordant_counts(rows)
+    discordant = counts + counts.T
+    variances = squares[:, None] + squares - 2 * products
+    size = sizes @ sizes / sizes.sum()
+    with_another = (variances + size**2) / (discordant + size)
+    effects: FloatArray = np.maximum(np.maximum(variances / np.maximum(discordant, 1), with_another), 1.0)
+    return effects
+
+
+def design_effect(first: BoolArray, second: BoolArray, clusters: IntArray) -> float:
+    """Return the design effect of one pair of models, from the correctness (n,) of both."""
+    return float(design_effects(np.stack([first, second]), clusters)[0, 1])
+
+
+def clustered_best_share(correct: BoolArray, clusters: IntArray, *, confidence: float = 0.95) -> Estimate:
+    """Return the largest of m accuracies from ``correct`` (m, n), with an interval for the truth of the selected model.
+
+    Both bounds hold simultaneously for all models (Bonferroni), with Korn-Graubard intervals over clusters.
+    """
+    if not correct.shape[1]:
+        raise UndefinedError("an accuracy needs at least one image, got 0")
+    models, place = len(correct), int(np.argmax(correct.mean(axis=1)))
+    corrected = bonferroni_confidence(models, confidence)
+    best = clustered_share(correct[place], clusters, confidence=corrected)
+    named = replace(best, method=best.method.replace("korn-graubard", f"korn-graubard for the best of {models:,}"))
+    return replace(named, method=method_name(named.method.rpartition(" ")[0], confidence)) if models > 1 else best
+
+
+def clustered_share(scores: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> Estimate:
+    """Return the mean of ``scores`` (n,) in [0, 1] over clustered images, with a Korn-Graubard interval.
+
+    It is [0, 1] for a single cluster, which says nothing of others.
+
+    >>> print(clustered_share(np.tile([1, 1, 0, 1], 50), np.arange(200) // 2))
+    75.0 [69.6, 79.9]
+    """
+    values = np.asarray(scores)
+    shares = group_shares(values, np.zeros(len(values), dtype=np.int64), clusters)
+    bounds = shares.exact(confidence)
+    method = method_name("clustered korn-graubard", confidence)
+    return Estimate(float(shares.values[0]), float(bounds.low[0]), float(bounds.high[0]), len(values), method)

@@ -1,0 +1,102 @@
+"""The counts of correct predictions of the same models, and of people, on an original and on a new test set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from regrade.core import PERSON_PREFIX, InputError
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.studies.set_counts import ImageNoise, ModelCounts, SetCounts
+
+_FEWEST = 3  # models a line needs
+
+
+@dataclass(frozen=True)
+class SetPair:
+    """The same models and people on an original and on a new test set, scored among the same classes."""
+
+    original: SetCounts
+    new: SetCounts
+
+
+@dataclass(frozen=True)
+class PairedCounts:
+    """The counts of m models on both sets, arrays (m,), and those of people.
+
+    ``novel`` and ``new_novel`` (m,) of the wrong predictions were not judged by anyone. The line is fitted through the
+    ``standard`` models (m,); ``noise`` is the sampling noise of the models' accuracies on both sets.
+    """
+
+    models: tuple[str, ...]
+    right: IntArray
+    images: IntArray
+    novel: IntArray
+    new_right: IntArray
+    new_images: IntArray
+    new_novel: IntArray
+    standard: BoolArray
+    noise: tuple[ImageNoise, ImageNoise] | None
+
+    @property
+    def counts(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Correct predictions and images on the original, then on the new set."""
+        return self.right, self.images, self.new_right, self.new_images
+
+    def followed_by(self, more: PairedCounts) -> PairedCounts:
+        """These rows and then ``more``, without noise."""
+        arrays = ("right", "images", "novel", "new_right", "new_images", "new_novel", "standard")
+        joined = {name: np.concatenate([getattr(self, name), getattr(more, name)]) for name in arrays}
+        return replace(self, models=(*self.models, *more.models), noise=None, **joined)
+
+
+def paired_counts(pair: SetPair, standard: Sequence[str]) -> PairedCounts:
+    """The counts of the models on both sets; less than three models, or less than three ``standard`` ones, raise."""
+    old, new = pair.original, pair.new
+    models = tuple(model for model in old.models if model in new.models and not _is_person(model))
+    chosen = np.array([not standard or model in standard for model in models], dtype=bool)
+    if len(models) < _FEWEST:
+        raise InputError(
+            f"a line needs at least three models on both {old.test_set} and {new.test_set}, got {len(models)}"
+            + (f" ({', '.join(models)})" if models else "")
+        )
+    if chosen.sum() < _FEWEST:
+        raise InputError(
+            f"a line needs at least three standard models on both {old.test_set} and {new.test_set}, got {chosen.sum()}"
+        )
+    return _rows(pair, models, chosen, _noise(old, new, models))
+
+
+def paired_people(pair: SetPair) -> PairedCounts | None:
+    """The counts of the people on both sets, none of them standard; None without people."""
+    people = tuple(name for name in pair.original.models if _is_person(name) and name in pair.new.models)
+    return _rows(pair, people, np.zeros(len(people), dtype=bool), None) if people else None
+
+
+def on_one_set(pair: SetPair) -> tuple[str, ...]:
+    """The models and people with counts on one of the two sets only."""
+    return tuple(sorted(pair.original.models.keys() ^ pair.new.models.keys()))
+
+
+def _is_person(name: str) -> bool:
+    return name.startswith(PERSON_PREFIX)
+
+
+def _rows(
+    pair: SetPair, names: tuple[str, ...], standard: BoolArray, noise: tuple[ImageNoise, ImageNoise] | None
+) -> PairedCounts:
+    old, new = (_counts([counts.models[name] for name in names]) for counts in (pair.original, pair.new))
+    return PairedCounts(names, *old, *new, standard, noise)
+
+
+def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray, IntArray]:
+    right, images, novel = np.array([(model.right, model.images, model.novel) for model in models], dtype=np.int64).T
+    return right, images, novel
+
+
+def _noise(old: SetCounts, new: SetCounts, models: Sequence[str]) -> tuple[ImageNoise, ImageNoise] | None:
+    """The sampling noise of the accuracies on both sets; None if only counts are known for some model."""
+    noise = [counts.noise.of(models) for counts in (old, new) if counts.noise and counts.noise.covers(models)]
+    return (noise[0], noise[1]) if len(noise) == 2 else None

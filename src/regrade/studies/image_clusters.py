@@ -1,0 +1,118 @@
+"""Sampling clusters of the images of a test set, such as households: images of one cluster are treated as dependent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from regrade.core import Estimate, TestSet, UnknownName
+from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import bounded_mean, clustered_share, proportion
+from regrade.studies.study import option
+
+HOUSEHOLD = "household"
+"""The default cluster column, if the test set has it."""
+
+INDEPENDENT = "none"
+"""In place of a cluster column: images are independent, even if the test set has households."""
+
+
+def clusters_option() -> Any:
+    """The option ``clusters``."""
+    return option(
+        "Column of the sampling clusters, or none (default: household, if there is such a column).",
+        None,
+        metavar="COLUMN",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ImageClusters:
+    """The cluster ``numbers`` (n,) of all images by a ``column``; the images without a value are ``alone`` (n,)."""
+
+    column: str
+    numbers: IntArray
+    alone: BoolArray
+
+    def notes(self, inside: BoolArray) -> tuple[str, ...]:
+        """What the intervals over the images ``inside`` (n,) are about."""
+        count = amount(len(np.unique(self.numbers[inside])), "cluster")
+        missing = int(self.alone[inside].sum())
+        single = (f"{amount(missing, 'image')} without {self.column}: each a cluster of its own",) if missing else ()
+        return (f"intervals are over {count} of images, by column {self.column}", *single)
+
+
+def column_values(test_set: TestSet, column: str) -> tuple[str, ...]:
+    """Return the values of a group column, one per example."""
+    if column not in test_set.group_columns:
+        raise UnknownName(f"group column of {test_set.name}", column, test_set.group_columns)
+    return test_set.group_columns[column]
+
+
+def cluster_column(test_set: TestSet) -> str | None:
+    """The column of households, in any case of letters; None without one."""
+    return next((name for name in test_set.group_columns if name.casefold() == HOUSEHOLD), None)
+
+
+def image_clusters(test_set: TestSet, column: str | None) -> ImageClusters | None:
+    """The clusters of a test set by a column (default: its households); None without one, or if it is `INDEPENDENT`.
+
+    An image without a value is a cluster of its own. An unknown column raises with suggestions.
+    """
+    column = column or cluster_column(test_set)
+    if column is None or (column == INDEPENDENT and column not in test_set.group_columns):
+        return None
+    values = column_values(test_set, column)
+    keys = np.array([value if value.strip() else f"\0{place}" for place, value in enumerate(values)])
+    alone = np.array([not value.strip() for value in values], dtype=bool)
+    return ImageClusters(column, np.unique(keys, return_inverse=True)[1], alone)
+
+
+def share_of(
+    credit: BoolArray | FloatArray, counted: BoolArray, clusters: ImageClusters | None, *, confidence: float
+) -> Estimate | None:
+    """The mean credit (n,) from 0 to 1 of the images that count; None without one.
+
+    The interval is exact over images, or over clusters by Korn and Graubard.
+    """
+    values = credit[counted]
+    if not len(values):
+        return None
+    if clusters is not None:
+        return clustered_share(values, clusters.numbers[counted], confidence=confidence)
+    if not np.isin(values, (0, 1)).all():
+        return bounded_mean(values, largest=1.0, confidence=confidence)
+    return proportion(int(values.sum()), len(values), confidence=confidence)
+
+
+def households_not_used(test_sets: Sequence[TestSet], numbers: str = "intervals") -> tuple[str, ...]:
+    """A note for numbers that treat images as independent although a test set has households; empty without one."""
+    names = list(dict.fromkeys(test_set.name for test_set in test_sets if cluster_column(test_set)))
+    if not names:
+        return ()
+    return (
+        f"{numbers} treat the images of {', '.join(names)} as independent: images of one {HOUSEHOLD} may be alike, and "
+        "count as less then",
+    )
+
+
+class HasNotes(Protocol):
+    """A dataclass with notes."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+
+R = TypeVar("R", bound=HasNotes)
+
+
+def with_household_note(result: R, *test_sets: TestSet, numbers: str = "intervals") -> R:
+    """The result with `households_not_used` added to its notes."""
+    added = households_not_used(test_sets, numbers)
+    return replace(result, notes=(*result.notes, *added)) if added else result

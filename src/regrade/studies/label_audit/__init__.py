@@ -1,0 +1,1 @@
+"""Study of audits: how many of the labels that all models agree with are wrong."""

@@ -1,0 +1,1 @@
+"""Which training images are nearest to the images of a test set?"""

@@ -1,0 +1,187 @@
+"""Households in grade, compare and gate, and the note of studies that treat images as independent."""
+
+import json
+
+import numpy as np
+import pytest
+from running import run, run_well
+
+import regrade
+from regrade.core import InputError, UnknownName
+from regrade.core import TestSet as ImageSet
+from regrade.stats import clustered_proportion, clustered_share
+from regrade.studies.image_clusters import households_not_used, image_clusters, share_of
+
+MODELS = {"good": 0.9, "fair": 0.8, "weak": 0.6}
+
+
+def images(**columns):
+    space = regrade.classes.cifar_10()
+    return ImageSet("homes", space, tuple("abcd"), np.zeros(4, dtype=np.int32), columns)
+
+
+class TestClusters:
+    def test_default_is_the_household_in_any_case(self):
+        clusters = image_clusters(images(Household=("x", "", "x", " ")), None)
+        assert clusters.column == "Household" and clusters.alone.tolist() == [False, True, False, True]
+        assert clusters.numbers[0] == clusters.numbers[2] and len(set(clusters.numbers)) == 3
+        assert clusters.notes(np.ones(4, dtype=bool)) == (
+            "intervals are over 3 clusters of images, by column Household",
+            "2 images without Household: each a cluster of its own",
+        )
+
+    def test_none_means_independent_unless_it_is_a_column(self):
+        assert image_clusters(images(household=tuple("xxyy")), "none") is None
+        assert image_clusters(images(none=tuple("xxyy")), "none").column == "none"
+        assert image_clusters(images(region=tuple("xxyy")), None) is None
+
+    def test_unknown_column_names_the_columns(self):
+        with pytest.raises(UnknownName, match="photographer"):
+            image_clusters(images(photographer=tuple("xxyy")), "photografer")
+
+    def test_share_of_no_image_is_undefined(self):
+        assert share_of(np.ones(3, dtype=bool), np.zeros(3, dtype=bool), None, confidence=0.95) is None
+
+    def test_note_names_the_sets_with_households(self):
+        with_homes, without = images(household=tuple("xxyy")), images(region=tuple("xxyy"))
+        assert households_not_used([without]) == ()
+        (note,) = households_not_used([with_homes, without, with_homes])
+        assert note.startswith("intervals treat the images of homes as independent")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A workspace with 60 households of four images, on which models are right together."""
+    workspace = regrade.init(tmp_path_factory.mktemp("homes") / "study")
+    space, rng = regrade.classes.cifar_10(), np.random.default_rng(5)
+    homes, labels = np.arange(240) // 4, np.arange(240, dtype=np.int32) % 10
+    columns = {"household": tuple(f"h{home}" for home in homes), "region": tuple("NS"[home % 2] for home in homes)}
+    ids = tuple(f"i{place:03}" for place in range(240))
+    for name, groups in (("homes", columns), ("plain", {"region": columns["region"]})):
+        workspace.store.add_test_set(ImageSet(name, space, ids, labels, groups))
+    for model, accuracy in MODELS.items():
+        right = rng.random(60)[homes] * 0.7 + rng.random(240) * 0.3 < accuracy
+        scores = np.full((240, 10), 0.05)
+        scores[np.arange(240), np.where(right, labels, (labels + 1) % 10)] = 0.55
+        for name in ("homes", "plain"):
+            workspace.models.add_predictions(model, scores, test_set=name)
+    return workspace
+
+
+def right_of(study, model):
+    predictions = study.store.predictions.read(study.store.test_set("homes"), model)
+    return predictions.top1 == study.store.test_set("homes").labels
+
+
+class TestGrade:
+    def test_top1_is_over_households(self, study):
+        oracle = clustered_proportion(right_of(study, "fair"), np.arange(240) // 4)[0]
+        graded = study.grade("homes")
+        top1 = graded["fair"].top1
+        assert (top1.value, top1.low, top1.high) == pytest.approx((oracle.value, oracle.low, oracle.high))
+        assert "intervals are over 60 clusters of images, by column household" in graded.notes
+
+    def test_slices_are_over_their_households(self, study):
+        north = np.arange(240) // 4 % 2 == 0
+        rows = study.grade("homes", slices=["region"], models=["fair"]).rows
+        oracle = clustered_share(right_of(study, "fair")[north], np.arange(240)[north] // 4, confidence=0.975)
+        assert (rows[1].top1.low, rows[1].top1.high) == pytest.approx((oracle.low, oracle.high))
+
+    def test_metrics_are_named_as_not_over_clusters(self, study):
+        notes = study.grade("homes", metrics=["balanced-accuracy"]).notes
+        assert "not over clusters, but as if images were independent: intervals of calibration error, metrics" in notes
+
+    def test_multilabel_accuracy_is_over_households(self, study):
+        study.labels.create("homes", name="own")
+        row = study.grade("homes", labels="own")["fair"]
+        assert row.multilabel.method == "clustered korn-graubard 95%"
+        assert row.multilabel.low == pytest.approx(row.top1.low)
+        by_class = study.grade("homes", labels="own", rule="classes")
+        assert any("multi-label over classes" in note for note in by_class.notes)
+
+    def test_replicates_are_over_households(self, study):
+        wide, narrow = (
+            study.grade("homes", replicates=["*"], clusters=column).rows[0].top1 for column in (None, "none")
+        )
+        assert wide.method == "t over models and clusters 95%" and wide.high - wide.low > narrow.high - narrow.low
+
+    def test_without_households_nothing_changes(self, study):
+        plain, none = study.grade("plain").as_dict(), study.grade("homes", clusters="none").as_dict()
+        assert {**none, "test_set": "plain"} == plain
+        assert "clusters" not in json.dumps(study.compare("plain").as_dict())
+
+
+class TestCompare:
+    def test_intervals_and_tests_are_over_households(self, study):
+        clustered, plain = study.compare("homes"), study.compare("homes", clusters="none")
+        for first, second in (("good", "fair"), ("fair", "weak")):
+            wide, narrow = clustered[first, second], plain[first, second]
+            assert wide.difference.value == narrow.difference.value
+            assert wide.p_values.exact > narrow.p_values.exact
+            assert wide.difference.high - wide.difference.low > narrow.difference.high - narrow.difference.low
+            assert wide.images_needed > narrow.images_needed
+        assert clustered.best().low < plain.best().low
+        assert clustered.as_dict()["clusters"] == "household"
+
+    def test_interval_excludes_zero_exactly_if_the_test_does(self, study):
+        for pair in study.compare("homes").pairs:
+            assert (pair.holm <= 0.05) == (pair.difference.low > 0 or pair.difference.high < 0)
+
+    def test_equivalence_is_harder_to_show(self, study):
+        wide, narrow = (
+            study.compare("homes", ["good", "fair"], equivalence=0.2, clusters=column).pairs[0].equivalence
+            for column in (None, "none")
+        )
+        assert wide > narrow
+
+    def test_one_image_per_cluster_is_the_plain_comparison(self, study):
+        test_set = study.store.test_set("homes")
+        alone = ImageSet("alone", test_set.class_space, test_set.ids, test_set.labels, {"household": test_set.ids})
+        study.store.add_test_set(alone)
+        for model in MODELS:
+            stored = study.store.predictions.read(test_set, model)
+            study.models.add_predictions(model, np.asarray(stored.full_scores, dtype=np.float64), test_set="alone")
+        single, plain = study.compare("alone").pairs, study.compare("homes", clusters="none").pairs
+        for pair, expected in zip(single, plain, strict=True):
+            assert pair.p_values.exact == pytest.approx(expected.p_values.exact)
+            assert pair.difference.low == pytest.approx(expected.difference.low)
+
+
+class TestGate:
+    def test_bounds_are_over_households(self, study):
+        rules = {"margin": 0.02, "floors": 0.5, "max_negative_flips": 0.3}
+        wide, narrow = (study.gate("good", ["homes"], baseline="fair", clusters=c, **rules) for c in (None, "none"))
+        for row, plain in zip(wide.rows, narrow.rows, strict=True):
+            assert row.measured.value == plain.measured.value
+            assert row.measured.low < plain.measured.low and row.measured.high > plain.measured.high
+        assert "homes: intervals are over 60 clusters of images, by column household" in wide.notes
+
+    def test_more_images_are_needed(self, study):
+        wide, narrow = (study.gate("fair", ["homes"], floors=0.7, clusters=c).rows[0] for c in (None, "none"))
+        assert wide.images_needed is None or wide.images_needed > (narrow.images_needed or 0)
+
+    def test_file_names_the_column(self, study, tmp_path):
+        path = tmp_path / "gate.toml"
+        path.write_text('candidate = "good"\nfloors = 50\nclusters = "region"\n[test_set.homes]\nclusters = "none"\n')
+        result = study.gate(config=path)
+        assert not any("clusters of images" in note for note in result.notes)
+
+    def test_ladder_has_its_own_rule(self, study):
+        with pytest.raises(InputError, match="leave out clusters"):
+            study.gate("good", ["homes"], ladder=True, baseline="fair", clusters="region")
+        result = study.gate("good", ["homes"], ladder=True, baseline="weak")
+        assert any(note.startswith("images of one household are counted as dependent") for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    "command", ["study classes", "study similarity", "study confidence", "plan rank", "plan accuracy --half-width 2"]
+)
+def test_studies_without_clusters_say_so(study, command):
+    words = (*command.split(), "-w", study.store.root, "--json")
+    notes = {name: "treat the images of" in run_well(*words, "-t", name).out for name in ("homes", "plain")}
+    assert notes == {"homes": True, "plain": False}
+
+
+def test_unknown_column_is_one_line(study):
+    ran = run("grade", "-t", "homes", "--clusters", "hous", "-w", study.store.root)
+    assert ran.code != 0 and "'hous'" in ran.err and "household" in ran.err and len(ran.err.splitlines()) == 1
