@@ -266,8 +266,8 @@ class TestWrittenReport:
     def test_report_has_every_kind_of_chapter(self, written):
         assert {section.anchor for section in written.report.sections} >= {
             "overview", "grade-old-against-many-1", "comparison-new", "generalization-old-and-2-new-sets", "slices-old",
-            "geography-far-by-country", "mistakes-old-against-many-1", "hardest-old", "confusion-old",
-            "people-old-against-many-1", "similarity-old", "leakage-old-against-new", "checks",
+            "geography-far-by-country", "models-far-compared-with-old", "frequency-far",
+            "mistakes-old-against-many-1", "hardest-old", "confusion-old", "people-old-against-many-1", "similarity-old", "leakage-old-against-new", "checks",
         }  # fmt: skip
         assert written.report.open_questions == ()
 
