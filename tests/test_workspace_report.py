@@ -267,7 +267,8 @@ class TestWrittenReport:
         assert {section.anchor for section in written.report.sections} >= {
             "overview", "grade-old-against-many-1", "comparison-new", "generalization-old-and-2-new-sets", "slices-old",
             "geography-far-by-country", "models-far-compared-with-old", "frequency-far",
-            "mistakes-old-against-many-1", "hardest-old", "confusion-old", "people-old-against-many-1", "similarity-old", "leakage-old-against-new", "checks",
+            "mistakes-old-against-many-1", "hardest-old", "confusion-old", "people-old-against-many-1",
+            "similarity-old", "leakage-old-against-new", "checks",
         }  # fmt: skip
         assert written.report.open_questions == ()
 
