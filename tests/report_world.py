@@ -1,5 +1,6 @@
 """A small workspace with data for every chapter of a report."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +33,18 @@ def make_world(folder: Path, *, images: int = IMAGES, extra: int = 0) -> Workspa
 
 
 def add_more(workspace: Workspace, images: int = 200) -> None:
-    """Add a third test set with countries, checkpoints of an ensemble, and a search for near duplicates."""
+    """Add a third test set with countries and selection frequencies, checkpoints, years, and a search for leakage."""
     rng = np.random.default_rng(3)
     labels, place = np.arange(images) % 10, rng.integers(0, 3, images)
     countries = tuple(("Nigeria", "India", "France")[index] for index in place)
     space, ids = workspace.testsets.class_space("cifar-10"), tuple(f"g{number}" for number in range(images))
-    workspace.store.add_test_set(TestSet("far", space, ids, labels.astype(np.int32), {"country": countries}))
+    frequencies = tuple(f"{share:.1f}" for share in rng.beta(4, 1, images))
+    columns = {"country": countries, "selection_frequency": frequencies}
+    workspace.store.add_test_set(TestSet("far", space, ids, labels.astype(np.int32), columns))
+    years = workspace.store.root.parent / "years.csv"
+    with years.open("w", newline="") as file:
+        csv.writer(file).writerows([("model", "year"), *zip(SKILLS, range(2010, 2020), strict=False)])
+    workspace.models.describe(years)
     for model, skill in SKILLS.items():
         scores = _scores(labels, skill - np.array([0.3, 0.2, 0.0])[place], rng)
         workspace.models.add_predictions(model, scores, test_set="far")

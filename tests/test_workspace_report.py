@@ -89,6 +89,8 @@ class TestChapters:
         assert set(questions) == {
             "Does it hold on new data?",
             "How does accuracy vary by region?",
+            "Are images harder that fewer people select?",
+            "What goes with accuracy?",
             "Which mistakes are mistakes?",
             "Which images confuse models?",
             "How do models compare with people?",
@@ -293,8 +295,9 @@ class TestWrittenReport:
     def test_report_has_every_kind_of_chapter(self, written):
         assert {section.anchor for section in written.report.sections} >= {
             "overview", "grade-old-against-many-1", "comparison-new", "generalization-old-and-2-new-sets", "slices-old",
-            "geography-far-by-country", "mistakes-old-against-many-1", "hardest-old", "confusion-old",
-            "people-old-against-many-1", "similarity-old", "leakage-old-against-new", "checks",
+            "geography-far-by-country", "models-far-compared-with-old", "frequency-far",
+            "mistakes-old-against-many-1", "hardest-old", "confusion-old", "people-old-against-many-1",
+            "similarity-old", "leakage-old-against-new", "checks",
         }  # fmt: skip
         assert written.report.open_questions == ()
 

@@ -117,6 +117,10 @@ class TestFeatures:
         np.testing.assert_allclose(features @ weights.T + bias, scores, rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(scores, model.scores(batch))
 
+    def test_the_number_of_parameters_is_recorded(self, load, settings):
+        # 3 x 3 x 3 weights and a bias of 6 filters, scale and shift of 6 channels, 10 classes of 6 features and a bias
+        assert load("linear", settings).spec.parameters == 6 * 28 + 2 * 6 + 10 * 7
+
     def test_features_do_not_depend_on_what_follows_the_last_layer(self, load, settings, batch):
         np.testing.assert_array_equal(
             load("softmax", settings).scores_and_features(batch)[1],

@@ -1,5 +1,6 @@
 """The figures of Albiero et al. 2023 by name: their data, and which are left out without data."""
 
+from dataclasses import replace
 from math import log2
 
 import numpy as np
@@ -79,6 +80,19 @@ def test_errors_of_all_models_are_drawn(studied):
     errors = sum(row["value"] * row["images"] for row in own) / result.images
     (model,) = [model for model in result.models if model.model == "m2"]
     assert errors == pytest.approx(100 * model.error.value, abs=0.01)
+
+
+def test_errors_have_the_color_of_the_family_if_several_are_stated(studied):
+    result, _ = studied
+    families = {"m0": "small", "m1": "small", "m3": "large"}
+    described = replace(
+        result, models=tuple(replace(model, family=families.get(model.model)) for model in result.models)
+    )
+    rows = values(paper_figures(described)["figure-4-error-by-score"])
+    series = {row["model"]: row["series"] for row in rows}
+    assert series == {"m0": "small", "m1": "small", "m2": "other models", "m3": "large"}
+    assert "family" not in result.as_dict()["models"][0]
+    assert [model["family"] for model in described.as_dict()["models"] if model["model"] == "m3"] == ["large"]
 
 
 def test_histograms_mark_the_score_of_an_easy_image(studied):

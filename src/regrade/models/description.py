@@ -25,7 +25,7 @@ class ModelDescription:
     preprocessing: Preprocessing
     code: OwnCode = field(default_factory=OwnCode)
 
-    def spec(self, weights_hash: str, training_data: str = "") -> ModelSpec:
+    def spec(self, weights_hash: str, training_data: str = "", parameters: int | None = None) -> ModelSpec:
         """The record of the model that manifests store."""
         return ModelSpec(
             self.name,
@@ -35,6 +35,7 @@ class ModelDescription:
             training_data,
             self.code.hash,
             self.code.note,
+            parameters=parameters,
         )
 
 

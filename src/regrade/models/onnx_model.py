@@ -66,6 +66,7 @@ class OnnxModel(Model):
         runtime: str,
         score_kind: ScoreKind | None = None,
         training_data: str = "",
+        parameters: int | None = None,
     ) -> None:
         self._session = session
         self._cores = cores
@@ -77,7 +78,7 @@ class OnnxModel(Model):
         self.description = description
         self.class_space = description.class_space
         self.preprocessing = description.preprocessing
-        self.spec = description.spec(weights_hash, training_data)
+        self.spec = description.spec(weights_hash, training_data, parameters)
         self.runtime = runtime
         self.score_kind = score_kind or detect_score_kind(self)
 

@@ -68,6 +68,11 @@ def weights_hash(module: Any) -> str:
     return state.hexdigest()
 
 
+def parameter_count(module: Any) -> int | None:
+    """The number of parameters; None for a module without any, such as a fixed function."""
+    return sum(parameter.numel() for parameter in module.parameters()) or None
+
+
 class TorchModel(Model):
     """A torch module in evaluation mode, on a device and in a precision."""
 
@@ -87,7 +92,7 @@ class TorchModel(Model):
         self.class_space = description.class_space
         self.preprocessing = description.preprocessing
         self.score_kind = score_kind
-        self.spec = description.spec(weights_hash(module), training_data)
+        self.spec = description.spec(weights_hash(module), training_data, parameter_count(module))
         self.settings = settings
         self.takes_pixels = settings.device is Device.CUDA  # a quarter of the data to copy
         self._pinned: Any = None

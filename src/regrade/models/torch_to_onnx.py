@@ -82,6 +82,7 @@ def _export(model: TorchModel, features: bool) -> OnnxModel:
             runtime=f"{onnx_runtime(Device.CPU)}, exported from {model.runtime.rsplit(' ', 2)[0]}",
             score_kind=model.score_kind,
             training_data=model.spec.training_data,
+            parameters=model.spec.parameters,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -140,17 +141,18 @@ def _skew(values: FloatArray) -> str:
 
 
 def _errors(result: Confusion) -> Figure | None:
-    """Figure 4: the error of all models by score."""
+    """Figure 4: the error of all models by score; lines have the color of the family if several are stated."""
     if not result.models:
         return None
     joined = joined_bins(result, result.models)
     outsiders = result.outsiders or result.models
-    named = _named(outsiders)
+    named = _family_names(outsiders) or _named(outsiders)
     rows = [
         row for model in outsiders for row in _curve(result, model, joined, named.get(model.model, _UNNAMED))
     ]  # fmt: skip
-    domain = [*named.values(), *([_UNNAMED] if len(outsiders) > len(named) else [])]
-    palette = [*COLORS[: len(named)], _PALE][: len(domain)]
+    shown = list(dict.fromkeys(named.values()))
+    domain = [*shown, *([_UNNAMED] if len(outsiders) > len(named) else [])]
+    palette = [*COLORS[: len(shown)], _PALE][: len(domain)]
     base = altair.Chart().encode(
         x=altair.X("at:Q", axis=score_axis(result), scale=score_scale(result)),
         y=altair.Y("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False)),
@@ -167,8 +169,9 @@ def _errors(result: Confusion) -> Figure | None:
         ],
     )  # fmt: skip
     thin = base.transform_filter(f"datum.series === '{_UNNAMED}'").mark_line(strokeWidth=1)
+    few = len(named) == len(shown)  # with families, many lines have a color
     bold = base.transform_filter(f"datum.series !== '{_UNNAMED}'").mark_line(
-        strokeWidth=2.5, point=altair.OverlayMarkDef(size=30)
+        strokeWidth=2.5 if few else 1.3, point=altair.OverlayMarkDef(size=30 if few else 12)
     )
     chart = layered(thin, bold).properties(data=inline(rows), width=WIDTH, height=_HEIGHT)
     correlations = [model.curve.single.value for model in outsiders if model.curve.single]
@@ -186,6 +189,13 @@ def _named(models: Sequence[ConfusedModel]) -> dict[str, str]:
     if len(models) < 3:
         places = {place: "model" for place in range(len(models))}
     return {models[place].model: f"{word}: {models[place].model}" for place, word in places.items()}
+
+
+def _family_names(models: Sequence[ConfusedModel]) -> dict[str, str]:
+    """The family of each model, as far as it has a color: the largest ones; empty for fewer than two families."""
+    sizes = Counter(model.family for model in models if model.family)
+    colored = {name for name, _ in sizes.most_common(len(COLORS) - 1)} if len(sizes) > 1 else set()
+    return {model.model: model.family for model in models if model.family in colored and model.family}
 
 
 def _curve(result: Confusion, model: ConfusedModel, joined: Sequence[Any], series: str) -> list[dict[str, Any]]:

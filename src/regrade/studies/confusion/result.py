@@ -69,7 +69,8 @@ class ScoredEnsemble(Record):
 class ConfusedModel:
     """One model on the labeled images: its error overall, by score, and on hard images and the rest.
 
-    ``inside`` is true for the ensemble itself and its members. ``transfer`` is None without a hard set.
+    ``inside`` is true for the ensemble itself and its members. ``transfer`` is None without a hard set, ``family`` None
+    if it is not stated.
     """
 
     model: str
@@ -77,6 +78,7 @@ class ConfusedModel:
     error: Estimate
     curve: ErrorCurve = field(metadata=INLINE)
     transfer: Transfer | None
+    family: str | None = field(default=None, metadata=json_key("family", only_if_set=True))
 
 
 @dataclass(frozen=True)

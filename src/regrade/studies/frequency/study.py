@@ -16,6 +16,7 @@ from regrade.studies.frequency.column import ImageFrequencies, checked_edges, im
 from regrade.studies.frequency.figure import frequency_figure
 from regrade.studies.frequency.findings import frequency_findings
 from regrade.studies.frequency.result import Frequency, FrequencyStudyPart
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, models_option, option, parts_of
@@ -75,7 +76,8 @@ def run(store: Store, options: FrequencyStudyOptions) -> Frequency:
         _frequency_set(store, test_set, models, measured, options)
         for test_set, measured in zip(test_sets, frequencies, strict=True)
     ]
-    return frequency_study(parts, models, edges or EDGES, confidence=store.config.confidence)
+    result = frequency_study(parts, models, edges or EDGES, confidence=store.config.confidence)
+    return with_household_note(result, *test_sets)
 
 
 def _common(store: Store, test_sets: Sequence[TestSet], models: Sequence[str]) -> tuple[str, ...]:

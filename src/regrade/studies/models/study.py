@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, TestSet, UndefinedError
+from regrade.core.amounts import amount
 from regrade.stats import Scale, share_range
 from regrade.store import Store
 from regrade.studies.generalization.analysis import generalization
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import ModelShift
-from regrade.studies.geography.group_frame import correctness_of, frame_of, grouping
+from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of, frame_of, grouping
+from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.models.analysis import ModelSets, model_trends
 from regrade.studies.models.figure import model_trends_figure
 from regrade.studies.models.findings import model_trends_findings, model_trends_verdicts
 from regrade.studies.models.result import ModelAttribute, ModelTrends, ModelTrendsPart
 from regrade.studies.report_data import ReportData
-from regrade.studies.set_counts import SetCounts, counts_with_noise
+from regrade.studies.seeded_methods import seeded_method
+from regrade.studies.set_counts import ImageNoiseCollector, ModelCounts, SetCounts
+from regrade.studies.shared_images import shared_images
 from regrade.studies.study import (
     Chapter,
     Parts,
@@ -45,7 +49,11 @@ class ModelTrendsOptions(StudyOptions):
     )
     by: Sequence[ModelAttribute | str] = option("Use only this attribute. May be repeated (default: all).", ())
     disparity_by: str | None = option("Also study the disparity by the groups of this column.", None, metavar="COLUMN")
+    slice: str | None = option("Use only the images of -t in this slice, such as a hard set.", None)
     models: Sequence[str] = models_option()
+    without: Sequence[str] = option(
+        "Leave out this model, or the models of a pattern such as fv_*. May be repeated.", (), metavar="NAME"
+    )
     scale: Scale | str = option("Scale on which accuracies on the two test sets are compared.", Scale.LOGIT)
 
 
@@ -54,29 +62,82 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
 
     The attributes are those in manifests and those that users state. With ``original`` there are also the drop from it
     and the accuracy at equal accuracy there (effective robustness, on ``scale``), with ``disparity_by`` the disparity
-    by the groups of a column.
+    by the groups of a column. ``without`` names models that are left out, or patterns, and
+    ``slice`` a part of the test set.
     """
     test_set = store.test_set(options.test_set)
-    models = chosen_models(store, test_set, options.models)
+    models = _chosen(store, test_set, options)
     if options.original == test_set.name:
         raise InputError(f"--original and -t are both {test_set.name}: a drop is from one set to another")
-    counts, original = _counts(store, test_set, models, options), _original(store, models, options)
-    disparities = _disparities(store, test_set, models, options)
+    correctness = _on_slice(test_set, _correctness(store, test_set, models, options), options.slice)
+    if not correctness:
+        raise UndefinedError(f"no image of {test_set.name} that counts is in {options.slice}")
+    place = test_set.name if options.slice is None else f"{test_set.name}, slice {options.slice}"
+    counts, original = _counts(place, correctness), _original(store, models, options)
+    disparities = _disparities(test_set, correctness, options.disparity_by, store.config.confidence)
     shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
     sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
     attributes = {model: _attributes(store, test_set, model) for model in models}
-    return model_trends(
+    result = model_trends(
         sets,
         attributes,
         chosen=[ModelAttribute(attribute) for attribute in options.by],
         scale=Scale(options.scale),
         confidence=store.config.confidence,
     )
+    rules = (*counts.notes, *(original.notes if original else ()))
+    cautions = (*_overlap(store, test_set, options), *_chosen_hard(test_set, options.slice))
+    result = replace(result, notes=(*result.notes, *rules, *cautions))
+    return with_household_note(result, *(store.test_set(name) for name in (test_set.name, options.original) if name))
 
 
-def _counts(store: Store, test_set: TestSet, models: tuple[str, ...], options: ModelTrendsOptions) -> SetCounts:
+def _chosen_hard(test_set: TestSet, name: str | None) -> Iterator[str]:
+    if name in test_set.hard_slices:
+        yield f"{name} was chosen because models fail on it: those that took part in the choice are at a disadvantage"
+
+
+def _overlap(store: Store, test_set: TestSet, options: ModelTrendsOptions) -> Iterator[str]:
+    """A note if the two test sets have images in common."""
+    shared = None if options.original is None else shared_images(store.test_set(options.original), test_set)
+    if shared and (count := int((shared.second >= 0).sum())):
+        yield (
+            f"{amount(count, 'image')} of {test_set.name} are images of {options.original} too: intervals of drops and "
+            "of effective robustness take them as different images, and are too wide or too short"
+        )
+
+
+def _chosen(store: Store, test_set: TestSet, options: ModelTrendsOptions) -> tuple[str, ...]:
+    """The named models (default: all) except those to leave out."""
+    models = chosen_models(store, test_set, options.models)
+    methods = [seeded_method(name, models, where=test_set.name) for name in options.without]
+    left_out = {model for method in methods for model in method.models.values()}
+    if left_out.issuperset(models):
+        raise InputError(f"all models with predictions on {test_set.name} are left out")
+    return tuple(model for model in models if model not in left_out)
+
+
+def _correctness(
+    store: Store, test_set: TestSet, models: tuple[str, ...], options: ModelTrendsOptions
+) -> list[ModelCorrectness]:
     scored = scored_predictions(store, test_set, models, progress=options.progress)
-    return counts_with_noise(test_set, scored, confidence=store.config.confidence)
+    return [correctness_of(predictions, scoring, 1) for predictions, scoring in scored]
+
+
+def _on_slice(test_set: TestSet, models: Sequence[ModelCorrectness], name: str | None) -> list[ModelCorrectness]:
+    """The models on the images of a slice, or on all; a model without an image there is left out."""
+    inside = np.ones(len(test_set), dtype=bool) if name is None else test_set.slice(name)
+    parts = [replace(model, counted=model.counted & inside) for model in models]
+    return [part for part in parts if part.counted.any()]
+
+
+def _counts(name: str, models: Sequence[ModelCorrectness]) -> SetCounts:
+    """The counts of models with the sampling noise of their accuracies."""
+    collector, counts = ImageNoiseCollector(), dict[str, ModelCounts]()
+    for model in models:
+        collector.add(model.model, model.right, None, model.counted)
+        counts[model.model] = ModelCounts(int((model.right & model.counted).sum()), int(model.counted.sum()))
+    notes = dict.fromkeys(f"{name}: {model.rule}" for model in models if model.rule)
+    return SetCounts(name, counts, tuple(notes), collector.noise())
 
 
 def _original(store: Store, models: Sequence[str], options: ModelTrendsOptions) -> SetCounts | None:
@@ -88,7 +149,7 @@ def _original(store: Store, models: Sequence[str], options: ModelTrendsOptions) 
     common = tuple(model for model in models if model in stored)
     if not common:
         raise InputError(f"none of these models has predictions on {original.name}")
-    return _counts(store, original, common, options)
+    return _counts(original.name, _correctness(store, original, common, options))
 
 
 def _shifts(
@@ -106,20 +167,17 @@ def _shifts(
 
 
 def _disparities(
-    store: Store, test_set: TestSet, models: tuple[str, ...], options: ModelTrendsOptions
+    test_set: TestSet, models: Sequence[ModelCorrectness], column: str | None, confidence: float
 ) -> Mapping[str, Estimate] | None:
     """The disparity of each model by the groups of a column; models without images in some group have none."""
-    if options.disparity_by is None:
+    if column is None:
         return None
-    groups = grouping(test_set, options.disparity_by)
-    scored = scored_predictions(store, test_set, models, progress=options.progress)
-    right = [correctness_of(predictions, scoring, 1) for predictions, scoring in scored]
-    frame = frame_of(test_set, groups, None, right)
+    frame = frame_of(test_set, grouping(test_set, column), None, models)
     if len(frame.names) < 2:
-        raise InputError(f"a disparity needs two groups of {options.disparity_by}")
+        raise InputError(f"a disparity needs two groups of {column}")
     return {
-        model.model: share_range(frame.shares(model.right, model.counted), confidence=store.config.confidence)
-        for model in right
+        model.model: share_range(frame.shares(model.right, model.counted), confidence=confidence)
+        for model in models
         if frame.counted_per_group(model).all()
     }
 
