@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TypeVar
 
@@ -12,7 +13,7 @@ import numpy as np
 from regrade.app.cache import RecentCache, answerers_stamp, pairs_stamp
 from regrade.core import PairSide, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.ledger import Ledger, Mode, Person, Question, Queue
+from regrade.ledger import Ledger, Mode, Person, Question, Queue, Role
 from regrade.ledger.pending import PendingItems, PendingUntil
 from regrade.store import Store
 from regrade.studies.shared_images import SharedImages, shared_images
@@ -216,6 +217,10 @@ class HiddenImages:
 _CACHED_QUEUES = 64
 
 
+_NOBODY = Person(0, "", Role.LABELER, datetime(1970, 1, 1, tzinfo=UTC))
+"""A person without any vote."""
+
+
 class HidingRules:
     """Hides images from people who still have to answer about them, and images of examinations from everyone."""
 
@@ -232,6 +237,24 @@ class HidingRules:
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images that a person still has to answer about, in all queues that they may work on."""
         return self._pending_in(self._ledger.queues.open_to(person), person)
+
+    def hidden_from_public(self, *, leaving_out: Collection[int] = ()) -> HiddenImages:
+        """The images that someone still has to answer about, in any queue but those ``leaving_out``, by id.
+
+        A visitor without an account may be anyone: images of examinations are hidden even from those who have answered.
+        """
+        queues = [queue for queue in self._ledger.queues.all() if queue.id not in leaving_out]
+        stored = self._with_test_sets(queues)
+        examinations = [queue for queue in stored if is_examination(queue)]
+        until = {queue.id: PendingUntil.COMPLETE for queue in stored if not is_examination(queue)}
+        pending = self._pending.of(_NOBODY, until)
+        asked = [
+            PendingQueue(images, pending[queue.id], PendingUntil.COMPLETE)
+            for queue in stored
+            if queue.id in pending and pending[queue.id].any()
+            for images in self._all_images_of(queue, len(pending[queue.id]))
+        ]
+        return HiddenImages(asked, self._same_images) | self.examined(examinations)
 
     def examined(self, examinations: Collection[Queue]) -> HiddenImages:
         """All images of examinations: no one sees them next to a class, since people could pass answers on."""

@@ -14,6 +14,7 @@ from regrade.app.image_lookup import LabelIndex, ScoreCache, Suggestions
 from regrade.app.images import ImageCache, UnseenImages
 from regrade.app.pair_views import PairIndex
 from regrade.app.sessions import Session, Sessions
+from regrade.app.view_limits import ViewLimits
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
 from regrade.ledger import Ledger, Person, Question, Queue
 from regrade.studies import PanelAgreement
@@ -41,6 +42,7 @@ class Site:
         self.revisions = RevisionCache(workspace.store)
         self.attempts = self.ledger.attempts
         self.links = self.ledger.links
+        self.views = ViewLimits()
         self.unseen = UnseenImages()
         self.pairs = PairIndex(workspace.store)
         self.grids = Grids(workspace.store, self.ledger, self.accounts.key())
