@@ -364,8 +364,9 @@ class TestReviewing:
         ready(page)
         assert "claws" not in page.content()
         page.keyboard.press("c")
+        expect(page.locator("#done .proposed")).to_contain_text("You judged")
         page.goto(f"/panel/{queue.id}/1")
-        expect(page.locator("#proposed")).to_contain_text(
+        expect(page.locator(".proposed")).to_contain_text(
             "visitor Vera: the class is missing. “look at its <i>claws</i>”"
         )
 
@@ -398,9 +399,9 @@ class TestInABrowser:
     def test_form_shows_the_fields_of_the_claim(self, *, token, first, window):
         window.goto(f"/propose/{token}/image/{first}")
         expect(window.get_by_role("combobox", name="Class")).to_be_visible()
-        expect(window.get_by_label("Label", exact=True)).to_be_hidden()
+        expect(window.get_by_role("combobox", name="Label")).to_be_hidden()
         window.get_by_label("A label is wrong").check()
-        expect(window.get_by_label("Label", exact=True)).to_be_visible()
+        expect(window.get_by_role("combobox", name="Label")).to_be_visible()
         expect(window.locator("#typed")).to_be_hidden()
         window.get_by_label("The image should not be used").check()
         window.get_by_label("Why not").select_option("drawing")

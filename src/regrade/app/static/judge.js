@@ -1,7 +1,7 @@
 // Judge: is the predicted class right for the image?
 
 import { addClass } from "./add_class.js";
-import { shownProposals } from "./proposals.js";
+import { showProposals } from "./proposals.js";
 import { moreReferences, showQuestion } from "./question.js";
 import { WorkPage } from "./work_page.js";
 import { noDialog, onKeys } from "./keys.js";
@@ -31,7 +31,7 @@ const work = new WorkPage(page.dataset.queue, { show, counted: (change) => { cou
 async function vote(content) {
   const item = work.current;
   await work.vote(content);
-  if (item && page.dataset.proposed !== undefined) await shownProposals(by("proposed"), work, item);
+  if (item && page.dataset.proposed !== undefined) await showProposals(work, item);
 }
 
 const chooseReason = reasonChoice(by("reasons"), work, { chosen: (reason) => vote({ answer: "problematic", reason }) });

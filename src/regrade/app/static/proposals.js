@@ -5,13 +5,20 @@ import { call } from "./sending.js";
 const CLAIMS = { missing: "the class is missing", wrong: "the label is wrong", problematic: "the image should not be used" };
 const line = ({ by, claim, reason }) => `${by}: ${CLAIMS[claim]}${reason ? `. “${reason}”` : ""}`;
 
-export async function shownProposals(place, work, item) {
-  await work.outbox.flush();
+function show(text) {
+  for (const place of document.querySelectorAll(".proposed")) {
+    place.textContent = text;
+    place.hidden = !text;
+  }
+}
+
+export async function showProposals({ queue, outbox }, item) {
+  await outbox.flush();
   try {
-    const proposals = await call(`/api/queues/${work.queue}/items/${item.id}/proposals`);
-    place.textContent = proposals.length ? `${item.class ? `You judged “${item.class.name}”. ` : ""}Proposed by ${proposals.map(line).join("; ")}` : "";
-    place.hidden = !proposals.length;
+    const proposals = await call(`/api/queues/${queue}/items/${item.id}/proposals`);
+    const judged = item.class ? `You judged “${item.class.name}”. ` : "";
+    show(proposals.length ? `${judged}Proposed by ${proposals.map(line).join("; ")}` : "");
   } catch {
-    place.hidden = true;
+    show("");
   }
 }
