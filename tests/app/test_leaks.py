@@ -145,7 +145,6 @@ def public_addresses(workspace):
     queue = workspace.ledger.queues.create("proposals all", Question.JUDGE, test_set="main", labels="multi")
     token = workspace.ledger.proposals.new_link(queue)
     yield from (f"/propose/{token}{path}" for path in ("", "?page=2", "/classes", "/image/none", "/images/none"))
-    yield from (f"/propose/{token}?find={NAMES['main'].format(number)}" for number in PENDING)
 
 
 def walked(client, start):

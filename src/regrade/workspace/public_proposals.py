@@ -40,7 +40,7 @@ class ProposalLinkState:
         """Whether it works, and since when."""
         if self.link.ended is not None:
             return f"ended {ago((now_in_utc() - self.link.ended).total_seconds())}"
-        return f"works since {ago((now_in_utc() - self.link.created).total_seconds())}"
+        return f"created {ago((now_in_utc() - self.link.created).total_seconds())}"
 
 
 def new_proposal_link(store: Store, ledger: Ledger, name: str, *, test_set: str, labels: str) -> NewProposalLink:

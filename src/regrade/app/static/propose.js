@@ -24,7 +24,8 @@ showParts();
 
 // Without the search, the typed name is looked up by the server.
 loadClasses("", page.dataset.classes).then((classes) => {
-  const search = new ClassSearch(by("typed"), by("class-results"), classes, { picked: pick, changed: () => { by("class-id").value = ""; } });
+  const search = new ClassSearch(by("typed"), by("class-results"), classes, { picked: pick });
+  search.changed = () => { by("class-id").value = ""; };
   search.escaped = () => search.clear();
-  by("class-results").hidden = true;
+  if (by("class-id").value) by("class-results").hidden = true; // chosen before the form was sent
 }, () => {});
