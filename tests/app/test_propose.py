@@ -243,8 +243,8 @@ class TestProposing:
         entered = send(guest, token, first, typed="", reason=attack, name=attack)
         assert entered.status_code == 400 and attack not in entered.text and "&lt;script&gt;" in entered.text
         assert send(guest, token, first, typed=missing_class(target), reason=attack, name="<b>").status_code == 303
-        found = guest.get(f"/propose/{token}", params={"find": attack})
-        assert found.status_code == 404 and attack not in found.text
+        searched = guest.get(f"/propose/{token}", params={"find": attack})
+        assert searched.status_code == 404 and attack not in searched.text
         item = item_numbers(workspace, queue)[0]
         cast_votes(workspace, item, Rita="correct")
         for path in (f"/panel/{queue.id}/{item}", "/team/proposals"):

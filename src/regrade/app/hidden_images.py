@@ -248,13 +248,13 @@ class HidingRules:
         examinations = [queue for queue in stored if is_examination(queue)]
         until = {queue.id: PendingUntil.COMPLETE for queue in stored if not is_examination(queue)}
         pending = self._pending.of(_NOBODY, until)
-        asked = [
+        open_queues = [
             PendingQueue(images, pending[queue.id], PendingUntil.COMPLETE)
             for queue in stored
             if queue.id in pending and pending[queue.id].any()
             for images in self._all_images_of(queue, len(pending[queue.id]))
         ]
-        return HiddenImages(asked, self._same_images) | self.examined(examinations)
+        return HiddenImages(open_queues, self._same_images) | self.examined(examinations)
 
     def examined(self, examinations: Collection[Queue]) -> HiddenImages:
         """All images of examinations: no one sees them next to a class, since people could pass answers on."""
