@@ -79,6 +79,8 @@ DEMO = (
     "review list",
     f"{_JUDGE} && {_VOTES} && review list && review agreement && review agreement novel --show reviewers"
     " && review publish novel --dry-run && review publish novel && team list && verify",
+    f"review audit -t uci-digits -l own --size 50 --name audit --overlap 2 && {_VOTES} && review publish audit"
+    " && labels audit -t uci-digits && team propose-links",
     f"{_PEOPLE} && review people -t uci-digits -l own --name blind --overlap 2 && {_VOTES} && review publish blind",
     "import labels {inputs}/labels.csv -t uci-digits --name all --complete && review mistakes -t uci-digits -l all"
     f" --model 'naive Bayes' --name errors --overlap 2 && {_VOTES} && review publish errors"

@@ -108,9 +108,9 @@ def test_class_added_to_a_random_sample_joins_another_queue(workspace, visitor):
     workspace.ledger.queues.assign(sample, [workspace.ledger.people.named(name) for name in ("Rita", "Rob")])
     item = workspace.ledger.items.with_id(item_numbers(workspace, sample)[0])
     target, pairs = workspace.store.test_set("digits"), workspace.ledger.items.pairs(sample)
-    asked = {class_id for example, class_id in pairs if example == item.example}
-    asked.add(str(int(target.labels[target.position(item.example)])))
-    class_id = next(digit for digit in "0123456789" if digit not in asked)
+    queued_classes = {class_id for example, class_id in pairs if example == item.example}
+    queued_classes.add(str(int(target.labels[target.position(item.example)])))
+    class_id = next(digit for digit in "0123456789" if digit not in queued_classes)
     form = {"item": item.id, "class_id": class_id, "key": KEY}
     reply = visitor("Rita").write(f"/api/queues/{sample.id}/classes", **form).json()
     assert (reply["added"], reply["item"], reply["message"]) == (True, None, "added to the queue added to sample")

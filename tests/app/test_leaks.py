@@ -129,6 +129,9 @@ def addresses(queue, workspace):
     yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1", "items/1/comments", "task"))
     yield from (f"/api/queues/{queue.id}/items/{number}/causes" for number in range(1, 5))
     yield f"/panel/{queue.id}?show=decided"
+    yield "/team/proposals"
+    yield f"/api/queues/{queue.id}/items/1/proposals"
+    yield from public_addresses(workspace)
     for number in range(1, 5):
         yield from (f"{place}/{queue.id}/{number}" for place in ("/panel", "/api/panel"))
         yield from (f"/panel/{queue.id}/{number}/{way}" for way in ("next", "previous"))
@@ -145,6 +148,13 @@ def addresses(queue, workspace):
         yield from (f"/explore/image?set={name}&image={position}" for position in range(len(CLASSES)))
         for model, outcome in itertools.product(MODELS, ("right", "wrong")):
             yield f"/explore/images?set={name}&model={model}&outcome={outcome}&order=confident"
+
+
+def public_addresses(workspace):
+    """The pages for visitors, through a link that is older than any examination."""
+    queue = workspace.ledger.queues.create("proposals all", Question.JUDGE, test_set="main", labels="multi")
+    token = workspace.ledger.proposals.new_link(queue)
+    yield from (f"/propose/{token}{path}" for path in ("", "?page=2", "/classes", "/image/none", "/images/none"))
 
 
 def walked(client, start):

@@ -10,7 +10,7 @@ from regrade.ledger import Question
 
 PAGES = (
     "/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/explore/images?set=digits",
-    "/explore/image?set=digits&image=0", "/no-such-page",
+    "/explore/image?set=digits&image=0", "/team/proposals", "/no-such-page",
 )  # fmt: skip
 """Pages whose appearance is not tested elsewhere."""
 

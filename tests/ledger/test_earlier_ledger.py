@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from regrade.ledger import Ledger, Purpose, Question, Role, VoteContent
+from regrade.ledger import Ledger, NewItem, Purpose, Question, Role, VoteContent
 
 WRITTEN_BEFORE = Path(__file__).parent / "written_before" / "ledger.sql"
 
@@ -85,5 +85,29 @@ def test_earlier_queues_in_postgres_get_their_purpose(postgres_database):
     purposes = {queue.name: queue.purpose for queue in migrated.queues.all()}
     assert purposes == {"judge": None, "mistake": Purpose.CENSUS, "label": Purpose.CENSUS}
     assert migrated.people.add("a worker", Role.WORKER).role is Role.WORKER
+    assert migrated.problems() == ()
+    migrated.engine.dispose()
+
+
+def test_ledger_before_proposals_gets_them(tmp_path):
+    """The schema of revision 0009: everything but the tables of proposals and of links for them."""
+    path = tmp_path / "ledger.sqlite"
+    ledger = Ledger.open(path)
+    ada = ledger.people.add("Ada", Role.REVIEWER)
+    queue = ledger.queues.create("novel", Question.JUDGE, test_set="val", labels="real@1")
+    ledger.items.add(queue, [NewItem("img-1", "cat")])
+    item = ledger.items.next(queue, ada)
+    assert item is not None
+    ledger.votes.cast(item.id, ada, VoteContent("the first key", "correct"))
+    before = ledger.rows()
+    ledger.engine.dispose()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE proposal")
+        connection.execute("DROP TABLE proposal_link")
+        connection.execute("UPDATE alembic_version SET version_num = '0009'")
+    migrated = Ledger.open(path)
+    assert migrated.rows() == before and migrated.problems() == ()
+    migrated.proposals.add_class(queue, NewItem("img-1", "dog"), ada, "both are there")
+    assert migrated.proposals.queue_of_link(migrated.proposals.new_link(queue)) == queue
     assert migrated.problems() == ()
     migrated.engine.dispose()

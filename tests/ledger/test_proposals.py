@@ -1,6 +1,7 @@
 """Proposals: classes that reviewers add, corrections that visitors propose through links, and their rate limits."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -158,3 +159,26 @@ def test_rate_limits_are_per_source_and_do_not_count_refusals(ledger):
         rows = connection.execute(sign_in_attempts.select()).all()
     assert sorted(row.count for row in rows) == [1, 2]
     assert "address" not in repr(rows)
+
+
+def test_class_that_two_people_add_at_once_is_one_item(ledger, queue, ada):
+    people = [ada, *(ledger.people.add(name, Role.REVIEWER) for name in ("Bob", "Cleo", "Dora"))]
+
+    def add(person):
+        try:
+            return ledger.proposals.add_class(queue, FOX, person).id
+        except AlreadyStored:
+            return None
+
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(add, people))
+    assert len([result for result in results if result is not None]) == 1
+    assert (ledger.queues.progress(queue).items, ledger.proposals.count(queue)) == (1, 1)
+    assert ledger.problems() == ()
+
+
+def test_concurrent_requests_are_counted_one_by_one(ledger):
+    rate = {"address": Rate(3, timedelta(hours=1))}
+    with ThreadPoolExecutor(8) as threads:
+        waits = list(threads.map(lambda _: ledger.rate_limits.reserve(rate), range(16)))
+    assert waits.count(0) == 3

@@ -57,7 +57,7 @@ def test_audit_draws_labels_that_all_models_predict(workspace):
     queue = workspace.ledger.queues.named(AUDIT)
     assert set(workspace.ledger.items.pairs(queue)) == AGREED
     assert (queue.purpose, queue.labels, result.added) == (Purpose.AUDIT, "own@1", 4)
-    assert "2 models predict the same correct label on 4 of 7 scored images" in result.notes
+    assert "labels that all of 2 models predict: 4 of 7 scored images" in result.notes
     assert "all correct, but not the same class, and so not audited: 1 image" in result.notes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TypeVar
 
@@ -12,7 +13,7 @@ import numpy as np
 from regrade.app.cache import RecentCache, answerers_stamp, pairs_stamp
 from regrade.core import PairSide, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.ledger import ItemImage, Ledger, Person, Question, Queue, image_set
+from regrade.ledger import ItemImage, Ledger, Person, Question, Queue, Role, image_set
 from regrade.ledger.pending import PendingItems, PendingUntil
 from regrade.store import Store
 from regrade.studies.shared_images import SharedImages, shared_images
@@ -216,6 +217,10 @@ class HiddenImages:
 _CACHED_QUEUES = 64
 
 
+_NOBODY = Person(0, "", Role.LABELER, datetime(1970, 1, 1, tzinfo=UTC))
+"""A person without any vote."""
+
+
 class HidingRules:
     """Hides images from people who still have to answer about them, and images of examinations from everyone."""
 
@@ -262,6 +267,24 @@ class HidingRules:
         if queue.question is not Question.LABEL:
             return (queue.test_set,)
         return self._set_names.get(queue.id, lambda: self._ledger.items.test_sets(queue), stamp=size)
+
+    def hidden_from_public(self, *, leaving_out: Collection[int] = ()) -> HiddenImages:
+        """The images that someone still has to answer about, in any queue but those ``leaving_out``, by id.
+
+        A visitor without an account may be anyone: images of examinations are hidden even from those who have answered.
+        """
+        queues = [queue for queue in self._ledger.queues.all() if queue.id not in leaving_out]
+        stored = self._with_test_sets(queues)
+        until = {queue.id: PendingUntil.COMPLETE for queue in stored if not queue.is_examination}
+        pending = self._pending.of(_NOBODY, until)
+        open_queues = [
+            PendingQueue(images, pending[queue.id], PendingUntil.COMPLETE)
+            for queue in stored
+            if queue.id in pending and pending[queue.id].any()
+            for images in self._all_images_of(queue, len(pending[queue.id]))
+        ]
+        examinations = self.all_of([queue for queue in stored if queue.is_examination])
+        return HiddenImages(open_queues, self._same_images) | examinations
 
     def until(self, queue: Queue) -> PendingUntil:
         """Until when the images of a queue stay hidden from the people who may work on it."""

@@ -79,6 +79,18 @@ class ImageCache:
         content = self._items.content_of(queue, example, test_set=test_set) if is_own else None
         return self._shown(test_set, position, side, content=content)
 
+    def opaque_id(self, place: str, test_set: str, position: int) -> str:
+        """An id of an image that differs between places and reveals nothing."""
+        return encode_opaque_id(self._key_for(place), _number(test_set), position)
+
+    def located(self, place: str, opaque_id: str) -> tuple[str, int]:
+        """The test set and the position of an image by its id at a place."""
+        return self._decoded(self._key_for(place), opaque_id)
+
+    def thumbnail(self, test_set: str, position: int, side: int) -> DisplayImage:
+        """An image of a test set."""
+        return self._shown(test_set, position, side, content=None)
+
     def _decoded(self, key: bytes, opaque_id: str) -> tuple[str, int]:
         """The test set and the position of an image."""
         numbers = decode_opaque_id(key, opaque_id)
@@ -112,7 +124,10 @@ class ImageCache:
                 yield name, int(position)
 
     def _key_of(self, queue_id: int) -> bytes:
-        return blake2b(f"queue {queue_id}".encode(), digest_size=32, key=self._key).digest()
+        return self._key_for(f"queue {queue_id}")
+
+    def _key_for(self, place: str) -> bytes:
+        return blake2b(place.encode(), digest_size=32, key=self._key).digest()
 
     def _named(self, number: int) -> str | None:
         return next((name for name in self._store.test_sets.names() if _number(name) == number), None)

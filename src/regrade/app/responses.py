@@ -224,7 +224,9 @@ async def _damaged(request: Request, error: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-    return _respond(request, status, str(detail))
+    response = _respond(request, status, str(detail))
+    response.headers.update(getattr(error, "headers", None) or {})
+    return response
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

@@ -16,6 +16,7 @@ from regrade.app.neighbor_index import NeighborIndex
 from regrade.app.pair_views import PairIndex
 from regrade.app.selection_index import SelectionIndex
 from regrade.app.sessions import Session, Sessions
+from regrade.app.view_limits import ViewLimits
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
 from regrade.ledger import Ledger, Person, Question, Queue
 from regrade.studies import PanelAgreement
@@ -45,6 +46,7 @@ class Site:
         self.revisions = RevisionCache(workspace.store)
         self.attempts = self.ledger.attempts
         self.links = self.ledger.links
+        self.views = ViewLimits()
         self.unseen = UnseenImages()
         self.pairs = PairIndex(workspace.store)
         self.grids = Grids(workspace.store, self.ledger, self.accounts.key())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regrade.cli.command_result import CommandResult, shown
-from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.labels import LabelSet
+from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say
 from regrade.core.panel import Role
 
@@ -84,6 +85,49 @@ def link(address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
     The server does not need a restart. A server that requires accounts does not accept such links.
     """
     typer.echo(f"{address.rstrip('/')}/enter/{opened(workspace).ledger.links.new()}")
+
+
+@app.command("propose-link")
+def propose_link(
+    name: Annotated[str, typer.Argument(help="Name of the link.")],
+    test_set: TestSetOption,
+    labels: LabelSet,
+    address: Address = _HERE,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Print a link through which anyone can propose corrections of a label set, without an account.
+
+    The proposals enter the queue `proposals NAME`, in which reviewers judge them. The link works until it is ended; a
+    new link of the same name ends the earlier one.
+    """
+    created = opened(workspace).review.propose_link(name, test_set=test_set, labels=labels)
+    say(f"proposals enter the queue {created.queue.name!r}; end the link with regrade team end-propose-link {name!r}")
+    typer.echo(f"{address.rstrip('/')}/propose/{created.token}")
+
+
+@app.command("end-propose-link")
+def end_propose_link(
+    name: Annotated[str, typer.Argument(help="Name of the link.")], workspace: WorkspaceOption = Path()
+) -> None:
+    """End a link for proposals at once; the proposals stay in their queue."""
+    ended = opened(workspace).review.end_propose_link(name)
+    say(f"the link {name} {'has ended' if ended else 'had ended before'}")
+
+
+@app.command("propose-links")
+@shown
+def propose_links(workspace: WorkspaceOption = Path()) -> CommandResult:
+    """List the links for proposals, with the number of proposals and of items to judge."""
+    from regrade.core import Column, Table
+
+    links = opened(workspace).review.propose_links()
+    keys = ("name", "test_set", "labels", "state", "proposals", "items")
+    rows = tuple(
+        (state.name, state.link.queue.test_set, state.link.queue.labels, state.in_words(), state.proposals, state.items)
+        for state in links
+    )
+    table = Table("links for proposals", tuple(Column(key, key.replace("_", " ")) for key in keys), rows)
+    return CommandResult(table, {"links": table.records()})
 
 
 def _as_dict(member: Member) -> dict[str, Any]:

@@ -38,9 +38,9 @@ def finite_share(count: int, drawn: int, population: int, *, unknown: int = 0, c
         drawn - high_count,
         population - high_count,
     )
-    known = drawn - unknown
+    resolved = drawn - unknown
     method = method_name("exact, finite population", confidence)
-    return Estimate(count / known, low / population, high / population, known, method)
+    return Estimate(count / resolved, low / population, high / population, resolved, method)
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

@@ -39,20 +39,22 @@ def add_class(
     judging = _judging_queues(ledger, queue)
     target = _queue_to_add_to(store, ledger, queue, test_set)
     existing = ledger.discussions.items_about_same_pair(same_pair, judging.values())
-    own = [asked for asked in existing if target is not None and asked.queue_id == target.id]
+    own = [existing_item for existing_item in existing if target is not None and existing_item.queue_id == target.id]
     if existing and not (own and _was_added_by(ledger, own[0], by)):
-        asked = existing[-1]
-        decided = ledger.decisions.current(asked.id)
+        existing_item = existing[-1]
+        decided = ledger.decisions.current(existing_item.id)
         state = f"judged {decided.answer}" if decided is not None else "being judged"
-        return AddedClass(judging[asked.queue_id], asked, f"this class of the image is {state} in the queue already")
+        return AddedClass(
+            judging[existing_item.queue_id], existing_item, f"this class of the image is {state} in the queue already"
+        )
     if not existing and (state := _judged_state(store, test_set, labels, test_set.position(item.example), class_index)):
         return AddedClass(None, None, f"this class of the image is judged {state} in the labels {labels} already")
     target = target or _new_queue(ledger, queue)
     try:
         added = ledger.proposals.add_class(target, NewItem(item.example, class_id), by, reason)
     except AlreadyStored as error:  # somebody else added it in this moment
-        asked, *_ = ledger.discussions.items_about_same_pair(same_pair, [target])
-        return AddedClass(target, asked, str(error))
+        existing_item, *_ = ledger.discussions.items_about_same_pair(same_pair, [target])
+        return AddedClass(target, existing_item, str(error))
     return AddedClass(target, added)
 
 

@@ -92,10 +92,8 @@ def _new_audit(
 
 
 def _frame_notes(audit: LabelAudit, agreed: AgreedLabels) -> Iterator[str]:
-    yield (
-        f"{amount(len(audit.models), 'model')} predict the same correct label on {len(audit):,} of "
-        f"{amount(agreed.scored, 'scored image')}"
-    )
+    images = amount(agreed.scored, "scored image")
+    yield f"labels that all of {amount(len(audit.models), 'model')} predict: {len(audit):,} of {images}"
     if agreed.split:
         yield f"all correct, but not the same class, and so not audited: {amount(agreed.split, 'image')}"
 

@@ -35,6 +35,7 @@ from regrade.workspace.review_publishing import publish_queue
 if TYPE_CHECKING:
     from regrade.ledger import Item, Ledger, Mode, Person, Queue
     from regrade.workspace.added_classes import AddedClass
+    from regrade.workspace.public_proposals import NewProposalLink, ProposalLinkState
     from regrade.workspace.review_sample import RunningReview
 
 
@@ -279,6 +280,30 @@ class Review:
             from regrade.workspace.added_classes import add_class
 
             return add_class(self.store, ledger, queue, item, class_id, by=by, reason=reason)
+
+    def propose_link(self, name: str, *, test_set: str, labels: str) -> NewProposalLink:
+        """Create a link through which anyone can propose corrections of a label set, without an account.
+
+        The proposals enter the queue ``proposals NAME``. An earlier link of the name ends.
+        """
+        with self._locked_ledger() as ledger:
+            from regrade.workspace.public_proposals import new_proposal_link
+
+            return new_proposal_link(self.store, ledger, name, test_set=test_set, labels=labels)
+
+    def end_propose_link(self, name: str) -> bool:
+        """End a link for proposals at once, and return whether it worked until now; its proposals stay."""
+        ledger = self.ledger
+        from regrade.workspace.public_proposals import proposal_link_named
+
+        return ledger.proposals.end_link(proposal_link_named(ledger, name))
+
+    def propose_links(self) -> tuple[ProposalLinkState, ...]:
+        """The links for proposals, with the number of proposals and items that came through each."""
+        ledger = self.readable_ledger
+        from regrade.workspace.public_proposals import proposal_links
+
+        return proposal_links(ledger)
 
     def fill_contents(self, *, progress: ImageProgress = unwatched) -> None:
         """Compute the missing content hashes of images in queues, for example of older ledgers."""

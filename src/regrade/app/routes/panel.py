@@ -274,6 +274,7 @@ def panel_item_page(request: Request, panel_item: PanelItemDep, topic_filter: To
         topic_filter=topic_filter,
         shown=item_view(site, queue, item, panel_item.person),
         score=score_text(site, queue, item, all_voted=item.missing <= 0),
+        proposed=_is_proposed(panel_item),
         mistake=mistake,
         pair=pair,
         categories=CATEGORIES,
@@ -284,6 +285,12 @@ def panel_item_page(request: Request, panel_item: PanelItemDep, topic_filter: To
         previous=address(queue, topic_filter, item.id, "previous"),
         following=address(queue, topic_filter, item.id, "next"),
     )
+
+
+def _is_proposed(panel_item: PanelItem) -> bool:
+    """Whether proposals may be shown: those of visitors after one's own vote, those of colleagues after all votes."""
+    stored = panel_item.site.ledger.proposals.of_item(panel_item.item.id)
+    return any(proposal.person is None or panel_item.item.missing <= 0 for proposal in stored)
 
 
 @router.get("/panel/{queue_id}/{item_id}/next")

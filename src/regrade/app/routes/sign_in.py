@@ -54,7 +54,7 @@ def sign_in(
     destination: Annotated[str, Form(alias="next", max_length=MAX_PATH_LENGTH)] = "",
 ) -> Response:
     """Check name and password; too many attempts have to wait."""
-    _check_origin(request)
+    check_origin(request)
     address = client_network(request)
     if (seconds := site.attempts.reserve(address, name)) > 0:
         error_text = f"too many attempts: wait {ceil(seconds)} seconds"
@@ -83,7 +83,7 @@ def join(
     key: str, request: Request, site: SiteDep, password: Annotated[str, Form()], again: Annotated[str, Form()]
 ) -> Response:
     """Set a password and sign in."""
-    _check_origin(request)
+    check_origin(request)
     try:
         if password != again:
             raise InputError("the two passwords differ")
@@ -144,7 +144,7 @@ def _local_owner(site: Site) -> Person:
     return site.ledger.people.add(next(name for name in names if comparable_name(name) not in taken), Role.OWNER)
 
 
-def _check_origin(request: Request) -> None:
+def check_origin(request: Request) -> None:
     """Refuse a form sent from another site: there is no session yet whose token could be checked."""
     origin = request.headers.get("origin")
     if origin and origin != "null" and urlsplit(origin).netloc != request.headers.get("host"):

@@ -62,7 +62,21 @@ def judge(queue_id: PathId, request: Request, site: SiteDep, session: Reviewer) 
     progress = site.ledger.queues.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     space = site.test_set(queue.test_set).class_space.name
-    return page(request, "judge.html", queue=queue, space=space, reasons=REASONS, done=done, items=progress.items)
+    return page(
+        request,
+        "judge.html",
+        queue=queue,
+        space=space,
+        proposed=_is_proposed(site, queue),
+        reasons=REASONS,
+        done=done,
+        items=progress.items,
+    )
+
+
+def _is_proposed(site: Site, queue: Queue) -> bool:
+    """Whether a queue has proposals of visitors."""
+    return queue.id in {link.queue.id for link in site.ledger.proposals.links()}
 
 
 @router.get("/mistake/{queue_id}")

@@ -1,6 +1,7 @@
 // Judge: is the predicted class right for the image?
 
 import { addClass } from "./add_class.js";
+import { showProposals } from "./proposals.js";
 import { moreReferences, showQuestion } from "./question.js";
 import { WorkPage } from "./work_page.js";
 import { noDialog, onKeys } from "./keys.js";
@@ -26,8 +27,15 @@ function show(item) {
 
 const work = new WorkPage(page.dataset.queue, { show, counted: (change) => { count += change; } });
 
-const chooseReason = reasonChoice(by("reasons"), work, { chosen: (reason) => work.vote({ answer: "problematic", reason }) });
-const answer = (value) => (value === "problematic" ? chooseReason() : work.vote({ answer: value }));
+// After a vote on a proposed class, shows what the proposers wrote.
+async function vote(content) {
+  const item = work.current;
+  await work.vote(content);
+  if (item && page.dataset.proposed !== undefined) await showProposals(work, item);
+}
+
+const chooseReason = reasonChoice(by("reasons"), work, { chosen: (reason) => vote({ answer: "problematic", reason }) });
+const answer = (value) => (value === "problematic" ? chooseReason() : vote({ answer: value }));
 
 // A class that was added to this queue is a vote of this page, which undo takes back.
 function added({ item }, key) {

@@ -2,6 +2,7 @@
 // people appear automatically, without touching text that is being typed.
 
 import { addClass } from "./add_class.js";
+import { showProposals } from "./proposals.js";
 import { moreReferences } from "./question.js";
 import { choice } from "./button_choice.js";
 import { Clock } from "./clock.js";
@@ -155,6 +156,7 @@ function show(next) {
   by("discussion").hidden = !state.open;
   if (state.open) showComments();
   document.body.dataset.version = state.version;
+  if (page.dataset.proposed !== undefined && (state.mine || state.open)) showProposals({ queue, outbox }, { id: item });
 }
 
 // Actions
