@@ -92,7 +92,7 @@ class TestByHand:
         unit = image[0] / np.linalg.norm(image[0])
         weights = np.exp(100 * (VOCABULARY.embeddings @ unit))
         nearest = random.nearest_concept(0, predicted, label)
-        proposals = random._proposals[predicted]
+        proposals = [CONCEPTS[row] for row in random._proposals[predicted]]
         above = set() if label < 0 else set(Hierarchy(PARENTS, {}).ancestors(CLASSES[label])) - {CLASSES[label]}
         allowed = [concept for concept in proposals if concept not in above]
         assert nearest == max(allowed, key=lambda concept: weights[CONCEPTS.index(concept)])

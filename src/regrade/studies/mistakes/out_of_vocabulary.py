@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from regrade.classes import Superclasses, Surroundings, Vocabulary, unit_rows
+from regrade.classes import Superclasses, Surroundings, Vocabulary
 from regrade.core import UNLABELED, ClassSpace
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 
@@ -51,28 +51,35 @@ class OutOfVocabulary:
 
         The softmax over similarities, which the paper takes, has the same maximum.
         """
-        above_label = {} if label == UNLABELED else self._hierarchy.hierarchy.ancestors(self.space.ids[label])
-        excluded = above_label.keys() - {"" if label == UNLABELED else self.space.ids[label]}
-        concepts = [concept for concept in self._proposals[predicted] if concept not in excluded]
-        rows = [self.vocabulary.position_of[concept] for concept in concepts]
-        image = unit_rows(np.asarray(self.images[example : example + 1], dtype=np.float32))[0]
-        return concepts[int(np.argmax(self.vocabulary.embeddings[rows] @ image))]
+        rows = self._proposals[predicted]
+        excluded = self._above_label.get(label, frozenset())
+        if not excluded.isdisjoint(rows.tolist()):
+            rows = np.array([row for row in rows.tolist() if row not in excluded])
+        similarities = self.vocabulary.embeddings[rows] @ np.asarray(self.images[example], dtype=np.float32)
+        return self.vocabulary.ids[rows[int(np.argmax(similarities))]]
 
     @cached_property
     def _shared(self) -> BoolArray:
         return self.superclasses.shared
 
     @cached_property
-    def _hierarchy(self) -> Surroundings:
-        return Surroundings(self.vocabulary.hierarchy)
+    def _above_label(self) -> dict[int, frozenset[int]]:
+        """The rows of the vocabulary that are ancestors of each class."""
+        hierarchy, position_of = self.vocabulary.hierarchy, self.vocabulary.position_of
+        above = {label: hierarchy.ancestors(own).keys() - {own} for label, own in enumerate(self.space.ids)}
+        return {
+            label: frozenset(position_of[concept] for concept in concepts & position_of.keys())
+            for label, concepts in above.items()
+        }
 
     @cached_property
-    def _proposals(self) -> list[list[str]]:
-        """The concepts with a text embedding that are proposed for each predicted class, the class itself first."""
-        return [self._proposed(predicted) for predicted in range(len(self.space))]
+    def _proposals(self) -> list[IntArray]:
+        """The rows of the vocabulary that are proposed for each predicted class, the class itself first."""
+        around = Surroundings(self.vocabulary.hierarchy)
+        return [self._proposed(predicted, around) for predicted in range(len(self.space))]
 
-    def _proposed(self, predicted: int) -> list[str]:
-        own, ids = self.space.ids[predicted], self.space.ids
+    def _proposed(self, predicted: int, around: Surroundings) -> IntArray:
+        own, ids, position_of = self.space.ids[predicted], self.space.ids, self.vocabulary.position_of
         classes = [ids[index] for index in np.flatnonzero(self._shared[predicted]).tolist()]
-        concepts = dict.fromkeys([own, *classes, *self._hierarchy.siblings(own), *self._hierarchy.above(own)])
-        return [concept for concept in concepts if concept in self.vocabulary.position_of]
+        concepts = dict.fromkeys([own, *classes, *around.siblings(own), *around.above(own)])
+        return np.array([position_of[concept] for concept in concepts if concept in position_of])
