@@ -392,3 +392,11 @@ def test_panel_page_reports_missing_images(workspace, visitor, place):
     answer = visitor("Rita").get(place.format(queue=queue.id, item=item))
     assert answer.status_code == 404
     assert "unknown image of digits" in answer.text
+
+
+def test_queue_without_items_has_pages(workspace, visitor):
+    """Everything in it was decided for other models: publishing reuses it."""
+    queue = open_mistake_queue(workspace, "all reused", Question.MISTAKE, count=0, overlap=2, model="gamma")
+    guest = visitor("Rita")
+    for address in (f"/mistake/{queue.id}", f"/panel/{queue.id}", "/", f"/api/queues/{queue.id}/next"):
+        assert guest.get(address).status_code == 200, address

@@ -10,6 +10,9 @@ from annotations import read_images, write_annotations, write_images
 from pets import wide
 from running import assert_one_line, run, run_well, snapshot
 
+import regrade
+from regrade.studies.mistakes.pair_annotations import categorized_pairs
+
 VIT, SOUPS = "vit3b_mistakes.json", "greedy_soups_mistakes.json"
 
 
@@ -365,3 +368,14 @@ class TestSlices:
         done = json.loads(run_well("review", "mistakes", *options, "-w", workspace).out)
         assert (done["added"], done["reused"]) == (762, 20)
         assert "categorized for other models, and not asked again: 20 (greedy_soups 14, vit3b 6)" in done["notes"]
+
+
+def test_published_reviews_agree_on_every_shared_prediction(reviewed):
+    """The 143 predictions of both models have the same category and severity: 106 of the second would be asked."""
+    store = regrade.open(reviewed).store
+    test_set = store.test_set("imagenet-val")
+    reviews = [store.mistakes.read(test_set, model) for model in ("vit3b", "greedy_soups")]
+    pairs = categorized_pairs(reviews)
+    shared = [pair for pair, annotations in pairs.annotations.items() if len(annotations) == 2]
+    assert (len(shared), len(reviews[1]) - len(shared)) == (143, 106)
+    assert not any(pairs.is_disputed(pair) for pair in shared)

@@ -10,6 +10,7 @@ from regrade.core import (
     MismatchError,
     MistakeAnnotations,
     MistakeCategory,
+    ReusedFrom,
     Severity,
     UnknownName,
     category_named,
@@ -92,3 +93,26 @@ def test_digest_depends_on_content_not_order():
         replace(REVIEW, spellings=("fine-grained", "spurious")),
     ):
         assert variant.digest != REVIEW.digest
+
+
+class TestRows:
+    REUSED = replace(REVIEW, reused=(ReusedFrom("other", "queue"), None))
+
+    def test_within_keeps_the_rows_of_a_mask_of_examples(self):
+        part = self.REUSED.within(np.arange(4) == 3)
+        assert (part.examples.tolist(), part.severities) == ([3], (Severity.MAJOR,))
+        assert part.reused == (ReusedFrom("other", "queue"),)
+        assert len(REVIEW.within(np.zeros(4, dtype=bool))) == 0
+
+    def test_own_leaves_out_reused_rows(self):
+        assert self.REUSED.own.examples.tolist() == [0]
+        assert REVIEW.own.examples.tolist() == [3, 0]
+
+    def test_digest_depends_on_the_origin(self):
+        moved = replace(REVIEW, reused=(ReusedFrom("other", "another queue"), None))
+        assert len({REVIEW.digest, self.REUSED.digest, moved.digest}) == 3
+        assert replace(REVIEW, reused=(None, None)).digest == REVIEW.digest
+
+    def test_origins_must_be_as_many_as_rows(self):
+        with pytest.raises(MismatchError, match="differ in length"):
+            replace(REVIEW, reused=(None,))

@@ -4,7 +4,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from regrade.core import AnswerTimes, InputError, MismatchError, Predictions, ScoreKind, UndefinedError
+from regrade.core import NO_ANSWER, AnswerTimes, InputError, MismatchError, Predictions, ScoreKind, UndefinedError
 
 BEST = np.array([[2, 0], [1, 2], [-1, -1]])
 SCORES = np.array([[0.7, 0.2], [0.6, 0.3], [0.0, 0.0]], dtype=np.float32)
@@ -90,3 +90,11 @@ def test_digest_equals_a_computation_by_hand():
     assert dataclasses.replace(ANSWERS, features=features.T.copy().T.astype(">f2")).digest == (
         dataclasses.replace(ANSWERS, features=features).digest
     )
+
+
+def test_within_counts_only_the_examples_of_a_mask():
+    inside = np.array([True, False, True])
+    part = ANSWERS.within(inside)
+    assert part.counted.tolist() == inside.tolist()
+    assert part.classes[inside].tolist() == BEST[inside].tolist() and (part.classes[~inside] == NO_ANSWER).all()
+    assert part.within(np.array([True, True, False])).counted.tolist() == [True, False, False]

@@ -105,6 +105,12 @@ class TestSlice:
         subtitle = " ".join(slice_figure(result).spec["title"]["subtitle"])
         assert "Caution: grave of dozen was chosen" in subtitle
 
+    def test_title_claims_only_what_is_judged(self, result):
+        """Two predictions on the slice are novel and may be right."""
+        assert slice_figure(result).alt == "No model is judged right on more than 1 of 3 images of grave."
+        judged = tuple(replace(row, novel=0) for row in result.severities)
+        assert slice_figure(replace(result, severities=judged)).alt.startswith("No model is right on more than 1 of 3")
+
     def test_no_slice_no_figure(self):
         assert slice_figure(studied()) is None
 

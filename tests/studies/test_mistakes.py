@@ -13,8 +13,9 @@ from mistake_world import A, B, predictions, studied
 from regrade.classes import superclasses
 from regrade.core import ClassSpace, InputError, LabelState, MistakeCategory, Predictions, TestSet, Unlisted
 from regrade.stats import proportion
-from regrade.studies import MistakePart, MultilabelScoring, ReviewedLabels, TriageKind, TriageSources
+from regrade.studies import MistakePart, MultilabelScoring, ReviewedLabels, TriageSources
 from regrade.studies.mistakes.analysis import mistakes
+from regrade.studies.mistakes.triage import by_kind
 
 
 def row_of(rows, model, key="model"):
@@ -22,7 +23,7 @@ def row_of(rows, model, key="model"):
 
 
 def counts(row):
-    return dict(zip((kind.name for kind in TriageKind), row.counts, strict=True))
+    return {kind.name: count for kind, count in by_kind(row.counts).items()}
 
 
 class TestFlow:
@@ -172,12 +173,12 @@ class TestAgreement:
     def test_agreement_of_the_reviewed_predictions(self):
         own = next(row for row in studied().agreement if row.source == row.review == "a")
         assert (own.images, own.same) == (3, 3)
-        kinds, categories = list(TriageKind), list(MistakeCategory)
+        categories = list(MistakeCategory)
         rows_by_source = {
             (category.name, kind.name)
             for category in MistakeCategory
-            for kind in TriageKind
-            if own.counts[categories.index(category)][kinds.index(kind)]
+            for kind, count in by_kind(own.counts[categories.index(category)]).items()
+            if count
         }
         assert rows_by_source == {
             ("FINE_GRAINED", "FINE_GRAINED"), ("SPURIOUS", "CO_OCCURRENCE"), ("NON_PROTOTYPICAL", "NON_PROTOTYPICAL")

@@ -218,6 +218,15 @@ class TestPublishing:
         assert decided.review.publish("mistakes s next").changes == {}
         assert len(published(decided)) == 1
 
+    def test_a_renamed_model_is_renamed_as_origin(self, workspace, tmp_path):
+        import_review(workspace, tmp_path, "first", [("i0", "dog", "fine-grained", "major")])
+        queue_next(workspace)
+        workspace.review.publish("mistakes s next")
+        workspace.models.rename("first", "earlier")
+        assert published(workspace)["i0", "dog"][2] == ReusedFrom("earlier")
+        assert workspace.review.publish("mistakes s next").changes == {}
+        assert workspace.verify().problems == ()
+
     def test_reused_rows_are_no_source_themselves(self, decided, tmp_path):
         """The third model reuses what people said about the first one, not the copy in the review of the second."""
         queue_next(decided)

@@ -22,14 +22,14 @@ def definition(wnid: str) -> str | None:
     """Return the definition of a concept, without example sentences; None if it is not available."""
     if _WNID.fullmatch(wnid) is None:
         return None
-    folder = _wordnet()
+    folder = wordnet_folder()
     text = None if folder is None else _wordnet_definition(folder, wnid)
     if text is None and (table := _timm_table()) is not None:
         text = _timm_definitions(table).get(wnid)
     return text
 
 
-def _wordnet() -> Path | None:
+def wordnet_folder() -> Path | None:
     """Find the first folder with WordNet 3.0; wnids have other meanings in other versions."""
     return next((f for f in _wordnet_folders() if "dog" in _words(_wordnet_line(f, _DOG))), None)
 

@@ -127,7 +127,7 @@ class Predictions:
         return np.ones(len(self), dtype=bool) if self.covered is None else self.covered
 
     def within(self, inside: BoolArray) -> Predictions:
-        """The predictions on the examples of a mask (n,) only: the others are not counted."""
+        """The predictions on the examples of a mask (n,) only, without full scores: the others are not counted."""
         classes = np.where(inside[:, None], self.classes, NO_ANSWER)
         return replace(self, classes=classes, covered=self.counted & inside, full_scores=None, ties=None)
 

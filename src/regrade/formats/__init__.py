@@ -22,6 +22,7 @@ from regrade.formats.prediction_arrays import (
 from regrade.formats.prediction_files import read_prediction_file
 from regrade.formats.prediction_table import read_prediction_table
 from regrade.formats.slice_files import SliceFile, SliceFormat, read_slice_file
+from regrade.formats.vocabulary_files import read_vocabulary
 
 __all__ = [
     "MODEL_COLUMNS",
@@ -61,4 +62,5 @@ __all__ = [
     "read_prediction_file",
     "read_prediction_table",
     "read_slice_file",
+    "read_vocabulary",
 ]

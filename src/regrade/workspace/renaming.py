@@ -120,11 +120,21 @@ def _rename_on(change: Transaction, store: Store, test_set: str, old: str, new: 
     )
     if store.mistakes.has(test_set, old):
         rename_record(change, mistakes(test_set, old), mistakes(test_set, new), lambda meta: {**meta, "model": new})
+    _rename_origins(change, store, store.test_sets.read(test_set), old, new)
     for slices in store.slices.read_all(store.test_sets.read(test_set)):
         if old in slices.chosen_by:
             chosen_by = [new if name == old else name for name in slices.chosen_by]
             path = store.slices.path(test_set, slices.name)
             rewrite_metadata(change, path, partial(_with_choosers, chosen_by))
+
+
+def _rename_origins(change: Transaction, store: Store, test_set: TestSet, old: str, new: str) -> None:
+    """Rename a model where reviews of other models' mistakes say that annotations come from its review."""
+    for model in store.mistakes.names(test_set.name):
+        review = store.mistakes.read(test_set, model)
+        if model != old and any(origin.model == old for origin in review.origins if origin):
+            renamed = (o and (replace(o, model=new) if o.model == old else o) for o in review.origins)
+            store.mistakes.put(change, replace(review, reused=tuple(renamed)), test_set)
 
 
 def _rename_neighbors_by(change: Transaction, store: Store, own: Sequence[str], old: str, new: str) -> None:

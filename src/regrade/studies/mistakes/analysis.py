@@ -33,6 +33,7 @@ from regrade.studies.mistakes.mistake_labels import (
     ReviewedPredictions,
     reviewed_mistakes,
 )
+from regrade.studies.mistakes.out_of_vocabulary import OutOfVocabulary
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.severity import ModelSeverity, SeveritySources, severity_of
 from regrade.studies.mistakes.triage import (
@@ -65,10 +66,14 @@ class MistakeReviews:
 
 @dataclass(frozen=True, eq=False)
 class TriageSources:
-    """Inputs of the triage besides the labels: superclasses, and labels that show which classes occur together."""
+    """Inputs of the triage besides the labels: superclasses, and labels that show which classes occur together.
+
+    ``without_class`` recognizes objects that no class stands for.
+    """
 
     superclasses: Superclasses
     pairs_from: LabelSet | None = None
+    without_class: OutOfVocabulary | None = None
 
 
 def mistakes(
@@ -100,7 +105,13 @@ def mistakes(
     on_test_set = reviews.on_test_set
     collector = _Collector(
         ground,
-        make_triage(ground, superclasses=triage.superclasses, pairs_from=triage.pairs_from, reviews=on_test_set),
+        make_triage(
+            ground,
+            superclasses=triage.superclasses,
+            pairs_from=triage.pairs_from,
+            reviews=on_test_set,
+            without_class=triage.without_class,
+        ),
         reviews,
         None if against is None else _listed(against, ground),
         confidence,
@@ -327,8 +338,17 @@ class _Collector:
         return (
             f"same superclass: {rule or 'left out, none is known for these classes'}",
             f"co-occurring class: {together}",
-            "out-of-vocabulary: left out, it needs embeddings of images",
+            _vocabulary_note(sources.without_class),
         )
+
+
+def _vocabulary_note(source: OutOfVocabulary | None) -> str:
+    if source is None:
+        return "out-of-vocabulary: left out, it needs embeddings of images"
+    return (
+        f"object without a class: of related WordNet concepts, the embeddings of {source.model} match one that is no "
+        f"class ({len(source.vocabulary.ids):,} concepts have a text embedding)"
+    )
 
 
 def _listed(source: Predictions | MistakeAnnotations, ground: MistakeLabels) -> MistakeList:

@@ -28,13 +28,15 @@ from regrade.stats import proportion
 from regrade.studies.mistakes.categories import CategoryCount
 from regrade.studies.mistakes.confused_classes import DistanceCount
 from regrade.studies.mistakes.result import Mistakes
-from regrade.studies.mistakes.triage import TriageKind, TriageRow
+from regrade.studies.mistakes.triage import TriageKind, TriageRow, in_order
 
 _MODELS = 12  # the most bars shown
 _READABLE = 11  # percent of a bar that is wide enough for a number
 _WIDTH = 380
 _FAR = 7  # mistakes at this distance or more are shown together, since there are few
-_KIND_COLORS = dict(zip(TriageKind, (FAINT, COLORS[5], COLORS[0], COLORS[4], COLORS[3], COLORS[7]), strict=True))
+_KIND_COLORS = dict(
+    zip(TriageKind, (FAINT, COLORS[5], COLORS[0], COLORS[4], COLORS[3], COLORS[7], COLORS[2]), strict=True)
+)
 _PALE = (TriageKind.COLLAPSED, TriageKind.MULTILABEL, TriageKind.CO_OCCURRENCE, TriageKind.NON_PROTOTYPICAL)
 
 
@@ -90,7 +92,7 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
     bars, edges = [], []
     for row in rows:
         name, before = _named(row), 0
-        for kind, count, share in zip(TriageKind, row.counts, row.shares or (), strict=True):
+        for (kind, count), (_, share) in zip(in_order(row.counts), in_order(row.shares or ()), strict=True):
             start, end = percent(before / row.errors), percent((before + count) / row.errors)
             before += count
             bars.append({
@@ -102,11 +104,12 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
                 edges.append({"model": name, **interval(proportion(before, row.errors, confidence=confidence))})
     names = [_named(row) for row in rows]
     y = altair.Y("model:N", sort=names, axis=name_axis(len(names)))
-    kinds = [kind.value for kind in TriageKind]
+    used = [kind for kind, _ in in_order(rows[0].counts)]
+    kinds = [kind.value for kind in used]
     color = altair.Color(
         "kind:N",
         sort=kinds,
-        scale=altair.Scale(domain=kinds, range=list(_KIND_COLORS.values())),
+        scale=altair.Scale(domain=kinds, range=[_KIND_COLORS[kind] for kind in used]),
         legend=altair.Legend(title=None, columns=3),
     )
     chosen = altair.selection_point(fields=["kind"], bind="legend")

@@ -48,8 +48,10 @@ def slice_figure(result: Mistakes) -> Figure | None:
 
 def _title(rows: Sequence[ModelSeverity], name: str) -> str:
     best = max(rows, key=lambda row: row.right_images or 0)
-    what = f"{best.right_images:,} of {amount(best.images, 'image')} of {name} right"
-    return f"No model has more than {what}" if len(rows) > 1 else f"{best.model} has {what}"
+    what = f"{best.right_images:,} of {amount(best.images, 'image')} of {name}"
+    if len(rows) == 1:
+        return f"{best.model} is right on {what}"
+    return f"No model is {'judged ' if _novel(rows) else ''}right on more than {what}"
 
 
 def _novel(rows: Sequence[ModelSeverity]) -> bool:
@@ -73,14 +75,15 @@ def _point(row: ModelSeverity) -> dict[str, Any]:
 
 def _chart(points: list[dict[str, Any]], rows: Sequence[ModelSeverity], name: str) -> altair.LayerChart:
     groups = [group for group in (_FREE, _CHOSE) if any(point["group"] == group for point in points)]
-    legend = altair.Legend(title=None, columns=2) if len(groups) > 1 else None
+    legend = altair.Legend(title=None, columns=2, symbolOpacity=1) if len(groups) > 1 else None
     color = altair.Color(
         "group:N", sort=groups, scale=altair.Scale(domain=[_FREE, _CHOSE], range=list(COLORS[:2])), legend=legend
     )
     shape = altair.Shape(
         "group:N", sort=groups, scale=altair.Scale(domain=[_FREE, _CHOSE], range=list(SHAPES[:2])), legend=legend
     )
-    scale = altair.Scale(zero=False, nice=True, padding=12)
+    lows, highs = ([point[key] for point in points] for key in ("top1_low", "top1_high"))
+    scale = altair.Scale(domain=[max(0.0, min(lows) - 2), min(100.0, max(highs) + 2)], nice=False)
     x = altair.X("top1:Q", axis=percent_axis("top-1 accuracy on all images"), scale=scale)
     base = altair.Chart().encode(color=color, tooltip=_tooltip())
     upright = base.mark_rule(opacity=0.35).encode(x=x, y="value_low:Q", y2="highest:Q")

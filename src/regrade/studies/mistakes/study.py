@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from functools import cache
+from pathlib import Path
 
 from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.core.training_neighbors import TrainingNeighbors
+from regrade.formats import read_vocabulary
 from regrade.store import FIRST_MODEL, Store, keep_slices
 from regrade.studies.image_clusters import with_household_note
 from regrade.studies.image_slice import image_slice
@@ -19,6 +21,7 @@ from regrade.studies.mistakes.explanations import ExplanationSources
 from regrade.studies.mistakes.figure import mistakes_figure
 from regrade.studies.mistakes.figure_files import write_mistake_figures
 from regrade.studies.mistakes.findings import mistakes_findings
+from regrade.studies.mistakes.out_of_vocabulary import OutOfVocabulary
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.neighbors.study import stored_neighbors
 from regrade.studies.report_data import ReportData, scored_against
@@ -64,6 +67,16 @@ class MistakesOptions(StudyOptions):
         "(default: the registered one, if they are stored).",
         None,
     )
+    vocabulary: str | Path | None = option(
+        "Let the triage recognize objects without a class: text embeddings of WordNet concepts (.npz, .parquet).",
+        None,
+        metavar="FILE",
+    )
+    embedded_by: str | None = option(
+        "With --vocabulary: model of these embeddings (default: the one whose nearest training images are stored).",
+        None,
+        metavar="MODEL",
+    )
     least_major: int | None = option(
         "Number of reviews that must call a mistake major (default: three quarters of the reviews).", None
     )
@@ -76,7 +89,8 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     predictions is studied by the review of its mistakes. ``against`` names the model that the others are compared with,
     ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a major mistake
     (default: three of four), and ``pairs_from`` the labels that show which classes occur together (default: ``real`` if
-    stored, otherwise ``labels``). ``slice`` keeps only the images of a slice.
+    stored, otherwise ``labels``). ``slice`` keeps only the images of a slice. ``vocabulary`` is a file of text
+    embeddings of the model ``embedded_by``, by which the triage recognizes objects without a class.
     """
     test_set, models, against = store.test_set(options.test_set), options.models, options.against
     labels, relabeled, collapsed = options.labels, options.relabeled, options.collapsed
@@ -108,7 +122,9 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
             [store.mistakes.read(test_set, name) for name in reviewed],
         ),
         triage=TriageSources(
-            superclasses(test_set.class_space), pair_labels(store, test_set, labels, options.pairs_from)
+            superclasses(test_set.class_space),
+            pair_labels(store, test_set, labels, options.pairs_from),
+            out_of_vocabulary(store, test_set, options),
         ),
         against=source,
         within=None if options.slice is None else image_slice(test_set, options.slice),
@@ -141,6 +157,36 @@ def _explanation_sources(
         if training_set is not None:
             raise
         return None, (f"spurious mistakes are not explained: {error}",)
+
+
+def out_of_vocabulary(store: Store, test_set: TestSet, options: MistakesOptions) -> OutOfVocabulary | None:
+    """The embeddings that recognize objects without a class; None without a vocabulary."""
+    if options.vocabulary is None:
+        if options.embedded_by is not None:
+            raise InputError("--embedded-by requires --vocabulary")
+        return None
+    space, vocabulary = test_set.class_space, read_vocabulary(Path(options.vocabulary))
+    vocabulary.check_classes(space)
+    training, neighbors = stored_neighbors(
+        store, test_set, training_set=options.training_set, model=options.embedded_by or ""
+    )
+    model = neighbors.question.model
+    if options.embedded_by not in (None, model):
+        raise InputError(
+            f"no nearest training images by {options.embedded_by} are stored: run regrade neighbors -t {test_set.name} "
+            f"--model {options.embedded_by}"
+        )
+    if training.class_space.ids != space.ids:
+        raise InputError(f"{training.name} is not labeled in the classes of {test_set.name}, {space.name}")
+    images = store.predictions.read(test_set, model).features
+    if images is None or images.shape[1] != vocabulary.embeddings.shape[1]:
+        width = "no" if images is None else f"{images.shape[1]:,} numbers per"
+        raise InputError(
+            f"{model} has {width} image embedding on {test_set.name}, and {options.vocabulary} has "
+            f"{vocabulary.embeddings.shape[1]:,} per concept: both must be of the same model, in its joint space"
+        )
+    labels = neighbors.labels(training)
+    return OutOfVocabulary(model, space, superclasses(space), vocabulary, images, labels)
 
 
 def _reviews(reviewed: Sequence[str], models: Sequence[str], against: str | None) -> list[str]:

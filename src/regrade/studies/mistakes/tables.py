@@ -11,7 +11,7 @@ from regrade.stats import PairedChiSquare
 from regrade.studies.mistakes.categories import Categories, CategoryTest, MajorSlice
 from regrade.studies.mistakes.confused_classes import DEFINITION, DistanceCount, PairTail
 from regrade.studies.mistakes.flow import Change, Flow
-from regrade.studies.mistakes.triage import ALIKE, TriageAgreement, TriageKind, TriageRow
+from regrade.studies.mistakes.triage import ALIKE, TriageAgreement, TriageKind, TriageRow, by_kind, in_order
 
 _LISTED = 5  # most frequencies of pairs listed in a note
 
@@ -55,16 +55,14 @@ _REVIEW = {
 
 def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) -> Table:
     """Return one row per model: its errors, and the share of each kind."""
+    kinds = [kind for kind, _ in in_order(rows[0].counts)]
     columns = (
         Column("model", "model"),
         Column("errors", "errors"),
-        *(Column(kind.name.lower(), kind.value, detail=kind in _RARE_KINDS) for kind in TriageKind),
+        *(Column(kind.name.lower(), kind.value, detail=kind in _RARE_KINDS) for kind in kinds),
         Column("rejected", "label rejected", detail=True),
     )
-    nothing: tuple[Cell, ...] = (None,) * len(TriageKind)
-    lines: tuple[tuple[Cell, ...], ...] = tuple(
-        (row.model, row.errors, *(row.shares or nothing), row.rejected) for row in rows
-    )
+    lines = tuple((row.model, row.errors, *_shares(row), row.rejected) for row in rows)
     return Table(
         f"suggested kinds of errors on {title}, in % of a model's errors",
         columns,
@@ -79,6 +77,11 @@ def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) ->
     )
 
 
+def _shares(row: TriageRow) -> list[Cell]:
+    """The share of each kind in the order of the columns; empty cells without errors."""
+    return [share for _, share in in_order(row.shares or (None,) * len(row.counts))]
+
+
 def agreement_table(title: str, rows: Sequence[TriageAgreement], notes: Sequence[str]) -> Table:
     """Return seven rows per source and review: reviewers' categories with the kinds that the triage suggests."""
     columns = (
@@ -91,7 +94,7 @@ def agreement_table(title: str, rows: Sequence[TriageAgreement], notes: Sequence
         Column("triage", "triage"),
         Column("kind", "triage suggests"),
     )
-    categories, kinds = list(MistakeCategory), list(TriageKind)
+    categories = list(MistakeCategory)
     lines: tuple[tuple[Cell, ...], ...] = tuple(
         (
             row.source,
@@ -100,8 +103,8 @@ def agreement_table(title: str, rows: Sequence[TriageAgreement], notes: Sequence
             row.same,
             category.value if category else None,
             row.people[categories.index(category)] if category else None,
-            row.triage[kinds.index(kind)] if kind else None,
-            kind.value if kind else None,
+            by_kind(row.triage).get(kind) if kind else None,
+            kind.value if kind in by_kind(row.triage) else None,
         )
         for row in rows
         for category, kind in ALIKE
@@ -121,7 +124,7 @@ def _crossed(row: TriageAgreement) -> str:
     """Describe the triage kinds of mistakes that people call fine-grained."""
     place = list(MistakeCategory).index(MistakeCategory.FINE_GRAINED)
     counts = row.counts[place]
-    parts = ", ".join(f"{count:,} {kind.value}" for kind, count in zip(TriageKind, counts, strict=True) if count)
+    parts = ", ".join(f"{count:,} {kind.value}" for kind, count in in_order(counts) if count)
     return f"{row.review}: of {sum(counts):,} that people call fine-grained, the triage has {parts or 'none'}"
 
 

@@ -1,7 +1,7 @@
 """Automatic triage: suggests a kind for every error of a model, before people review it.
 
-After Peychev et al. 2023, with different superclasses. The first kind that fits is used. Detecting mistakes on objects
-without a class (out-of-vocabulary) needs image embeddings and is not done: these count as fine-grained or as failures.
+After Peychev et al. 2023, with different superclasses. The first kind that fits is used. Errors on objects without a
+class (out-of-vocabulary) are recognized by embeddings of images and texts; without these they count as other kinds.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import Record, json_key
 from regrade.stats import proportions
 from regrade.studies.mistakes.mistake_labels import MistakeLabels
+from regrade.studies.mistakes.out_of_vocabulary import OutOfVocabulary
 
 T = TypeVar("T")
 
@@ -51,6 +52,20 @@ class TriageKind(Enum):
     """Reviewers listed the image as non-prototypical."""
     FAILURE = "failure"
     """None of these."""
+    OUT_OF_VOCABULARY = "object without a class"
+    """The image is most similar to a concept that is related to the prediction and has no class."""
+
+
+ORDER = (
+    TriageKind.COLLAPSED,
+    TriageKind.MULTILABEL,
+    TriageKind.FINE_GRAINED,
+    TriageKind.OUT_OF_VOCABULARY,
+    TriageKind.CO_OCCURRENCE,
+    TriageKind.NON_PROTOTYPICAL,
+    TriageKind.FAILURE,
+)
+"""The order in which kinds are tried; the first that fits counts."""
 
 
 NO_ERROR = -1
@@ -58,8 +73,14 @@ NO_ERROR = -1
 
 
 def by_kind(values: Sequence[T]) -> dict[TriageKind, T]:
-    """Values in the order of `TriageKind`, by kind."""
-    return dict(zip(TriageKind, values, strict=True))
+    """Values in the order of `TriageKind`, by kind; kinds that were not tried are left out."""
+    return dict(zip(tuple(TriageKind)[: len(values)], values, strict=True))
+
+
+def in_order(values: Sequence[T]) -> list[tuple[TriageKind, T]]:
+    """Values in the order of `TriageKind`, with their kind, in the order in which kinds are tried."""
+    named = by_kind(values)
+    return [(kind, named[kind]) for kind in ORDER if kind in named]
 
 
 @dataclass(frozen=True)
@@ -93,13 +114,26 @@ class TriageRow(Record):
 
 @dataclass(frozen=True, eq=False)
 class Triage:
-    """Inputs of the triage; tables (c, c) are by predicted and right class, ``unusual`` (n,) is by image."""
+    """Inputs of the triage; tables (c, c) are by predicted and right class, ``unusual`` (n,) is by image.
+
+    Objects without a class are recognized only if ``without_class`` is given: it needs embeddings.
+    """
 
     ground: MistakeLabels
     collapsed: BoolArray
     same_kind: BoolArray
     together: BoolArray
     unusual: BoolArray
+    without_class: OutOfVocabulary | None = None
+
+    @property
+    def used(self) -> tuple[TriageKind, ...]:
+        """The kinds that are tried, in the order of `TriageKind`."""
+        return tuple(TriageKind)[: len(TriageKind) - (self.without_class is None)]
+
+    def counts(self, kinds: IntArray) -> tuple[int, ...]:
+        """Return the number of errors of each kind that is tried."""
+        return tuple(np.bincount(kinds[kinds != NO_ERROR], minlength=len(self.used)).tolist())
 
     @property
     def scored(self) -> BoolArray:
@@ -112,7 +146,7 @@ class Triage:
         kinds = self.kinds(examples, predictions.top1[examples])
         is_label = predictions.top1[examples] == self.ground.test_set.labels[examples]
         is_right = np.isin(self._states(examples, predictions.top1[examples]), _RIGHT)
-        counts = kind_counts(kinds[~is_label])
+        counts = self.counts(kinds[~is_label])
         accepted, rejected = int((is_right & ~is_label).sum()), int((~is_right & is_label).sum())
         return TriageRow(predictions.model, len(examples), counts, shares_of(counts, confidence), accepted, rejected)
 
@@ -138,7 +172,15 @@ class Triage:
             TriageKind.NON_PROTOTYPICAL: self.unusual[examples],
             TriageKind.FAILURE: np.ones(len(examples), dtype=bool),
         }
-        return np.select([hits[kind] for kind in TriageKind], list(range(len(TriageKind))))
+        if self.without_class is not None:
+            open_rows = np.flatnonzero(~(collapsed | accepted | hits[TriageKind.FINE_GRAINED]))
+            outside = np.zeros(len(examples), dtype=bool)
+            outside[open_rows] = self.without_class.errors(
+                examples[open_rows], predictions[open_rows], labels[open_rows]
+            )
+            hits[TriageKind.OUT_OF_VOCABULARY] = outside
+        tried, places = [kind for kind in ORDER if kind in hits], list(TriageKind)
+        return np.select([hits[kind] for kind in tried], [places.index(kind) for kind in tried])
 
     @cached_property
     def _label_accepted(self) -> BoolArray:
@@ -157,6 +199,7 @@ def make_triage(
     superclasses: Superclasses,
     pairs_from: LabelSet | None,
     reviews: Sequence[MistakeAnnotations],
+    without_class: OutOfVocabulary | None = None,
 ) -> Triage:
     """Build the triage from superclasses, pairs of classes that occur together, and reviews of images."""
     space = ground.test_set.class_space
@@ -170,7 +213,7 @@ def make_triage(
     unusual = np.zeros(len(ground.test_set), dtype=bool)
     for review in reviews:
         unusual[review.examples[review.of_category(MistakeCategory.NON_PROTOTYPICAL)]] = True
-    return Triage(ground, collapsed, same_kind, together, unusual)
+    return Triage(ground, collapsed, same_kind, together, unusual, without_class)
 
 
 def seen_together(labels: LabelSet, test_set: TestSet, images: BoolArray) -> BoolArray:
@@ -193,11 +236,6 @@ def seen_together(labels: LabelSet, test_set: TestSet, images: BoolArray) -> Boo
         np.add.at(counts, (classes[near], classes[near + width]), 1)
     counts += counts.T
     return np.asarray(counts >= _MIN_IMAGES)
-
-
-def kind_counts(kinds: IntArray) -> tuple[int, ...]:
-    """Return the number of errors of each kind."""
-    return tuple(np.bincount(kinds[kinds != NO_ERROR], minlength=len(TriageKind)).tolist())
 
 
 def shares_of(counts: tuple[int, ...], confidence: float) -> tuple[Estimate, ...] | None:
@@ -245,14 +283,17 @@ class TriageAgreement:
 
 ALIKE: tuple[tuple[MistakeCategory | None, TriageKind | None], ...] = (
     (MistakeCategory.FINE_GRAINED, TriageKind.FINE_GRAINED),
-    (MistakeCategory.OUT_OF_VOCABULARY, None),
+    (MistakeCategory.OUT_OF_VOCABULARY, TriageKind.OUT_OF_VOCABULARY),
     (MistakeCategory.SPURIOUS, TriageKind.CO_OCCURRENCE),
     (MistakeCategory.NON_PROTOTYPICAL, TriageKind.NON_PROTOTYPICAL),
     (None, TriageKind.COLLAPSED),
     (None, TriageKind.MULTILABEL),
     (None, TriageKind.FAILURE),
 )
-"""Reviewers' categories with the corresponding triage kinds; None where there is no counterpart."""
+"""Reviewers' categories with the corresponding triage kinds; None where there is no counterpart.
+
+Objects without a class are a kind only if embeddings are given.
+"""
 
 
 def review_agreement(review: MistakeAnnotations, triage: Triage, *, confidence: float) -> TriageAgreement | None:
@@ -282,12 +323,12 @@ def _agreement(
 ) -> TriageAgreement | None:
     kinds = triage.kinds(review.examples, source.predictions)
     rows = np.flatnonzero(source.scored[review.examples] & (kinds != NO_ERROR))
-    shares = shares_of(kind_counts(kinds[rows]), confidence)
+    shares = shares_of(triage.counts(kinds[rows]), confidence)
     if shares is None:
         return None
     categories = list(MistakeCategory)
     category_index = np.array([categories.index(category) for category in review.categories])
-    counts = np.zeros((len(MistakeCategory), len(TriageKind)), dtype=np.int64)
+    counts = np.zeros((len(MistakeCategory), len(triage.used)), dtype=np.int64)
     np.add.at(counts, (category_index[rows], kinds[rows]), 1)
     return TriageAgreement(
         source.name,
