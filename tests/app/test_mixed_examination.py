@@ -127,6 +127,18 @@ def test_pending_images_of_both_sets_are_hidden_from_the_examinee(app, workspace
         assert "<img" not in leo.get(f"/explore/image?set=digits&image={position}").text
 
 
+def test_explore_names_the_question_of_an_item_of_the_second_set(workspace, visitor):
+    """Digits are the second test set here, and have pages in Explore."""
+    workspace.review.queue_labels(["reference", "digits"], per_class=1, people=["Leo"], name="exam")
+    exam = workspace.ledger.queues.named("exam")
+    item_id = next(item_id for item_id, name in marks(workspace, exam).items() if name == "digits")
+    item, leo = workspace.ledger.items.with_id(item_id), workspace.ledger.people.named("Leo")
+    workspace.ledger.votes.cast(item_id, leo, VoteContent("leo-answers", "3"))
+    position = workspace.store.test_set("digits").position(item.example)
+    page = visitor("Rita").get(f"/explore/image?set=digits&image={position}").text
+    assert "<h3>Which class is it?" in page
+
+
 def test_label_page_opens_without_the_images_of_one_set(workspace, exam, visitor):
     source = workspace.store.images.read(workspace.store.test_set("reference"))
     with kept(source.path):
