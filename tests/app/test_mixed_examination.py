@@ -1,16 +1,29 @@
 """An examination of images of two test sets: nothing tells them apart, and each answer counts on its own test set."""
 
 import itertools
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from judging import item_of
 from label_page import labeled
 from playwright.sync_api import expect
 from work_page import answers, ready, saved
 
-from regrade.ledger import Role
+from regrade.ledger import NewItem, Role, VoteContent
 
 SETS = ("digits", "reference")
+
+
+@contextmanager
+def kept(path):
+    """Move a file or folder of images away, and put it back at the end: all tests share the images."""
+    moved = path.rename(path.with_name(f"{path.name}.kept"))
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        moved.rename(path)
 
 
 def marks(workspace, queue):
@@ -89,9 +102,10 @@ def test_changed_image_of_the_second_set_is_not_shown(app, workspace, exam, visi
     position = target.position(workspace.ledger.items.with_id(item_id).example)
     source = workspace.store.images.read(target)
     place = source.path / source.locations[position]
-    place.write_bytes((source.path / source.locations[position - 1]).read_bytes())
     address = app.state.site.images.address_in_queue("reference", position, exam.id)
-    assert visitor("Leo").get(address).status_code == 410
+    with kept(place):
+        place.write_bytes((source.path / source.locations[position - 1]).read_bytes())
+        assert visitor("Leo").get(address).status_code == 410
 
 
 @pytest.mark.usefixtures("exam")
@@ -111,6 +125,43 @@ def test_pending_images_of_both_sets_are_hidden_from_the_examinee(app, workspace
     assert "10 images that you still have to answer are not shown" in leo.get("/explore/images?set=digits").text
     for position in pending["digits"]:
         assert "<img" not in leo.get(f"/explore/image?set=digits&image={position}").text
+
+
+def test_explore_names_the_question_of_an_item_of_the_second_set(workspace, visitor):
+    """Digits are the second test set here, and have pages in Explore."""
+    workspace.review.queue_labels(["reference", "digits"], per_class=1, people=["Leo"], name="exam")
+    exam = workspace.ledger.queues.named("exam")
+    item_id = next(item_id for item_id, name in marks(workspace, exam).items() if name == "digits")
+    item, leo = workspace.ledger.items.with_id(item_id), workspace.ledger.people.named("Leo")
+    workspace.ledger.votes.cast(item_id, leo, VoteContent("leo-answers", "3"))
+    position = workspace.store.test_set("digits").position(item.example)
+    page = visitor("Rita").get(f"/explore/image?set=digits&image={position}").text
+    assert "<h3>Which class is it?" in page
+
+
+def test_label_page_opens_without_the_images_of_one_set(workspace, exam, visitor):
+    source = workspace.store.images.read(workspace.store.test_set("reference"))
+    with kept(source.path):
+        leo = visitor("Leo")
+        assert leo.get(f"/label/{exam.id}").status_code == 200
+        assert leo.get(f"/api/queues/{exam.id}/next").json()["item"]["image"]
+
+
+def test_team_page_refuses_people_who_have_seen_images(workspace, exam, judge_queue, visitor):
+    """Rita has judged an image of the examination, which is for Leo."""
+    olga, ledger = visitor("Olga"), workspace.ledger
+    item_id = next(item_id for item_id, name in marks(workspace, exam).items() if name == "digits")
+    example = ledger.items.with_id(item_id).example
+    ledger.items.add(judge_queue, [NewItem(example, "7")])
+    rita = ledger.people.named("Rita")
+    ledger.votes.cast(item_of(ledger, judge_queue, example, "7"), rita, VoteContent("rita-judges", "wrong"))
+    refused = olga.submit(f"/team/queues/{exam.id}", people=[rita.id])
+    assert refused.status_code == 400
+    assert "exam is an examination of 20 images, of which Rita has seen 1" in refused.text
+    assert [person.name for person in ledger.queues.assigned(exam)] == ["Leo"]
+    rob = ledger.people.named("Rob")
+    assert olga.submit(f"/team/queues/{exam.id}", people=[rob.id]).status_code == 303
+    assert [person.name for person in ledger.queues.assigned(exam)] == ["Rob"]
 
 
 def test_training_feedback_is_that_of_the_image_s_own_set(workspace, training, visitor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -18,7 +18,7 @@ from zlib import crc32
 import numpy as np
 
 from regrade.app.cache import RecentCache
-from regrade.core import ChangedImage, Images, ImageSource, TestSet, UnknownName
+from regrade.core import ChangedImage, Images, ImageSource, RegradeError, TestSet, UnknownName
 from regrade.ledger import Items, Person, Question, Queue
 from regrade.neighbors import pixel_hash
 from regrade.store import Store
@@ -109,7 +109,8 @@ class ImageCache:
         """Open the images of some test sets, so that the time of the first one does not reveal its test set."""
         for name in test_sets:
             if self._store.images.has(name):
-                self._opened.get(name, partial(self._open, name))
+                with suppress(RegradeError, OSError):  # the request for an image says so
+                    self._opened.get(name, partial(self._open, name))
 
     def references(self, class_space: str, class_index: int, *, sets: Sequence[str]) -> Iterator[tuple[str, int]]:
         """Images of a class as (test set, position): test set by test set, each in a shuffled but fixed order."""
