@@ -46,7 +46,7 @@ def counts_by_measure(
 
 @dataclass(eq=False)
 class _Watched:
-    """Passes predictions on, for ``covered`` images (n,) only, and keeps which models have columns that look reversed."""
+    """Passes predictions on, for ``covered`` images (n,) only, and keeps the models whose columns look reversed."""
 
     scored: Scored
     covered: BoolArray | None
