@@ -2,118 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-import numpy as np
-
-from regrade.core import PERSON_PREFIX, InputError, TestSet, UnknownName
-from regrade.core.arrays import BoolArray
+from regrade.core import PERSON_PREFIX, InputError, UnknownName
 from regrade.core.names import refuse_text
-from regrade.store import FIRST_MODEL, Store
 from regrade.studies.seeded_methods import seeded_method
 
 
-class NameOptions(Protocol):
-    """The options that choose test sets, models and people."""
-
-    @property
-    def original(self) -> str: ...
-    @property
-    def new(self) -> Sequence[str]: ...
-    @property
-    def models(self) -> Sequence[str]: ...
-    @property
-    def people(self) -> Sequence[str]: ...
-    @property
-    def only(self) -> Sequence[str]: ...
-    @property
-    def without(self) -> Sequence[str]: ...
-
-
 @dataclass(frozen=True)
-class ChosenNames:
-    """The models, and the people by their full names; each has predictions on at least one of the test sets."""
+class NameOptions:
+    """The options that choose models and people: names, and patterns with ``*``."""
 
-    models: tuple[str, ...]
-    people: tuple[str, ...]
+    models: Sequence[str]
+    people: Sequence[str]
+    only: Sequence[str]
+    without: Sequence[str]
 
-    def on(self, store: Store, test_set: TestSet) -> tuple[str, ...]:
-        """Those with predictions on a test set; without a model, it raises."""
-        stored = store.predictions.names(test_set.name)
-        models = tuple(name for name in self.models if name in stored)
-        if not models:
-            raise InputError(f"none of these models has predictions on {test_set.name}")
-        return (*models, *(name for name in self.people if name in stored))
+    def __post_init__(self) -> None:
+        for what, names in vars(self).items():
+            refuse_text(names, what)
 
-    def asked(self, store: Store, test_set: TestSet) -> BoolArray | None:
-        """Shape (n,): the images that all of the people were asked about; None without people on the test set."""
-        people = [name for name in self.people if name in store.predictions.people_names(test_set.name)]
-        if not people:
-            return None
-        asked = np.logical_and.reduce([store.predictions.read(test_set, name).counted for name in people])
-        if not asked.any():
-            raise InputError(f"no image of {test_set.name} was shown to all of these people: choose some of them")
-        return np.asarray(asked)
+    @property
+    def named_models(self) -> tuple[str, ...]:
+        """The models that are named, without people."""
+        return tuple(name for name in self.models if not name.startswith(PERSON_PREFIX))
+
+    @property
+    def named_people(self) -> tuple[str, ...]:
+        """The people that are named, with or without the prefix ``person:``, also those among the models."""
+        among_models = [name for name in self.models if name.startswith(PERSON_PREFIX)]
+        named = [PERSON_PREFIX + name.removeprefix(PERSON_PREFIX) for name in self.people]
+        return tuple(dict.fromkeys((*among_models, *named)))
 
 
-def chosen_names(store: Store, options: NameOptions) -> ChosenNames:
-    """The models and people that the options name, checked to exist.
+def chosen_models(options: NameOptions, stored: Mapping[str, Sequence[str]], *, first: str) -> tuple[str, ...]:
+    """The models among those ``stored``, by test set, that the options choose; an unknown name or pattern raises.
 
-    People are those of ``people``, with or without the prefix ``person:``, and those among ``models``. A person needs
-    answers on the original and on a new test set.
+    ``first`` is the command that adds the first model.
     """
-    for what in ("models", "people", "only", "without"):
-        refuse_text(getattr(options, what), what)
-    if not options.new:
-        raise InputError("name at least one new test set")
-    sets = [store.test_set(name).name for name in (options.original, *options.new)]
-    named = tuple(name for name in options.models if not name.startswith(PERSON_PREFIX))
-    among_models = tuple(name for name in options.models if name.startswith(PERSON_PREFIX))
-    people = tuple(dict.fromkeys((*among_models, *(PERSON_PREFIX + _short(name) for name in options.people))))
-    for name in sets:
-        store.predictions.check_manifests(name, (*named, *people))
-    _check_people(store, people, sets)
-    return ChosenNames(_models(store, named, sets, options.only, options.without), people)
+    everyone = sorted({model for models in stored.values() for model in models})
+    for model in options.named_models:
+        if model not in everyone:
+            raise UnknownName("model", model, everyone)
 
+    def matching(patterns: Sequence[str]) -> set[str]:
+        methods = [seeded_method(name, everyone, where=" or ".join(stored), first=first) for name in patterns]
+        return {model for method in methods for model in method.models.values()}
 
-def _short(person: str) -> str:
-    return person.removeprefix(PERSON_PREFIX)
-
-
-def _models(
-    store: Store, named: Sequence[str], sets: Sequence[str], only: Sequence[str], without: Sequence[str]
-) -> tuple[str, ...]:
-    stored = sorted({model for name in sets for model in store.predictions.model_names(name)})
-    for model in named:
-        if model not in stored:
-            raise UnknownName("model", model, stored)
-    chosen = tuple(named) or tuple(stored)
-    kept, left_out = (_matching(patterns, stored, sets) for patterns in (only, without))
-    models = tuple(model for model in chosen if (not only or model in kept) and model not in left_out)
-    if not models and stored:
+    kept, left_out = matching(options.only), matching(options.without)
+    chosen = options.named_models or tuple(everyone)
+    models = tuple(model for model in chosen if (not options.only or model in kept) and model not in left_out)
+    if not models and everyone:
         raise InputError("no model is left: --model, --only and --without exclude each other")
     return models
 
 
-def _matching(patterns: Sequence[str], stored: Sequence[str], sets: Sequence[str]) -> set[str]:
-    where = " or ".join(dict.fromkeys(sets))
-    methods = [seeded_method(pattern, stored, where=where, first=FIRST_MODEL) for pattern in patterns]
-    return {model for method in methods for model in method.models.values()}
-
-
-def _check_people(store: Store, people: Sequence[str], sets: Sequence[str]) -> None:
-    """Raise if a person is unknown, or has answers on the original or on the new test sets only."""
-    original, *new = sets
-    answered = {name: store.predictions.people_names(name) for name in sets}
-    everyone = sorted({person for names in answered.values() for person in names})
-    for person in people:
+def chosen_people(options: NameOptions, stored: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The people that the options name; each needs answers on the original, which comes first, and on a new set."""
+    everyone = sorted({person for people in stored.values() for person in people})
+    original, *new = stored
+    for person in options.named_people:
         if person not in everyone:
             raise UnknownName("person", person, everyone, first="regrade import people")
         for places in ([original], new):
-            if not any(person in answered[name] for name in places):
+            if not any(person in stored[name] for name in places):
                 raise InputError(
                     f"{person} has no answers on {' or '.join(places)}: people are compared on both sets; run regrade "
                     "import people, or leave out this person"
                 )
+    return options.named_people

@@ -28,14 +28,14 @@ def counts_by_measure(
     measure: AccuracyMeasure,
     labels: ReviewedLabels | None,
     *,
-    asked: BoolArray | None = None,
+    covered: BoolArray | None = None,
     confidence: float,
 ) -> SetCounts:
     """The counts on a test set: top-1, top-k, or against ``labels``, on all images or on the slice of the measure.
 
-    With people, only the images count that all of them were ``asked`` about (n,), for models too.
+    With people, only the images count that all of them have ``covered`` (n,), for models too.
     """
-    watched = _Watched(scored, asked)
+    watched = _Watched(scored, covered)
     if labels is None and measure.top == 1:
         counts = counts_with_noise(test_set, watched, slice_name=measure.slice, confidence=confidence)
     else:
@@ -46,10 +46,10 @@ def counts_by_measure(
 
 @dataclass(eq=False)
 class _Watched:
-    """Passes predictions on, for the images ``asked`` about only, and keeps which models have reversed columns."""
+    """Passes predictions on, for ``covered`` images (n,) only, and keeps the models whose columns look reversed."""
 
     scored: Scored
-    asked: BoolArray | None
+    covered: BoolArray | None
     reversed: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[Predictions, Scoring]]:
@@ -57,15 +57,15 @@ class _Watched:
             counted = scoring.counted & predictions.counted
             if scoring.class_map is None and looks_reversed(predictions.classes[counted], scoring.labels[counted]):
                 self.reversed.append(predictions.model)
-            yield predictions if self.asked is None else _on_images(predictions, self.asked), scoring
+            yield predictions if self.covered is None else _on_images(predictions, self.covered), scoring
 
     def notes(self, test_set: TestSet, counts: SetCounts) -> Iterator[str]:
         """What limits the images, and cautions about what was passed on."""
-        if self.asked is not None and not self.asked.all():
+        if self.covered is not None and not self.covered.all():
             images = max(counts.models[name].images for name in counts.models)
             yield (
                 f"{test_set.name}: everyone is scored on the images that all people were asked about, "
-                f"{int(self.asked.sum()):,} of {len(test_set):,}, of which {images:,} count"
+                f"{int(self.covered.sum()):,} of {len(test_set):,}, of which {images:,} count"
             )
         for model in self.reversed:
             yield (
@@ -75,9 +75,9 @@ class _Watched:
             )
 
 
-def _on_images(predictions: Predictions, asked: BoolArray) -> Predictions:
+def _on_images(predictions: Predictions, images: BoolArray) -> Predictions:
     """The predictions as if they had been asked for on some images (n,) only."""
-    covered = predictions.counted & asked
+    covered = predictions.counted & images
     return replace(predictions, classes=np.where(covered[:, None], predictions.classes, NO_ANSWER), covered=covered)
 
 

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import ClassSpace, InputError, TestSet, UnknownName
+from regrade.core import PERSON_PREFIX, ClassSpace, InputError, TestSet
 from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray
 from regrade.core.label_set import without_version
 from regrade.metrics import MultilabelRule
 from regrade.stats import Scale
-from regrade.store import Store
+from regrade.store import FIRST_MODEL, Store
 from regrade.studies.generalization.analysis import generalization
-from regrade.studies.generalization.chosen_names import ChosenNames, chosen_names
+from regrade.studies.generalization.chosen_names import NameOptions, chosen_models, chosen_people
 from regrade.studies.generalization.counting import counts_by_measure
 from regrade.studies.generalization.figure import generalization_figure
 from regrade.studies.generalization.findings import generalization_findings, generalization_verdicts
+from regrade.studies.generalization.label_names import label_sets
 from regrade.studies.generalization.measure import AccuracyMeasure
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
@@ -96,15 +98,15 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
     ``top`` is the number of classes that may contain the label. ``people`` are compared with the line, which is fitted
     through models: those in ``models`` (default: all) that match a pattern of ``only``, and none of ``without``.
     """
-    label_sets = _label_sets(options)
-    chosen = chosen_names(store, options)
+    named_labels = _label_sets(options)
+    names = _chosen_names(store, options)
     judged = {
         name: reviewed_labels(store, store.test_set(name), labels, rule=options.rule, collapsed=options.collapsed)
-        for name, labels in label_sets.items()
+        for name, labels in named_labels.items()
     }
     measure = _measure(options, judged)
     result = generalization(
-        set_pairs(store, options, chosen, measure, judged),
+        set_pairs(store, options, names, measure, judged),
         rng=np.random.default_rng(options.seed),
         scale=Scale(options.scale),
         standard=options.standard,
@@ -132,36 +134,46 @@ def _label_sets(options: GeneralizationOptions) -> dict[str, str]:
         raise InputError("multi-label accuracy is about the best class: give either labels or top")
     if options.within or options.class_map:
         raise InputError("multi-label accuracy is computed over all classes: leave out within and map")
-    sets = (options.original, *options.new)
-    named = _named_labels(options.labels)
-    everywhere = named.pop("", None)
-    for name in named:
-        if name not in sets:
-            raise UnknownName("test set of labels", name, sets)
-    if everywhere is None and (missing := next((name for name in sets if name not in named), None)):
-        raise InputError(
-            f"no label set is named for {missing}: all sets are scored against labels, or none; add {missing}=NAME"
-        )
-    return {name: named.get(name, str(everywhere)) for name in sets}
+    return label_sets(options.labels, (options.original, *options.new))
 
 
-def _named_labels(texts: Sequence[str]) -> dict[str, str]:
-    """Label sets by the name of the test set, from SET=NAME; that of NAME, for every set, is empty."""
-    named: dict[str, str] = {}
-    for text in texts:
-        test_set, equals, labels = text.rpartition("=")
-        if not labels or (equals and not test_set):
-            raise InputError(f"labels must be NAME or SET=NAME, got {text!r}")
-        if test_set in named:
-            raise InputError(f"labels are given twice for {test_set or 'all sets'}")
-        named[test_set] = labels
-    return named
+def _chosen_names(store: Store, options: GeneralizationOptions) -> tuple[str, ...]:
+    """The models and people that the options choose, each with predictions on at least one of the test sets."""
+    if not options.new:
+        raise InputError("name at least one new test set")
+    names = NameOptions(options.models, options.people, options.only, options.without)
+    sets = [store.test_set(name).name for name in (options.original, *options.new)]
+    for name in sets:
+        store.predictions.check_manifests(name, (*names.named_models, *names.named_people))
+    models = {name: store.predictions.model_names(name) for name in sets}
+    people = {name: store.predictions.people_names(name) for name in sets}
+    return (*chosen_models(names, models, first=FIRST_MODEL), *chosen_people(names, people))
+
+
+def _names_on(store: Store, test_set: TestSet, names: Sequence[str]) -> tuple[str, ...]:
+    """The models and people with predictions on a test set; without a model, it raises."""
+    stored = store.predictions.names(test_set.name)
+    present = tuple(name for name in names if name in stored)
+    if all(name.startswith(PERSON_PREFIX) for name in present):
+        raise InputError(f"none of these models has predictions on {test_set.name}")
+    return present
+
+
+def _covered(store: Store, test_set: TestSet, names: Sequence[str]) -> BoolArray | None:
+    """Shape (n,): the images that all of the people among the names were asked about; None without people."""
+    people = [name for name in names if name.startswith(PERSON_PREFIX)]
+    if not people:
+        return None
+    covered = np.logical_and.reduce([store.predictions.read(test_set, name).counted for name in people])
+    if not covered.any():
+        raise InputError(f"no image of {test_set.name} was shown to all of these people: choose some of them")
+    return np.asarray(covered)
 
 
 def set_pairs(
     store: Store,
     options: GeneralizationOptions,
-    chosen: ChosenNames,
+    names: Sequence[str],
     measure: AccuracyMeasure,
     judged: Mapping[str, ReviewedLabels],
 ) -> list[SetPair]:
@@ -173,10 +185,10 @@ def set_pairs(
     old, targets = store.test_set(options.original), [store.test_set(name) for name in options.new]
 
     def counts(test_set: TestSet, **scoring: Any) -> SetCounts:
-        names = chosen.on(store, test_set)
-        scored = scored_predictions(store, test_set, names, progress=options.progress, **scoring)
-        labels, asked = judged.get(test_set.name), chosen.asked(store, test_set)
-        return counts_by_measure(test_set, scored, measure, labels, asked=asked, confidence=store.config.confidence)
+        present = _names_on(store, test_set, names)
+        scored = scored_predictions(store, test_set, present, progress=options.progress, **scoring)
+        labels, covered = judged.get(test_set.name), _covered(store, test_set, present)
+        return counts_by_measure(test_set, scored, measure, labels, covered=covered, confidence=store.config.confidence)
 
     originals: dict[str, SetCounts] = {}
     pairs = []
