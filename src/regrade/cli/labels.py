@@ -33,7 +33,10 @@ LabelSet = Annotated[
     ),
 ]
 app.command("audit")(
-    lazy_study("audit", "Show the audits of the labels that all models predict: the share that is wrong.")
+    lazy_study(
+        "audit",
+        "Show the audits of the labels that all models predict: the share that is wrong, unclear or problematic.",
+    )
 )
 _SHOWN = 20  # rows of a long list on a terminal
 

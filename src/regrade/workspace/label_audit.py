@@ -84,9 +84,7 @@ def _new_audit(
     predictions = (store.predictions.read(test_set, model) for model in progress(names))
     agreed = agreed_labels(test_set, predictions, store.labels.read(test_set, labels))
     if not len(agreed.examples):
-        raise InputError(
-            f"there is no image of {test_set.name} on which {amount(len(names), 'model')} predict the label"
-        )
+        raise InputError(f"no image of {test_set.name} has a label that all of {amount(len(names), 'model')} predict")
     rng = np.random.default_rng(seed)
     return new_audit(agreed, queue=queue, test_set=test_set.name, labels=labels, models=names, rng=rng), agreed
 
