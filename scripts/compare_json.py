@@ -163,6 +163,7 @@ DEMO = (
     "plan rank -t mnist",
     f"{_PLACES} && plan disparity -t places --by region",
     "plan review --difference 1 --differing 10",
+    f"{_BUILD} && build frequencies new --min-answers 5 --columns-of uci-digits && study frequency -t uci-digits",
     f"{_BUILD} && build frequencies new --min-answers 5"
     " && build forecast new --min-answers 5 && build sample new --strategy top --min-answers 5 --per-class 4"
     " && build revisions new && build check new --by exact && build clean new"

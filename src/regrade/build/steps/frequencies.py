@@ -19,6 +19,7 @@ from regrade.build.frequencies import (
     mean_frequency,
     selection_frequencies,
 )
+from regrade.build.frequency_columns import frequency_columns
 from regrade.build.grid_files import ExclusionCollection
 from regrade.build.steps.tasks import build_name
 from regrade.build.tasks import TileRole
@@ -27,8 +28,9 @@ from regrade.core import Column, Estimate, InputError, Table, Tabular, Undefined
 from regrade.core.amounts import amount
 from regrade.core.frequency_bins import EDGES, bin_names
 from regrade.core.record import NOT_IN_JSON
-from regrade.store import Store
-from regrade.studies.study import Parts, Study, StudyOptions, option
+from regrade.core.test_set import SELECTION_FREQUENCY
+from regrade.store import Store, keep_slices
+from regrade.studies.study import Output, Parts, Study, StudyOptions, option
 
 _SHOWN_ROLES = {
     TileRole.CANDIDATE: "candidates",
@@ -342,6 +344,18 @@ def _classes(counted: SelectionFrequencies, annotated: np.ndarray) -> tuple[Clas
     )
 
 
+def _keep_columns(store: Store, result: Frequencies, name: str) -> str:
+    """Store the frequencies as group columns of a test set for the command, and say so."""
+    test_set = store.test_set(name)
+    columns = frequency_columns(result.build, result.images, test_set, min_answers=result.min_answers)
+    keep_slices(store, columns)
+    count = sum(bool(value) for value in columns.columns[f"{result.build}:{SELECTION_FREQUENCY}"])
+    return (
+        f"group columns {', '.join(columns.columns)} of {test_set.name}: {amount(count, 'image')}; next: regrade study "
+        f"frequency -t {test_set.name}"
+    )
+
+
 BUILD_FREQUENCIES = Study(
     name="frequencies",
     question="How often was each image selected?",
@@ -353,5 +367,14 @@ BUILD_FREQUENCIES = Study(
         FrequencyPart,
         "Table to print. workers: answers to controls. classes: annotated images per class. images: every frequency, "
         "with the probability of a model of the workers.",
+    ),
+    outputs=(
+        Output(
+            "columns-of",
+            "SET",
+            "Also store the frequencies and numbers of answers as group columns of this test set, such as the "
+            "reference set, for regrade study frequency.",
+            _keep_columns,
+        ),
     ),
 )

@@ -39,7 +39,8 @@ def image_frequencies(
     """Read the frequencies of a column (default: `SELECTION_FREQUENCY`, with or without a prefix ``NAME:``).
 
     A column of a frozen build has the names of its bins, which cannot be divided again by ``edges``. ``answers`` is the
-    number of people asked about each image, or the column that has it (default: the column ``answers``, if any).
+    number of people asked about each image, or the column that has it (default: the column ``answers`` of the same
+    file, if any).
     """
     name = _column_named(test_set, column or SELECTION_FREQUENCY)
     values = test_set.group_columns[name]
@@ -105,21 +106,22 @@ def _numbers(values: Sequence[str], column: str, test_set: TestSet) -> FloatArra
 
 
 def _answers(test_set: TestSet, answers: str | None, frequencies: FloatArray, column: str) -> IntArray | None:
-    """Shape (n,): how many people were asked; frequencies must be shares of so many."""
-    if answers is None and not any(name.rpartition(":")[2] == "answers" for name in test_set.group_columns):
+    """Shape (n,): how many people were asked; None if unknown, or if some answers cannot be divided into halves."""
+    own = f"{column.removesuffix(column.rpartition(':')[2])}answers"
+    if answers is None and own not in test_set.group_columns:
         return None
     if answers is not None and answers.isdecimal():
         counts = np.full(len(frequencies), int(answers))
     else:
-        counts = _counts(test_set, _column_named(test_set, answers or "answers"))
+        counts = _counts(test_set, _column_named(test_set, answers or own))
     present = ~np.isnan(frequencies)
     selected = frequencies[present] * counts[present]
-    if (counts[present] < _LEAST_ANSWERS).any() or (np.abs(selected - np.round(selected)) > _WHOLE).any():
+    if (counts[present] < 1).any() or (np.abs(selected - np.round(selected)) > _WHOLE).any():
         raise UndefinedError(
             f"column {column} of {test_set.name} cannot be shares of so many answers: a frequency times its number of "
-            f"answers (at least {_LEAST_ANSWERS}) must be a whole number; correct --answers"
+            f"answers must be a whole number; correct --answers"
         )
-    return counts
+    return counts if (counts[present] >= _LEAST_ANSWERS).all() else None
 
 
 def _counts(test_set: TestSet, column: str) -> IntArray:

@@ -40,8 +40,8 @@ def _rise(result: Frequency) -> Finding | None:
     filled = [row.bin for row in result.of(original) if row.accuracy]
     text = (
         f"The mean accuracy of {amount(len(result.models), 'model')} on images of {original} with a selection "
-        f"frequency in {filled[-1]} minus that in {filled[0]} is {points(rise)}. Frequencies are observed: with "
-        "few answers per image, the true difference is larger."
+        f"frequency in {filled[-1]} minus that in {filled[0]} is {points(rise)}. Frequencies are observed: the "
+        "noise of few answers per image usually makes this difference smaller."
     )
     if rise.low <= 0 <= rise.high:
         headline = f"No relation between selection frequency and accuracy detected on {original}"
