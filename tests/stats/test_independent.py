@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from regrade.core import InputError, UndefinedError
-from regrade.stats import fisher_exact, independent_difference, subset_effect, wilson
+from regrade.core import Estimate, InputError, UndefinedError
+from regrade.stats import (
+    clustered_mean,
+    difference_of_samples,
+    fisher_exact,
+    independent_difference,
+    interval_p_value,
+    proportion,
+    subset_effect,
+    wilson,
+)
 
 counts = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -129,3 +138,30 @@ def test_fisher_exact_by_hand():
     # of 70 tables with 4 right of 8, 1 + 16 + 16 + 1 are as unlikely as 3 and 1
     assert fisher_exact(3, 4, 1, 4) == pytest.approx(34 / 70)
     assert fisher_exact(4, 4, 9, 9) == 1
+
+
+def test_difference_of_samples_by_hand():
+    difference = difference_of_samples(Estimate(0.8, 0.77, 0.84, 500, ""), Estimate(0.7, 0.66, 0.73, 400, ""))
+    assert (difference.value, difference.low) == (pytest.approx(0.1), pytest.approx(0.1 - np.hypot(0.03, 0.03)))
+    assert difference.high == pytest.approx(0.1 + np.hypot(0.04, 0.04))
+    assert (difference.n, difference.method) == (400, "square and add 95%")
+
+
+@given(first=counts, second=counts)
+def test_difference_of_samples_with_wilson_intervals_is_newcombes(first, second):
+    shares = (proportion(*pair, method=wilson) for pair in (first, second))
+    difference = difference_of_samples(*shares)
+    low, high = bounds(*first, *second)
+    assert (max(difference.low, -1), min(difference.high, 1)) == (pytest.approx(low), pytest.approx(high))
+
+
+@pytest.mark.parametrize("values", [[1, 0, 1, 1], [0.2, 0.3, -0.1, 0.4, 0.5], np.linspace(-1, 1.2, 40)])
+def test_interval_p_value_of_a_t_interval_is_that_of_the_t_test(values):
+    ours = interval_p_value(lambda level: clustered_mean(values, range(len(values)), confidence=level)[0])
+    assert ours == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-6)
+
+
+def test_interval_p_value_at_its_ends():
+    assert interval_p_value(lambda _: Estimate(0.0, -1.0, 1.0, 5, "")) == 1
+    assert interval_p_value(lambda _: Estimate(0.5, 0.4, 0.6, 5, "")) == pytest.approx(1e-12)
+    assert interval_p_value(lambda _: Estimate(-0.5, -0.6, -0.4, 5, "")) == pytest.approx(1e-12)

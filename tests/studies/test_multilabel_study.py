@@ -171,7 +171,7 @@ def test_models_without_top5():
     result = study(short, SECOND)
     assert result["short"].top5 is None and result.top5_change.value == result["second"].top5_change.value
     assert "median of 1 model, multi-label minus top-5" in str(result)
-    assert "of the 1 that have it" in findings(result)[0].text
+    assert "over the 1 that have top-5" in findings(result)[0].text
     alone = study(short)
     assert alone.top5_change is None and "minus top-5" not in str(alone) and len(figure(alone).spec["hconcat"]) == 1
 
@@ -198,6 +198,15 @@ def test_labels_without_several():
     assert result.change.value == 0 and result.parts == (MultilabelPart.MODELS, MultilabelPart.KINDS)
     with pytest.raises(InputError, match="no image has several right labels under own@1"):
         result.part(MultilabelPart.PAIRS)
+
+
+def test_kinds_are_unknown_if_nothing_relates_the_classes():
+    plain = TestSet("zoo", ClassSpace("zoo", ZOO.ids), SET.ids, SET.labels)
+    result = study(FIRST, SECOND, test_set=plain)
+    assert [row.kind for row in result.kinds] == [ImageKind.UNCLEAR] and result.several == RESULT.several
+    assert {pair.relation for pair in result.pairs} == {None} and result.part(MultilabelPart.PAIRS).rows
+    assert "kinds of images with several labels are unknown" in str(result.part(MultilabelPart.KINDS))
+    assert "automatic rule" not in findings(result)[1].text
 
 
 def test_too_few_images_or_no_model_raise():

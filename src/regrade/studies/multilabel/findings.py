@@ -23,8 +23,8 @@ def _change(result: Multilabel) -> Finding:
     models = amount(len(result.rows), "model")
     text = f"The median change of {models} from top-1 to multi-label accuracy is {points(result.change)}"
     if result.top5_change:
-        of = "" if result.with_top5 == len(result.rows) else f" of the {result.with_top5:,} that have it"
-        text += f", and from top-5{of} {points(result.top5_change)}"
+        of = "" if result.with_top5 == len(result.rows) else f", over the {result.with_top5:,} that have top-5"
+        text += f"; from top-5 it is {points(result.top5_change)}{of}"
     text += "."
     if not _excludes_zero(result.change):
         headline = f"No median difference between multi-label and top-1 accuracy detected on {result.title}"
@@ -37,8 +37,9 @@ def _change(result: Multilabel) -> Finding:
 def _several(result: Multilabel) -> Finding:
     each = f", {plain(result.labels_each)} on average" if result.labels_each else ""
     text = f"{share(result.several)} of {result.scored:,} scored images have several right labels{each}."
-    kinds = [f"{row.kind.value} {share(row.share)}" for row in result.kinds]
-    text += f" By an automatic rule from the classes: {'; '.join(kinds)}."
+    if len(result.kinds) > 1:
+        kinds = [f"{row.kind.value} {share(row.share)}" for row in result.kinds]
+        text += f" By an automatic rule from the classes: {'; '.join(kinds)}."
     return Finding(_IMAGES, f"{100 * result.several.value:.1f}% of the images have several right labels", text, 0.35)
 
 

@@ -61,12 +61,12 @@ class KindShare:
 
 @dataclass(frozen=True)
 class LabelPair:
-    """Two classes that are both right on some images, how many, and their relation."""
+    """Two classes that are both right on some images, how many, and their relation if it is known."""
 
     first: str
     second: str
     images: int
-    relation: Relation
+    relation: Relation | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,16 +123,12 @@ class RightLabels:
 
 
 def kind_shares(right: RightLabels, *, confidence: float) -> tuple[KindShare, ...]:
-    """The number and the share of the images of each kind; a kind without images has a share of 0."""
-    one_object, similar = (
-        right.several & (right.groups(weakest) == 1) for weakest in (Relation.SAME_PARENT, Relation.SAME_SUPERCLASS)
-    )
-    images = {
-        ImageKind.NAMES: one_object,
-        ImageKind.SIMILAR: similar & ~one_object,
-        ImageKind.OBJECTS: right.several & ~similar,
-        ImageKind.UNCLEAR: right.unclear,
-    }
+    """The number and the share of the images of each kind; a kind without images has a share of 0.
+
+    If nothing relates the classes of the space, only images with an unclear label are a kind.
+    """
+    images = _several_by_kind(right) if relates_classes(right.space) else {}
+    images[ImageKind.UNCLEAR] = right.unclear
     kinds, total = len(images), int(right.scored.sum())
     level = bonferroni_confidence(kinds, confidence)
     counts = {kind: int(inside.sum()) for kind, inside in images.items()}
@@ -144,13 +140,35 @@ def kind_shares(right: RightLabels, *, confidence: float) -> tuple[KindShare, ..
     )
 
 
+def _several_by_kind(right: RightLabels) -> dict[ImageKind, BoolArray]:
+    """Masks (n,) of the images with several right labels; each has one kind."""
+    one_object, similar = (
+        right.several & (right.groups(weakest) == 1) for weakest in (Relation.SAME_PARENT, Relation.SAME_SUPERCLASS)
+    )
+    return {
+        ImageKind.NAMES: one_object,
+        ImageKind.SIMILAR: similar & ~one_object,
+        ImageKind.OBJECTS: right.several & ~similar,
+    }
+
+
 def frequent_pairs(right: RightLabels, *, most: int) -> tuple[LabelPair, ...]:
-    """The pairs of classes that are right on the same images, the most frequent first."""
+    """The pairs of classes that are right on the same images, the most frequent first.
+
+    Relations are None if nothing relates the classes of the space.
+    """
     first, second = right.pairs
     pairs = zip(right.classes[first].tolist(), right.classes[second].tolist(), right.relations.tolist(), strict=True)
-    names, kinds = right.space.names, list(Relation)
+    names, relations = right.space.names, list(Relation)
+    kinds = relations if relates_classes(right.space) else [None] * len(relations)
     counted = sorted(Counter(pairs).items(), key=lambda item: (-item[1], item[0]))
     return tuple(LabelPair(names[a], names[b], images, kinds[kind]) for (a, b, kind), images in counted[:most])
+
+
+def relates_classes(space: ClassSpace) -> bool:
+    """Whether collapsed classes, a hierarchy or superclasses relate any two classes of a space."""
+    related = relation_table(space) < list(Relation).index(Relation.UNRELATED)
+    return bool(related[~np.eye(len(space), dtype=bool)].any())
 
 
 def relation_table(space: ClassSpace) -> IntArray:

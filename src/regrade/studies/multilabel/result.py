@@ -113,18 +113,21 @@ class Multilabel(Tabular, records="rows"):
         """One row per automatic kind of image."""
         columns = (Column("kind", "images"), Column("images", "number"), Column("share", "share"))
         rows = tuple((row.kind.value, row.images, row.share) for row in self.kinds)
-        notes = (
-            *self._labels_note(),
+        rule = (
             "kinds follow from the classes, no image was looked at. One object: right labels connected by collapsed "
-            "classes or common parents; similar: also by common superclasses; several objects: not connected",
-            f"intervals: {self.kinds[0].share.method}",
+            "classes or common parents; similar: also by common superclasses; several objects: not connected"
         )
+        if len(rows) == 1:
+            rule = "nothing relates the classes of this test set: kinds of images with several labels are unknown"
+        notes = (*self._labels_note(), rule, f"intervals: {self.kinds[0].share.method}")
         return Table(f"images of {self.title} with several right labels, in % of {self.scored:,}", columns, rows, notes)
 
     def pair_table(self) -> Table:
         """One row per pair of classes that are right on the same images, most frequent first."""
         columns = tuple(Column(key, key) for key in ("first", "second", "images", "relation"))
-        rows = tuple((pair.first, pair.second, pair.images, pair.relation.value) for pair in self.pairs)
+        rows = tuple(
+            (pair.first, pair.second, pair.images, pair.relation and pair.relation.value) for pair in self.pairs
+        )
         return Table(f"classes that are right on the same images of {self.title}", columns, rows)
 
     def _summary(self) -> tuple[str, ...]:

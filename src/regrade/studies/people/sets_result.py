@@ -136,8 +136,9 @@ class PeopleOnSets(PeopleResult, records="rows"):
                 Column(f"verdict_{name}", f"on {name}"),
             ]
         rows = tuple(self._cells(first) for first in self.on(self.names[1]))
+        shown = [row for row in self.rows if row.subset == EVERYTHING]
         title = f"people and models on {' and '.join(self.names)}{self._against}, accuracy in %"
-        return Table(title, tuple(columns), rows, (*self._counts(), *self._explained(), *self._all_notes))
+        return Table(title, tuple(columns), rows, (*self._counts(), *self._explained(shown), *self._all_notes))
 
     def _cells(self, first: SetsRow) -> tuple[Cell, ...]:
         """The cells of everyone in the main table."""
@@ -167,7 +168,7 @@ class PeopleOnSets(PeopleResult, records="rows"):
         )  # fmt: skip
         sizes = "; ".join(f"{name}: {_listed(sizes)}" for name, sizes in self.sizes.items())
         title = f"people and models on subsets of {' and '.join(self.names)}{self._against}, in %"
-        return Table(title, columns, rows, (f"images: {sizes}", *self._explained()))
+        return Table(title, columns, rows, (f"images: {sizes}", *self._explained(self.rows)))
 
     @property
     def _against(self) -> str:
@@ -195,13 +196,13 @@ class PeopleOnSets(PeopleResult, records="rows"):
                 parts.append(f"of {amount(len(rows), *words)} {lower:,} less and {higher:,} more accurate")
         return "; ".join(parts)
 
-    def _explained(self) -> tuple[str, ...]:
+    def _explained(self, shown: Iterable[SetsRow]) -> tuple[str, ...]:
         lead = (f"{LEAD}: a difference of accuracies, in points",) if any(map(_is_lead, self.rows)) else ()
         return (
             f"gap: {self.original} minus the other set, in points; its interval holds for all {len(self.rows):,} gaps "
             "together (Bonferroni), and verdicts are corrected for all of them (Holm)",
             *lead,
-            *_methods(estimate for row in self.rows for estimate in (row.original, row.accuracy, row.gap)),
+            *_methods(estimate for row in shown for estimate in (row.original, row.accuracy, row.gap)),
         )
 
 
