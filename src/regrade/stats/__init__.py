@@ -39,6 +39,7 @@ from regrade.stats.group_shares import (
     share_difference,
     share_noise,
     share_range,
+    shown_above,
     smallest_share,
 )
 from regrade.stats.independent import fisher_exact, independent_difference, subset_effect
@@ -259,6 +260,7 @@ __all__ = [
     "share_difference",
     "share_noise",
     "share_range",
+    "shown_above",
     "significantly_below",
     "slope_deviation",
     "slope_difference",

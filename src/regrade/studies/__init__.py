@@ -13,6 +13,15 @@ from regrade.studies.agreement.analysis import (
 from regrade.studies.agreement.study import AGREEMENT
 from regrade.studies.checks.analysis import CHECKS, Check
 from regrade.studies.checks.result import CheckRow, Methodology, MethodologyOutcome
+from regrade.studies.class_map.result import (
+    ClassErrors,
+    ClassMapAudit,
+    ClassMapPart,
+    GroupAccuracy,
+    MapEffect,
+    MapRow,
+    OmissionRow,
+)
 from regrade.studies.classes.analysis import PredictedClasses, class_study
 from regrade.studies.classes.result import (
     ClassAverages,
@@ -158,7 +167,10 @@ __all__ = [
     "Check",
     "CheckRow",
     "ClassAverages",
+    "ClassErrors",
     "ClassGrades",
+    "ClassMapAudit",
+    "ClassMapPart",
     "ClassOrder",
     "ClassScores",
     "ClassesPart",
@@ -202,6 +214,7 @@ __all__ = [
     "GradeMetric",
     "GradeRow",
     "GradedImages",
+    "GroupAccuracy",
     "GroupContrast",
     "GroupSize",
     "Grouping",
@@ -218,6 +231,8 @@ __all__ = [
     "LeakedModel",
     "LeakedPair",
     "LossParts",
+    "MapEffect",
+    "MapRow",
     "McNemarTests",
     "Methodology",
     "MethodologyOutcome",
@@ -238,6 +253,7 @@ __all__ = [
     "MultilabelScoring",
     "NearestBar",
     "Novel",
+    "OmissionRow",
     "Output",
     "Pair",
     "PairMatrix",
