@@ -47,12 +47,11 @@ def _by_map(result: ClassMapAudit, rows: Sequence[MapRow]) -> altair.LayerChart:
     offset = altair.YOffset("group:N", sort=groups)
     colored: dict[str, Any] = {}
     if len(groups) <= len(COLORS):
-        domain = {"domain": groups}
+        colors = altair.Scale(domain=groups, range=list(COLORS[: len(groups)]))
+        shapes = altair.Scale(domain=groups, range=list(SHAPES[: len(groups)]))
         legend = altair.Legend(title=result.by, orient="top", columns=4) if len(groups) > 1 else None
-        colored["color"] = altair.Color(
-            "group:N", scale=altair.Scale(range=COLORS[: len(groups)], **domain), legend=legend
-        )
-        colored["shape"] = altair.Shape("group:N", scale=altair.Scale(range=SHAPES[: len(groups)], **domain))
+        colored["color"] = altair.Color("group:N", scale=colors, legend=legend)
+        colored["shape"] = altair.Shape("group:N", scale=shapes)
     x: dict[str, Any] = {"scale": altair.Scale(zero=False), "axis": altair.Axis(title="accuracy, in %")}
     mark: dict[str, Any] = {} if colored else {"color": GRAY}
     chart = layered(
