@@ -75,6 +75,7 @@ DEMO = (
     " && compare -t uci-digits -l own && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",
     "review list",
     f"{_JUDGE} && {_VOTES} && review list && review agreement && review agreement novel --show reviewers"
+    " && review agreement novel --reviewer-models"
     " && review publish novel --dry-run && review publish novel && team list && verify",
     f"{_PEOPLE} && review people -t uci-digits -l own --name blind --overlap 2 && {_VOTES} && review publish blind",
     "import labels {inputs}/labels.csv -t uci-digits --name all --complete && review mistakes -t uci-digits -l all"

@@ -8,6 +8,7 @@ from regrade.stats.agreement import (
     krippendorff_alpha,
     pairwise_agreement,
 )
+from regrade.stats.annotators import AnnotatorModel, Votes, dawid_skene, identified, one_coin, reviewer_accuracies
 from regrade.stats.auroc import ErrorRanking, auroc_difference, mean_auroc, rank_errors
 from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
@@ -131,6 +132,7 @@ from regrade.stats.two_way import accuracy_covariance, accuracy_variance, larges
 __all__ = [
     "FEWEST_PER_CLASS",
     "MIN_SPREAD",
+    "AnnotatorModel",
     "Band",
     "CertifiedThreshold",
     "ChiSquare",
@@ -153,6 +155,7 @@ __all__ = [
     "Ratio",
     "ReliabilityPoint",
     "Scale",
+    "Votes",
     "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",
@@ -191,6 +194,7 @@ __all__ = [
     "corrected_difference",
     "covariance_interval",
     "cross_fitted_auc",
+    "dawid_skene",
     "design_effect",
     "design_effects",
     "discordant_counts",
@@ -208,6 +212,7 @@ __all__ = [
     "half_width_power",
     "holm",
     "holm_threshold",
+    "identified",
     "images_for_difference",
     "images_for_half_width",
     "images_for_margin",
@@ -232,6 +237,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "mean_auroc",
+    "one_coin",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",
@@ -252,6 +258,7 @@ __all__ = [
     "reliability_curve",
     "representatives",
     "reviewed_accuracy",
+    "reviewer_accuracies",
     "reweighted_proportion",
     "ridge_logistic",
     "risk_coverage_area",

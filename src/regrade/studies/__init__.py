@@ -5,10 +5,17 @@ from regrade.studies.agreement.analysis import (
     AgreementMeasures,
     AgreementPart,
     PanelAgreement,
-    PanelVote,
     QueueAgreements,
     ReviewerAgreement,
     panel_agreement,
+)
+from regrade.studies.agreement.reviewer_models import (
+    ItemDisagreement,
+    ModelAnswer,
+    ModeledReviewer,
+    PanelVote,
+    ReviewerModels,
+    reviewer_models,
 )
 from regrade.studies.agreement.study import AGREEMENT
 from regrade.studies.checks.analysis import CHECKS, Check
@@ -223,6 +230,7 @@ __all__ = [
     "HardSet",
     "ImageConfidences",
     "ImageNoise",
+    "ItemDisagreement",
     "LabelChange",
     "LabelChangePart",
     "LabelDiff",
@@ -242,6 +250,7 @@ __all__ = [
     "MistakePart",
     "MistakeReviews",
     "Mistakes",
+    "ModelAnswer",
     "ModelByGroup",
     "ModelChange",
     "ModelConfidence",
@@ -249,6 +258,7 @@ __all__ = [
     "ModelLine",
     "ModelPairs",
     "ModelShift",
+    "ModeledReviewer",
     "MultilabelGrade",
     "MultilabelScoring",
     "NearestBar",
@@ -287,6 +297,7 @@ __all__ = [
     "ReviewedLabels",
     "ReviewedPair",
     "ReviewerAgreement",
+    "ReviewerModels",
     "Rival",
     "SameImages",
     "Scoring",
@@ -343,6 +354,7 @@ __all__ = [
     "plan_review",
     "remaining_mistakes",
     "reviewed_pair",
+    "reviewer_models",
     "same_images",
     "scoring_for",
     "similarity_of",
