@@ -99,31 +99,25 @@ def _every_confusion(counts: FloatArray) -> FloatArray:
 
 
 def _fitted(votes: Votes, fit: _Fit) -> AnnotatorModel:
-    items, _, answers = votes.shape
+    """Expectation maximization, from the shares of the votes."""
+    items, reviewers, answers = votes.shape
     if answers < 2:
         raise UndefinedError("all votes are the same answer: they do not tell who is right")
     counts = votes.counts()
-    majority = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    return _maximized(votes, fit, majority, np.ones(items), _STEPS)
-
-
-def _maximized(votes: Votes, fit: _Fit, posterior: FloatArray, weights: FloatArray, steps: int) -> AnnotatorModel:
-    """Expectation maximization from a first posterior."""
-    _, reviewers, answers = votes.shape
+    posterior: FloatArray = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     places = votes.reviewers * answers + votes.answers
-    for _ in range(steps):
-        weighted = posterior * weights[:, None]
-        columns = [np.bincount(places, row, reviewers * answers) for row in weighted[votes.items].T]
-        confusion = fit(np.stack(columns).reshape(answers, reviewers, answers).swapaxes(0, 1))
-        shares = (weighted.sum(axis=0) + 1) / (weights.sum() + answers)
+    for _ in range(_STEPS):
+        columns = [np.bincount(places, row, reviewers * answers) for row in posterior[votes.items].T]
+        table: FloatArray = np.array(columns, dtype=np.float64).reshape(answers, reviewers, answers).swapaxes(0, 1)
+        confusion, shares = fit(table), (posterior.sum(axis=0) + 1) / (items + answers)
         logs = np.log(confusion)[votes.reviewers, :, votes.answers]
-        summed = np.log(shares) + np.stack([np.bincount(votes.items, row, len(posterior)) for row in logs.T], axis=1)
+        summed = np.log(shares) + np.stack([np.bincount(votes.items, row, items) for row in logs.T], axis=1)
         updated = np.exp(summed - summed.max(axis=1, keepdims=True))
         updated /= updated.sum(axis=1, keepdims=True)
         change, posterior = np.abs(updated - posterior).max(), updated
         if change < _TOLERANCE:
             break
-    return AnnotatorModel(posterior, np.einsum("rkk,k->r", confusion, shares / shares.sum()), confusion)
+    return AnnotatorModel(posterior, np.einsum("rkk,k->r", confusion, shares), confusion)
 
 
 def identified(votes: Votes) -> BoolArray:
@@ -137,8 +131,7 @@ def identified(votes: Votes) -> BoolArray:
     voted[votes.reviewers, votes.items] = 1
     shares = (voted @ voted.T > 0) & ~np.eye(reviewers, dtype=bool)
     common = shares.astype(np.float64) @ shares
-    third: BoolArray = (shares & (common > 0)).any(axis=1)
-    return third
+    return np.asarray((shares & (common > 0)).any(axis=1))
 
 
 def _redrawn(votes: Votes, posterior: FloatArray, weights: FloatArray) -> FloatArray:
