@@ -6,18 +6,18 @@ import numpy as np
 
 from benchmarks.calibration.checks import coverage_check, repeated
 from regrade.core import Estimate
-from regrade.stats import Votes, reviewer_accuracies
+from regrade.stats import VoteArrays, reviewer_accuracies
 
 _ACCURACIES = np.array([0.9, 0.8, 0.7, 0.85])
 
 
-def votes_on(rng: np.random.Generator, items: int, shares: tuple[float, ...]) -> Votes:
+def votes_on(rng: np.random.Generator, items: int, shares: tuple[float, ...]) -> VoteArrays:
     """Four reviewers vote on all items, whose right answers have these shares; errors are equally frequent."""
     truth = rng.choice(len(shares), items, p=shares)
     wrong = rng.random((4, items)) > _ACCURACIES[:, None]
     answers = (truth + wrong * rng.integers(1, len(shares), (4, items))) % len(shares)
     reviewers, numbers = np.indices(answers.shape)
-    return Votes(numbers.ravel(), reviewers.ravel(), answers.ravel())
+    return VoteArrays(numbers.ravel(), reviewers.ravel(), answers.ravel())
 
 
 def third_reviewer(rng: np.random.Generator) -> Estimate:

@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regrade.core import InputError, UndefinedError
-from regrade.stats import Votes, dawid_skene, identified, one_coin, reviewer_accuracies
+from regrade.stats import VoteArrays, dawid_skene, identified, one_coin, reviewer_accuracies
 
 
-def votes_of(*items: str) -> Votes:
-    """Votes by item, one letter per person; a dot is no vote."""
+def votes_of(*items: str) -> VoteArrays:
+    """VoteArrays by item, one letter per person; a dot is no vote."""
     rows = [
         (item, person, ord(letter) - ord("a"))
         for item, letters in enumerate(items)
         for person, letter in enumerate(letters)
         if letter != "."
     ]
-    return Votes(*np.array(rows).T)
+    return VoteArrays(*np.array(rows).T)
 
 
 def simulated(rng, items, accuracies, shares):
@@ -27,10 +27,10 @@ def simulated(rng, items, accuracies, shares):
     wrong = rng.random((len(accuracies), items)) > np.array(accuracies)[:, None]
     answers = (truth + wrong * rng.integers(1, len(shares), wrong.shape)) % len(shares)
     reviewers, numbers = np.indices(answers.shape)
-    return truth, Votes(numbers.ravel(), reviewers.ravel(), answers.ravel())
+    return truth, VoteArrays(numbers.ravel(), reviewers.ravel(), answers.ravel())
 
 
-def oracle(votes: Votes, *, full: bool, steps: int = 200):
+def oracle(votes: VoteArrays, *, full: bool, steps: int = 200):
     """Both models in plain loops over votes, with the priors written out."""
     items, reviewers, size = votes.shape
     rows = list(zip(votes.items.tolist(), votes.reviewers.tolist(), votes.answers.tolist(), strict=True))
@@ -90,7 +90,7 @@ def test_dawid_skene_learns_who_answers_one_class_only():
     rng = np.random.default_rng(4)
     truth, votes = simulated(rng, 600, [0.85, 0.8, 0.8, 0.8], (0.5, 0.5))
     answers = np.where(votes.reviewers == 3, 0, votes.answers)
-    confusion = dawid_skene(Votes(votes.items, votes.reviewers, answers)).confusion[3]
+    confusion = dawid_skene(VoteArrays(votes.items, votes.reviewers, answers)).confusion[3]
     assert confusion[:, 0].min() > 0.98 and len(truth) == 600
 
 
@@ -102,7 +102,7 @@ def test_names_of_items_people_and_answers_do_not_matter(seed):
     items, people, answers = rng.permutation(12), rng.permutation(3), np.array([2, 0, 1])
     if votes.shape[2] < 3:
         return
-    renamed = Votes(items[votes.items], people[votes.reviewers], answers[votes.answers])
+    renamed = VoteArrays(items[votes.items], people[votes.reviewers], answers[votes.answers])
     for model in (one_coin, dawid_skene):
         plain, other_names = model(votes), model(renamed)
         np.testing.assert_allclose(other_names.posterior[items][:, answers], plain.posterior, atol=1e-5)
@@ -139,6 +139,6 @@ def test_votes_that_tell_nothing_raise():
     with pytest.raises(UndefinedError, match="all votes are the same answer"):
         one_coin(votes_of("aaa", "aa."))
     with pytest.raises(UndefinedError, match="no votes"):
-        Votes(*np.zeros((3, 0), dtype=np.int64))
+        VoteArrays(*np.zeros((3, 0), dtype=np.int64))
     with pytest.raises(InputError, match="same length"):
-        Votes(np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64))
+        VoteArrays(np.zeros(2, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64))

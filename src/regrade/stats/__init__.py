@@ -8,7 +8,7 @@ from regrade.stats.agreement import (
     krippendorff_alpha,
     pairwise_agreement,
 )
-from regrade.stats.annotators import AnnotatorModel, Votes, dawid_skene, identified, one_coin, reviewer_accuracies
+from regrade.stats.annotators import AnnotatorModel, VoteArrays, dawid_skene, identified, one_coin, reviewer_accuracies
 from regrade.stats.auroc import ErrorRanking, auroc_difference, mean_auroc, rank_errors
 from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
@@ -155,7 +155,7 @@ __all__ = [
     "Ratio",
     "ReliabilityPoint",
     "Scale",
-    "Votes",
+    "VoteArrays",
     "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",

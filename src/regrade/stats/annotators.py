@@ -26,7 +26,7 @@ _CELLS = 1 << 21  # numbers in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Votes:
+class VoteArrays:
     """One entry per vote (v,): the numbers of its item, of its reviewer and of its answer, each from 0."""
 
     items: IntArray
@@ -66,17 +66,17 @@ _Fit = Callable[[FloatArray], FloatArray]
 """From weighted counts (reviewers, right answers, votes) to probabilities of votes, which sum to 1."""
 
 
-def one_coin(votes: Votes) -> AnnotatorModel:
+def one_coin(votes: VoteArrays) -> AnnotatorModel:
     """Fit one accuracy per reviewer.
 
-    >>> votes = Votes(*np.array([[0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]]))
+    >>> votes = VoteArrays(*np.array([[0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [0, 0, 1, 1, 1, 1]]))
     >>> one_coin(votes).posterior.argmax(axis=1).tolist()
     [0, 1]
     """
     return _fitted(votes, _one_accuracy)
 
 
-def dawid_skene(votes: Votes) -> AnnotatorModel:
+def dawid_skene(votes: VoteArrays) -> AnnotatorModel:
     """Fit a confusion matrix per reviewer (Dawid and Skene 1979).
 
     The accuracy of a reviewer is the mean over right answers, weighted by how often each of them occurs.
@@ -98,7 +98,7 @@ def _every_confusion(counts: FloatArray) -> FloatArray:
     return probabilities
 
 
-def _fitted(votes: Votes, fit: _Fit) -> AnnotatorModel:
+def _fitted(votes: VoteArrays, fit: _Fit) -> AnnotatorModel:
     """Expectation maximization, from the shares of the votes."""
     items, reviewers, answers = votes.shape
     if answers < 2:
@@ -120,8 +120,8 @@ def _fitted(votes: Votes, fit: _Fit) -> AnnotatorModel:
     return AnnotatorModel(posterior, np.einsum("rkk,k->r", confusion, shares), confusion)
 
 
-def identified(votes: Votes) -> BoolArray:
-    """Shape (reviewers,): whose accuracy the votes determine, by three people each two of whom share items.
+def identified(votes: VoteArrays) -> BoolArray:
+    """Shape (reviewers,): the accuracies that the votes determine: of three people who share items two by two.
 
     From the agreement of two people alone, it does not follow which of them is right more often (Dawid and Skene's
     model needs three independent votes; Allman et al. 2009); the priors would decide.
@@ -134,7 +134,7 @@ def identified(votes: Votes) -> BoolArray:
     return np.asarray((shares & (common > 0)).any(axis=1))
 
 
-def _redrawn(votes: Votes, posterior: FloatArray, weights: FloatArray) -> FloatArray:
+def _redrawn(votes: VoteArrays, posterior: FloatArray, weights: FloatArray) -> FloatArray:
     """Shape (d, reviewers): one-coin accuracies with d ``weights`` (d, items) at a time, from a first posterior."""
     items, reviewers, answers = votes.shape
     matches = np.zeros((items, answers, reviewers))
@@ -153,7 +153,7 @@ def _redrawn(votes: Votes, posterior: FloatArray, weights: FloatArray) -> FloatA
     return accuracy
 
 
-def reviewer_accuracies(votes: Votes, *, rng: np.random.Generator, confidence: float = 0.95) -> list[Estimate]:
+def reviewer_accuracies(votes: VoteArrays, *, rng: np.random.Generator, confidence: float = 0.95) -> list[Estimate]:
     """Return the accuracy of every reviewer in the one-coin model, with intervals over items.
 
     The variance is that over resampled items, which are fitted anew; the interval is that of Clopper and Pearson at the

@@ -12,7 +12,7 @@ import numpy as np
 from regrade.core import Column, Estimate, Table
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.stats import Votes, dawid_skene, identified, one_coin, reviewer_accuracies
+from regrade.stats import VoteArrays, dawid_skene, identified, one_coin, reviewer_accuracies
 
 _LISTED = 5  # items that the warning names
 
@@ -131,7 +131,7 @@ def reviewer_models(
         rows = tuple(ModeledReviewer(person, own[person], None, _only(votes, person)) for person in people)
         return ReviewerModels(rows, (), len({vote.item for vote in shared}), (f"no models: {reason}",))
     items, voters = list(dict.fromkeys(vote.item for vote in shared)), sorted({vote.person for vote in shared})
-    numbered = Votes(
+    numbered = VoteArrays(
         _codes(items, [vote.item for vote in shared]),
         _codes(voters, [vote.person for vote in shared]),
         _codes(answers, [vote.answer for vote in shared]),
@@ -150,7 +150,7 @@ def _codes(values: Sequence[Any], of_votes: Sequence[Any]) -> IntArray:
     return np.array([place[value] for value in of_votes])
 
 
-def _accuracies(votes: Votes, rng: np.random.Generator, confidence: float) -> list[Estimate | None]:
+def _accuracies(votes: VoteArrays, rng: np.random.Generator, confidence: float) -> list[Estimate | None]:
     determined = identified(votes)
     if not determined.any():
         return [None] * len(determined)
@@ -164,7 +164,7 @@ def _only(votes: Sequence[PanelVote], person: str) -> str | None:
 
 
 def _disagreements(
-    votes: Votes, name: Callable[[int], str], answers: Sequence[str]
+    votes: VoteArrays, name: Callable[[int], str], answers: Sequence[str]
 ) -> tuple[tuple[ItemDisagreement, ...], int]:
     """The items on which a model and the untied majority disagree, and the number of items with such a majority."""
     counts = votes.counts()
