@@ -78,6 +78,7 @@ DEMO = (
     " && compare -t uci-digits -l own && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",
     "review list",
     f"{_JUDGE} && {_VOTES} && review list && review agreement && review agreement novel --show reviewers"
+    " && review agreement novel --reviewer-models"
     " && review publish novel --dry-run && review publish novel && team list && verify",
     f"review audit -t uci-digits -l own --size 50 --name audit --overlap 2 && {_VOTES} && review publish audit"
     " && labels audit -t uci-digits && team propose-links",
@@ -118,6 +119,11 @@ DEMO = (
     f"{_PLACES} && study geography -t places --by region --original mnist --show progress",
     "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --edge 50",
     "import slices {inputs}/frequencies.csv -t mnist --name asked && study frequency -t mnist --show models",
+    "!testsets add objects {inputs}/places.parquet --classes {inputs}/objects.csv --map {inputs}/object-map.csv"
+    " --map-source digits --group region --group household"
+    " && import predictions {inputs}/places.csv -t objects --classes digits && study class-map -t objects"
+    " && study class-map -t objects --alternative {inputs}/other-map.csv --show classes"
+    " && study class-map -t objects --show omissions",
     "study leakage -t mnist --against mnist-train --by exact,pixels --size 32",
     f"review pairs -t mnist --by pixels --near pixels=200000 --size 32 --name twice --overlap 2 && {_VOTES}"
     " && review publish twice && study leakage -t mnist --by pixels --near pixels=200000 --size 32",
@@ -511,6 +517,12 @@ def _write_places(demo: Path, folder: Path) -> None:
     households = [f"household {place // 4}" for place in range(len(table))]
     table = table.append_column("region", [regions]).append_column("household", [households])
     pyarrow.parquet.write_table(table, folder / "places.parquet")
+    shapes = [f"shape {digit}" for digit in range(10)]
+    _write_csv(folder / "objects.csv", ("id",), [(shape,) for shape in shapes])
+    mapped = [(shapes[digit], source % 10) for digit in range(10) for source in range(digit, digit + 1 + digit % 2)]
+    _write_csv(folder / "object-map.csv", ("target", "source"), mapped)
+    fewer = [(shapes[0], ""), *((shapes[digit], digit) for digit in range(1, 10))]
+    _write_csv(folder / "other-map.csv", ("target", "source"), fewer)
     models = ("naive Bayes", "decision tree", "random forest", "neural network")
     rows = [
         (row["id"], *((row["label"] + _is_wrong(place, row["region"], step)) % 10 for step in range(len(models))))

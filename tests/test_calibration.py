@@ -32,10 +32,11 @@ def test_every_claim_has_a_null_check():
 
 
 NO_VERDICTS = {
-    "_Rates", "AgreementPart", "BenchmarkKind", "ClassesPart", "ClassOrder", "ComparisonPart", "ConfidencePart",
-    "ConformalScore", "ConfusionPart", "Contender", "FrequencyStudyPart", "GateRule", "GeographyPart", "ImageKind",
-    "LabelChangePart", "LeakagePart", "LogBase", "MistakePart", "ModelAttribute", "ModelMeasure", "ModelTrendsPart",
-    "MultilabelPart", "PeoplePart", "Relation", "RemedyMeasure", "StateAfter", "StateBefore", "TriageKind",
+    "_Rates", "AgreementPart", "BenchmarkKind", "ClassesPart", "ClassMapPart", "ClassOrder", "ComparisonPart",
+    "ConfidencePart", "ConformalScore", "ConfusionPart", "Contender", "FrequencyStudyPart", "GateRule", "GeographyPart",
+    "ImageKind", "LabelChangePart", "LeakagePart", "LogBase", "MistakePart", "ModelAttribute", "ModelMeasure",
+    "ModelTrendsPart", "MultilabelPart", "PeoplePart", "Relation", "RemedyMeasure", "StateAfter", "StateBefore",
+    "TriageKind",
 }  # fmt: skip
 """Enums of studies that name a part, a kind or an order, and conclude nothing."""
 

@@ -148,6 +148,16 @@ class TestWhatStaysHidden:
         with pytest.raises(InputError, match="labeled in the examination 'exam'"):
             workspace.review.propose_link("another", test_set="digits", labels="multi")
 
+    def test_examination_of_several_sets_hides_each_of_them(self, *, workspace, guest, token, target, first):
+        folder = workspace.store.root.parent / "second" / "0"
+        folder.mkdir(parents=True)
+        Image.new("RGB", (8, 8), "purple").save(folder / "purple.png")
+        workspace.testsets.add("second", folder.parent, classes="digits")
+        workspace.review.queue_labels("second", "digits", size=2, name="exam", overlap=1)
+        assert self.hidden(guest, token, target, 0, first)
+        with pytest.raises(InputError, match="labeled in the examination 'exam'"):
+            workspace.review.propose_link("another", test_set="digits", labels="multi")
+
     def test_copy_of_an_examined_image_is_hidden(self, *, workspace, guest, token, target, first):
         """The same pixels under another id in another test set."""
         folder = workspace.store.root.parent / "copy" / "0"

@@ -158,6 +158,16 @@ class TestAgreement:
         out = run_well("review", "agreement", "novel pets own", "--show", "reviewers", "-w", judged).out
         assert "Ada" in out and "50.0" in out and "tied" in out
 
+    def test_models_of_two_reviewers_are_not_identified(self, judged):
+        arguments = ("review", "agreement", "novel pets own")
+        assert "models" not in as_json(*arguments, "-w", judged)
+        result = as_json(*arguments, "--reviewer-models", "-w", judged)["models"]
+        assert [(row["person"], row["accuracy"]) for row in result["reviewers"]] == [("Ada", None), ("Bob", None)]
+        out = run_well(*arguments, "--reviewer-models", "-w", judged).out
+        assert "no accuracies: they are not identified" in out
+        assert_one_line(run(*arguments, "--show", "models", "-w", judged), "needs --reviewer-models")
+        assert_one_line(run("review", "agreement", "--reviewer-models", "-w", judged), "needs the name of a queue")
+
     def test_agreement_of_all_queues(self, judged):
         run_well("review", "label", "-t", "pets", "--mode", "training", "--size", 1, "-w", judged)
         run_well("review", "label", "-t", "pets", "-w", judged)

@@ -8,6 +8,7 @@ from regrade.stats.agreement import (
     krippendorff_alpha,
     pairwise_agreement,
 )
+from regrade.stats.annotators import AnnotatorModel, VoteArrays, dawid_skene, identified, one_coin, reviewer_accuracies
 from regrade.stats.auroc import ErrorRanking, auroc_difference, mean_auroc, rank_errors
 from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
@@ -40,6 +41,7 @@ from regrade.stats.group_shares import (
     share_difference,
     share_noise,
     share_range,
+    shown_above,
     smallest_share,
 )
 from regrade.stats.independent import (
@@ -141,6 +143,7 @@ from regrade.stats.two_way import accuracy_covariance, accuracy_variance, larges
 __all__ = [
     "FEWEST_PER_CLASS",
     "MIN_SPREAD",
+    "AnnotatorModel",
     "Band",
     "CertifiedThreshold",
     "ChiSquare",
@@ -164,6 +167,7 @@ __all__ = [
     "Ratio",
     "ReliabilityPoint",
     "Scale",
+    "VoteArrays",
     "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",
@@ -203,6 +207,7 @@ __all__ = [
     "corrected_difference",
     "covariance_interval",
     "cross_fitted_auc",
+    "dawid_skene",
     "design_effect",
     "design_effects",
     "difference_of_samples",
@@ -222,6 +227,7 @@ __all__ = [
     "half_width_power",
     "holm",
     "holm_threshold",
+    "identified",
     "images_for_difference",
     "images_for_half_width",
     "images_for_margin",
@@ -249,6 +255,7 @@ __all__ = [
     "mean_auroc",
     "median_change",
     "noise_on_scale",
+    "one_coin",
     "ordered_pairs",
     "paired_chi_square",
     "paired_difference",
@@ -269,6 +276,7 @@ __all__ = [
     "reliability_curve",
     "representatives",
     "reviewed_accuracy",
+    "reviewer_accuracies",
     "reweighted_proportion",
     "ridge_logistic",
     "risk_coverage_area",
@@ -277,6 +285,7 @@ __all__ = [
     "share_difference",
     "share_noise",
     "share_range",
+    "shown_above",
     "significantly_below",
     "simultaneous_proportions",
     "slope_deviation",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
 
-from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, Ratio, exact_bounds, method_name, normal_quantile, tail_share
@@ -151,8 +151,14 @@ def extremes_differ(shares: GroupShares, *, confidence: float = 0.95) -> bool:
 
     A range above 0 is weaker: it only shows that some two groups differ.
     """
-    bounds = _simultaneous(shares, confidence)
-    return bool(bounds.low[shares.values.argmax(), shares.values.argmin()] > 0)
+    above = shown_above(shares, confidence=confidence)
+    return bool(above[shares.values.argmax(), shares.values.argmin()])
+
+
+def shown_above(shares: GroupShares, *, confidence: float = 0.95) -> BoolArray:
+    """Shape (g, g): which groups have a significantly larger share than others, corrected for all ordered pairs."""
+    above: BoolArray = _simultaneous(shares, confidence).low > 0
+    return above
 
 
 def share_noise(shares: GroupShares) -> float:

@@ -132,6 +132,14 @@ def largest(paired: PairedGroups, weights: FloatArray, *, confidence: float) -> 
     return _estimate(paired, bounds, int(paired.images.sum()), "simultaneous ", confidence)
 
 
+def range_weights(groups: int) -> FloatArray:
+    """Shape (g (g - 1), g): the differences of all ordered pairs of groups, the largest of which is their range."""
+    identity = np.eye(groups)
+    high, low = np.nonzero(~np.eye(groups, dtype=bool))
+    weights: FloatArray = identity[high] - identity[low]
+    return weights
+
+
 def difference_of_largest(
     paired: PairedGroups, first: FloatArray, second: FloatArray, *, confidence: float
 ) -> Estimate:

@@ -14,6 +14,7 @@ from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
 from regrade.store import Store
 from regrade.studies.checks.study import CHECKS_STUDY
+from regrade.studies.class_map.study import CLASS_MAP
 from regrade.studies.classes.study import CLASSES
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.confidence.study import CONFIDENCE
@@ -97,6 +98,7 @@ class Studies:
     generalization = study_method(GENERALIZATION)
     frequency = study_method(FREQUENCY)
     geography = study_method(GEOGRAPHY)
+    class_map = study_method(CLASS_MAP)
     corruptions = study_method(CORRUPTIONS)
     models = study_method(MODELS)
     classes = study_method(CLASSES)

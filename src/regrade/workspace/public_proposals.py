@@ -49,9 +49,10 @@ def new_proposal_link(store: Store, ledger: Ledger, name: str, *, test_set: str,
     label_set = without_version(store.labels.read(target, labels).full_name)
     if not store.images.has(test_set):
         raise InputError(f"the images of {test_set} are not in the workspace, so that visitors could not see them")
-    if examinations := [queue.name for queue in ledger.queues.examinations() if queue.test_set == test_set]:
+    examinations = (queue for queue in ledger.queues.examinations() if test_set in ledger.items.test_sets(queue))
+    if examination := next(examinations, None):
         raise InputError(
-            f"images of {test_set} are labeled in the examination {examinations[0]!r}: nobody may see its labels"
+            f"images of {test_set} are labeled in the examination {examination.name!r}: nobody may see its labels"
         )
     if not name.strip():
         raise InputError("the name of a link must not be empty")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -12,20 +12,11 @@ import numpy as np
 
 from regrade.core import Column, Estimate, InputError, Table, Tabular, UndefinedError
 from regrade.core.arrays import IntArray
+from regrade.core.record import json_key
 from regrade.stats import fleiss_kappa, krippendorff_alpha, pairwise_agreement, proportion, quantile
+from regrade.studies.agreement.reviewer_models import PanelVote, ReviewerModels
 
 _UNDECIDED = "the others' votes are tied or missing on every item"
-
-
-@dataclass(frozen=True)
-class PanelVote:
-    """One reviewer's independent vote on an item."""
-
-    item: int
-    person: str
-    answer: str
-    severity: str | None = None
-    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +56,7 @@ class PanelAgreement(Tabular):
     measures: tuple[AgreementMeasures, ...]
     seconds: Estimate | None
     reviewers: tuple[ReviewerAgreement, ...]
+    models: ReviewerModels | None = field(default=None, metadata=json_key("models", only_if_set=True))
 
     def table(self) -> Table:
         """One row per question."""
@@ -119,6 +111,8 @@ class AgreementPart(Enum):
 
     PANEL = "panel"
     REVIEWERS = "reviewers"
+    MODELS = "models"
+    DISAGREEMENTS = "disagreements"
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,15 +125,24 @@ class QueueAgreements(Tabular):
     @property
     def parts(self) -> tuple[AgreementPart, ...]:
         """The tables that the result has."""
-        return tuple(AgreementPart) if self.is_named else (AgreementPart.PANEL,)
+        if not self.is_named:
+            return (AgreementPart.PANEL,)
+        own = (AgreementPart.PANEL, AgreementPart.REVIEWERS)
+        return own if self.panels[0].models is None else tuple(AgreementPart)
 
     def part(self, part: AgreementPart) -> Table:
         """One of the tables."""
         if part is AgreementPart.PANEL:
             return self.table()
         if not self.is_named:
-            raise InputError("--show reviewers needs the name of a queue")
-        return self.panels[0].reviewer_table()
+            raise InputError(f"--show {part.value} needs the name of a queue")
+        panel = self.panels[0]
+        if part is AgreementPart.REVIEWERS:
+            return panel.reviewer_table()
+        if panel.models is None:
+            raise InputError(f"--show {part.value} needs --reviewer-models")
+        title = f"{part.value} of {panel.queue}"
+        return panel.models.table(title) if part is AgreementPart.MODELS else panel.models.disagreement_table(title)
 
     def table(self) -> Table:
         """One row per queue and question."""

@@ -18,6 +18,7 @@ from regrade.studies.paired_groups import (
     difference_of_largest,
     largest,
     paired_groups,
+    range_weights,
 )
 from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow
 from regrade.studies.scoring import EVERYTHING
@@ -242,9 +243,7 @@ def _worst_group(paired: PairedGroups, confidence: float, level: float) -> Measu
 
 def _disparity(paired: PairedGroups, confidence: float, level: float) -> Measured:
     """The ranges over groups: the largest of the differences of all ordered pairs of groups."""
-    identity = np.eye(paired.groups)
-    high, low = np.nonzero(~np.eye(paired.groups, dtype=bool))
-    baseline, remedied, difference = _extremes(paired, identity[high] - identity[low], confidence, level)
+    baseline, remedied, difference = _extremes(paired, range_weights(paired.groups), confidence, level)
     return _share(baseline), _share(remedied), difference
 
 
