@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from page_reader import parse_page
 from panel_votes import cast_votes
+from PIL import Image
 from playwright.sync_api import expect
 from work_page import faint_texts, item_numbers, ready
 
@@ -153,7 +154,7 @@ class TestWhatStaysHidden:
         folder.mkdir(parents=True)
         Image.new("RGB", (8, 8), "purple").save(folder / "purple.png")
         workspace.testsets.add("second", folder.parent, classes="digits")
-        workspace.review.queue_labels("second", "digits", size=2, name="exam", overlap=1)
+        workspace.review.queue_labels(["second", "digits"], name="exam", overlap=1)
         assert self.hidden(guest, token, target, 0, first)
         with pytest.raises(InputError, match="labeled in the examination 'exam'"):
             workspace.review.propose_link("another", test_set="digits", labels="multi")
