@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from regrade.classes import class_space
 from regrade.core import NO_ANSWER, Answerer, ClassSpace, LabelSet, LabelState, Predictions, TestSet, Unlisted
-from regrade.stats import clustered_proportion, simultaneous_proportions
+from regrade.stats import bounded_mean, clustered_proportion, simultaneous_proportions
 from regrade.studies import Scoring
-from regrade.studies.multilabel.ambiguous import OriginalAnswers, ambiguous_classes
+from regrade.studies.multilabel.ambiguous import ambiguous_classes
+from regrade.studies.multilabel.class_answers import OriginalAnswers
 from regrade.studies.multilabel.kinds import Relation, RightLabels
 
 CORRECT, UNCLEAR, WRONG = LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG
@@ -93,12 +95,30 @@ def test_people_are_compared_with_the_original_label():
     bob = person("Bob", PUG, PUG, NO_ANSWER, CUP, NO_ANSWER, CAT, TREE, CAT, shown=[1, 1, 0, 1, 1, 1, 1, 1])
     result = listed(people=[ann, bob])
     rows = {row.label: row.people for row in result.classes}
-    assert result.people == 2 and rows["pug"] is rows["tree"] is None  # one image
+    assert rows["pug"] is rows["tree"] is None  # one image
     of_cats = clustered_proportion([0, 1, 0, 1, 1], [0, 1, 2, 0, 1], confidence=0.975)[0]
     assert (rows["cat"].value, rows["cat"].low, rows["cat"].high) == (0.6, of_cats.low, of_cats.high)
     assert rows["cup"].value == pytest.approx(1 / 3) and rows["cup"].method.endswith("2 together 95%")
     assert [column.key for column in result.table("zoo").columns][-1] == "people"
     assert "people" not in [column.key for column in listed().table("zoo").columns]
+
+
+def test_people_who_did_not_select_the_image():
+    values = ("0.9", "0.2", "0.4", "1", "", "", "0.5", "0.1")
+    result = listed(test_set=replace(SET, groups={"selection_frequency": values}))
+    rows = {row.label: row.unselected for row in result.classes}
+    of_cats = bounded_mean([0.1, 0.8, 0.6], largest=1.0, confidence=1 - 0.05 / 3)
+    assert rows["cat"].value == pytest.approx(0.5) and rows["pug"] is None
+    assert (rows["cat"].low, rows["cat"].high) == (pytest.approx(of_cats.low), pytest.approx(of_cats.high))
+    assert (rows["cup"].value, rows["cup"].n, rows["tree"].value) == (0.0, 1, 0.5)
+    table = result.table("zoo")
+    assert table.columns[-1].heading == "not selected" and "means over images" in table.notes[-1]
+
+
+@pytest.mark.parametrize("values", [("high",) * 8, ("",) * 8, ("[0.2, 0.4)",) * 8, ("2",) * 8])
+def test_columns_without_frequencies_are_ignored(values):
+    result = listed(test_set=replace(SET, groups={"selection_frequency": values}))
+    assert {row.unselected for row in result.classes} == {None}
 
 
 def test_nothing_relates_the_classes():

@@ -8,19 +8,22 @@ counts as one of a class with several names does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from regrade.core import NO_ANSWER, Column, Estimate, LabelSet, LabelState, Predictions, Table, TestSet
+from regrade.core import Cell, Column, Estimate, LabelSet, LabelState, Table, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import bonferroni_confidence, clustered_proportion, mark_simultaneous, simultaneous_proportions
+from regrade.stats import simultaneous_proportions
+from regrade.studies.multilabel.class_answers import OriginalAnswers, unselected_shares
 from regrade.studies.multilabel.kinds import Relation, RightLabels, relates_classes, relation_table
-from regrade.studies.scoring import Scoring
 
 MIN_IMAGES = 10
 """Classes with at least this many scored images are listed, by default."""
+
+_BY_PEOPLE = {"people": "people", "unselected": "not selected"}
+_FIELDS = {"class": "label"}  # of a row, by the key of the column
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class AmbiguousClass:
     ``both`` counts images whose original label and another class are right, ``rejected`` those whose original label is
     wrong. ``confused_with`` is the class that is right on most of its images (``confused_images``) apart from itself;
     None if there is none. ``people`` is the share of people's answers that name another class; None if fewer than two
-    images have answers.
+    images have answers. ``unselected`` is the mean share of people who did not select an image for its label (one minus
+    the selection frequency); None without frequencies.
     """
 
     label: str
@@ -42,6 +46,7 @@ class AmbiguousClass:
     confused_images: int
     relation: Relation | None
     people: Estimate | None
+    unselected: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,6 @@ class AmbiguousClasses:
     min_images: int
     classes: tuple[AmbiguousClass, ...]
     left_out: int
-    people: int
 
     def table(self, title: str) -> Table:
         """One row per class, the highest lower bound first."""
@@ -64,14 +68,9 @@ class AmbiguousClasses:
             Column("confused_with", "most often also"), Column("confused_images", "images with it"),
             Column("relation", "relation", detail=True),
         ]  # fmt: skip
-        columns += [Column("people", "people")] if self.people else []
-        rows = tuple(self._cells(row)[: len(columns)] for row in self.classes)
+        columns += [Column(key, heading) for key, heading in _BY_PEOPLE.items() if self._methods(key)]
+        rows = tuple(tuple(_cell(row, column.key) for column in columns) for row in self.classes)
         return Table(f"original classes by ambiguity on {title}, in %", tuple(columns), rows, self._notes())
-
-    def _cells(self, row: AmbiguousClass) -> tuple[str | int | Estimate | None, ...]:
-        relation = row.relation and row.relation.value
-        confused = (row.confused_with, row.confused_images, relation)
-        return (row.label, row.images, row.share, row.both, row.rejected, *confused, row.people)
 
     def _notes(self) -> tuple[str, ...]:
         few = f"; {self.left_out:,} classes with fewer are left out" if self.left_out else ""
@@ -81,41 +80,23 @@ class AmbiguousClasses:
             f"classes with at least {self.min_images:,} scored images{few}; ordered by the lower bound of the share",
             f"intervals: {self.classes[0].share.method}",
         ]
-        if self.people:
-            methods = sorted({row.people.method for row in self.classes if row.people})
-            notes.append(f"people: answers to these images that are wrong by the original label ({', '.join(methods)})")
+        if methods := self._methods("people"):
+            notes.append(f"people: answers to these images that are wrong by the original label ({methods})")
+        if methods := self._methods("unselected"):
+            notes.append(
+                f"not selected: people who did not select an image for its label, means over images ({methods})"
+            )
         return tuple(notes)
 
+    def _methods(self, key: str) -> str:
+        """The methods of the intervals of a column, in words; empty if no class has a value."""
+        estimates = [getattr(row, key) for row in self.classes]
+        return ", ".join(sorted({estimate.method for estimate in estimates if estimate}))
 
-@dataclass(frozen=True, eq=False)
-class OriginalAnswers:
-    """People's answers (p, n) compared with the original labels: which images each person answered, and wrongly."""
 
-    answered: BoolArray
-    wrong: BoolArray
-
-    @classmethod
-    def of(cls, people: Iterable[tuple[Predictions, Scoring]], size: int) -> OriginalAnswers:
-        """The first answers of people to ``size`` images, judged as top-1 accuracy judges predictions."""
-        answered, wrong = [np.zeros((0, size), dtype=bool)], [np.zeros((0, size), dtype=bool)]
-        for answers, scoring in people:
-            counted = scoring.counted & answers.counted & (answers.top1 != NO_ANSWER)
-            answered.append(counted[None])
-            wrong.append((counted & ~scoring.top_k(answers, 1).right)[None])
-        return cls(np.concatenate(answered), np.concatenate(wrong))
-
-    def shares(self, groups: Sequence[IntArray], *, confidence: float) -> list[Estimate | None]:
-        """The share of wrong answers to each group of images; None if fewer than two of them have answers."""
-        defined = [int(self.answered[:, group].any(axis=0).sum()) > 1 for group in groups]
-        level = bonferroni_confidence(sum(defined), confidence)
-        return [
-            mark_simultaneous(self._share(group, level), sum(defined), confidence=confidence) if is_defined else None
-            for group, is_defined in zip(groups, defined, strict=True)
-        ]
-
-    def _share(self, images: IntArray, confidence: float) -> Estimate:
-        people, places = np.nonzero(self.answered[:, images])
-        return clustered_proportion(self.wrong[people, images[places]], places, confidence=confidence)[0]
+def _cell(row: AmbiguousClass, key: str) -> Cell:
+    value = getattr(row, _FIELDS.get(key, key))
+    return value.value if isinstance(value, Relation) else value
 
 
 def ambiguous_classes(
@@ -132,34 +113,60 @@ def ambiguous_classes(
     Images count that ``right`` scores and that have an original label. An original label that is unclear or not judged
     is neither right nor wrong.
     """
-    originals, size = test_set.labels, len(test_set.class_space)
-    inside, states = right.scored & test_set.labeled, labels.states_of(originals)
-    foreign = inside[right.examples] & (right.classes != originals[right.examples])
-    has_foreign = np.bincount(right.examples[foreign], minlength=len(inside)) > 0
-    rejected, both = inside & (states == LabelState.WRONG), has_foreign & (states == LabelState.CORRECT)
-    masks = (inside, has_foreign | rejected, both, rejected)
-    images, either, both_counts, rejected_counts = (np.bincount(originals[mask], minlength=size) for mask in masks)
-    listed = np.flatnonzero(images >= max(min_images, 1))
-    pairs = _most_frequent(originals[right.examples[foreign]], right.classes[foreign], size)
-    shares = simultaneous_proportions(either[listed], images[listed], confidence=confidence)
-    groups = [np.flatnonzero(inside & (originals == label)) for label in listed]
+    counts = _Counts.of(test_set, labels, right)
+    listed = np.flatnonzero(counts.images >= max(min_images, 1))
+    shares = simultaneous_proportions(counts.either[listed], counts.images[listed], confidence=confidence)
+    groups = [np.flatnonzero(counts.inside & (test_set.labels == label)) for label in listed]
     people = answers.shares(groups, confidence=confidence)
-    relations, names = _relations(right), test_set.class_space.names
-    rows = []
-    for label, share, of_people in zip(listed.tolist(), shares, people, strict=True):
-        assert share is not None
-        confused, count = pairs.get(label, (None, 0))
-        rows.append(
-            AmbiguousClass(
-                names[label], int(images[label]), share, int(both_counts[label]), int(rejected_counts[label]),
-                None if confused is None else names[confused], count,
-                None if confused is None or relations is None else list(Relation)[relations[label, confused]],
-                of_people,
-            )
-        )  # fmt: skip
+    unselected = unselected_shares(test_set, groups, confidence=confidence)
+    rows = [counts.row(*columns) for columns in zip(listed.tolist(), shares, people, unselected, strict=True)]
     rows.sort(key=lambda row: (-row.share.low, -row.share.value, row.label))
-    left_out = int((images > 0).sum()) - len(rows)
-    return AmbiguousClasses(min_images, tuple(rows), left_out, int(answers.answered[:, inside].any(axis=1).sum()))
+    return AmbiguousClasses(min_images, tuple(rows), int((counts.images > 0).sum()) - len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Numbers of images by original class (c,), of the images ``inside`` (n,), and the other classes of these."""
+
+    right: RightLabels
+    inside: BoolArray
+    images: IntArray
+    either: IntArray
+    both: IntArray
+    rejected: IntArray
+    most_frequent: dict[int, tuple[int, int]]
+
+    @classmethod
+    def of(cls, test_set: TestSet, labels: LabelSet, right: RightLabels) -> _Counts:
+        originals, size = test_set.labels, len(test_set.class_space)
+        inside, states = right.scored & test_set.labeled, labels.states_of(originals)
+        foreign = inside[right.examples] & (right.classes != originals[right.examples])
+        has_foreign = np.bincount(right.examples[foreign], minlength=len(inside)) > 0
+        rejected = inside & (states == LabelState.WRONG)
+        masks = (inside, has_foreign | rejected, has_foreign & (states == LabelState.CORRECT), rejected)
+        images, either, both, wrong = (np.bincount(originals[mask], minlength=size) for mask in masks)
+        pairs = _most_frequent(originals[right.examples[foreign]], right.classes[foreign], size)
+        return cls(right, inside, images, either, both, wrong, pairs)
+
+    @cached_property
+    def relations(self) -> IntArray | None:
+        return relation_table(self.right.space) if relates_classes(self.right.space) else None
+
+    def row(
+        self, label: int, share: Estimate | None, people: Estimate | None, unselected: Estimate | None
+    ) -> AmbiguousClass:
+        assert share is not None
+        names, (confused, count) = self.right.space.names, self.most_frequent.get(label, (None, 0))
+        both, rejected = int(self.both[label]), int(self.rejected[label])
+        confused_with = None if confused is None else names[confused]
+        relation = None if confused is None else self._relation(label, confused)
+        images = int(self.images[label])
+        return AmbiguousClass(
+            names[label], images, share, both, rejected, confused_with, count, relation, people, unselected
+        )
+
+    def _relation(self, first: int, second: int) -> Relation | None:
+        return None if self.relations is None else list(Relation)[self.relations[first, second]]
 
 
 def _most_frequent(labels: IntArray, classes: IntArray, size: int) -> dict[int, tuple[int, int]]:
@@ -168,7 +175,3 @@ def _most_frequent(labels: IntArray, classes: IntArray, size: int) -> dict[int, 
     rarest_first = np.lexsort((-keys, counts))
     triples = zip((keys // size)[rarest_first], (keys % size)[rarest_first], counts[rarest_first], strict=True)
     return {int(label): (int(confused), int(count)) for label, confused, count in triples}
-
-
-def _relations(right: RightLabels) -> IntArray | None:
-    return relation_table(right.space) if relates_classes(right.space) else None

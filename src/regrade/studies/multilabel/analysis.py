@@ -19,7 +19,8 @@ from regrade.stats import (
 )
 from regrade.stats.intervals import method_name
 from regrade.studies.grade.analysis import top5_of
-from regrade.studies.multilabel.ambiguous import MIN_IMAGES, OriginalAnswers, ambiguous_classes
+from regrade.studies.multilabel.ambiguous import MIN_IMAGES, ambiguous_classes
+from regrade.studies.multilabel.class_answers import OriginalAnswers
 from regrade.studies.multilabel.kinds import RightLabels, frequent_pairs, kind_shares
 from regrade.studies.multilabel.result import Multilabel, MultilabelRow
 from regrade.studies.multilabel_grade import ReviewedLabels
