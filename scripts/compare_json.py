@@ -146,6 +146,7 @@ DEMO = (
     f"{_PEOPLE} && study people -t uci-digits",
     f"{_PEOPLE} && study people -t uci-digits --show agreement && study people -t uci-digits --show tests",
     f"{_PEOPLE} && study people -t uci-digits -l own --show times",
+    f"{_PEOPLE} && study people -t uci-digits --reviewer-models",
     f"{_PEOPLE} && import people {{inputs}}/people-mnist.csv -t mnist && study people -t uci-digits -t mnist",
     "import predictions {inputs}/predictions.csv -t mnist && grade -t mnist --model copied",
     "import slices {inputs}/slices.csv -t mnist --name thirds && grade -t mnist --slice thirds:third",
