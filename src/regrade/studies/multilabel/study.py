@@ -107,6 +107,7 @@ MULTILABEL = Study(
         "Table to print. models: accuracies and changes. kinds: images with several right labels, by an automatic "
         "rule. pairs: classes that are right on the same images. ambiguous: original classes by the share of "
         "images with another class.",
+        lambda options, _result: None if options.min_images is None else MultilabelPart.AMBIGUOUS,
     ),
     chapters=chapters,
     head=40,
