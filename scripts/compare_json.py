@@ -73,6 +73,7 @@ DEMO = (
     f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --show pairs --rule classes",
     f"{_LABELS} && labels diff own@1 own@2 -t uci-digits --slice 8",
     f"{_LABELS} && study multilabel -t uci-digits -l own && study multilabel -t uci-digits -l own --rule classes",
+    f"{_LABELS} && {_PEOPLE} && study multilabel -t uci-digits -l own --min-images 5",
     "!labels sample -t uci-digits -l own --out {workspace}/sample.csv --size 80 && answer-sample {workspace}/sample.csv"
     " && import verdicts {workspace}/sample.csv -t uci-digits -l own && grade -t uci-digits -l own"
     " && compare -t uci-digits -l own && plan review 'random forest' 'naive Bayes' -t uci-digits -l own",
@@ -145,6 +146,7 @@ DEMO = (
     f"{_PEOPLE} && study people -t uci-digits",
     f"{_PEOPLE} && study people -t uci-digits --show agreement && study people -t uci-digits --show tests",
     f"{_PEOPLE} && study people -t uci-digits -l own --show times",
+    f"{_PEOPLE} && study people -t uci-digits --reviewer-models",
     f"{_PEOPLE} && import people {{inputs}}/people-mnist.csv -t mnist && study people -t uci-digits -t mnist",
     "import predictions {inputs}/predictions.csv -t mnist && grade -t mnist --model copied",
     "import slices {inputs}/slices.csv -t mnist --name thirds && grade -t mnist --slice thirds:third",

@@ -100,6 +100,18 @@ def test_every_table_in_every_format(peopled, show):
         assert run_well("study", "people", "-t", "s", "--show", show, *form, "-w", peopled).out
 
 
+def test_models_of_annotators_are_shown_on_request(peopled):
+    assert "reviewer_models" not in study(peopled)
+    modeled = study(peopled, "--reviewer-models")["reviewer_models"]
+    assert [each["person"] for each in modeled["reviewers"]] == list(modeled["by_labels"])
+    command = ("study", "people", "-t", "s", "-w", peopled)
+    for form in ((), ("--csv",), ("--markdown",), ("--latex",)):
+        assert "person:Ann" in run_well(*command, "--reviewer-models", *form).out
+    refused = run(*command, "--show", "reviewer-models")
+    assert_one_line(refused, "the table reviewer-models is empty: it requires --reviewer-models")
+    assert_one_line(run(*command, "-t", "s", "--reviewer-models"), "--reviewer-models is about one test set")
+
+
 def test_agreement_requires_two_people(peopled):
     alone = ("study", "people", "-t", "s", "--person", "Ann", "-w", peopled)
     assert_one_line(run(*alone, "--show", "agreement"), "the table agreement is empty: it requires two people")

@@ -83,6 +83,23 @@ def test_tables_in_every_format(world, show):
         assert run_well("study", "multilabel", "-t", "val", "-l", "v3", "--show", show, *form, "-w", world).out
 
 
+def test_ambiguous_classes_with_a_number_of_images(world):
+    assert "ambiguous" not in study(world)
+    listed = study(world, "--min-images", "1")["ambiguous"]
+    assert listed["min_images"] == 1 and {row["label"]: row["both"] for row in listed["classes"]} == {
+        "cup": 2, "pug": 0, "tench": 0
+    }  # fmt: skip
+    for form in ((), ("--csv",), ("--markdown",), ("--latex",)):
+        options = ("-t", "val", "-l", "v3", "--min-images", "1")
+        printed = run_well("study", "multilabel", *options, "--show", "ambiguous", *form, "-w", world).out
+        assert "cup" in printed and printed == run_well("study", "multilabel", *options, *form, "-w", world).out
+
+
+def test_ambiguous_classes_without_enough_images(world):
+    refused = run("study", "multilabel", "-t", "val", "-l", "v3", "--show", "ambiguous", "-w", world)
+    assert_one_line(refused, "the table ambiguous is empty: no original class has 10 scored images", "--min-images")
+
+
 def test_figure_is_written(world, tmp_path):
     run_well("study", "multilabel", "-t", "val", "-l", "v3", "--figure", tmp_path / "f.svg", "-w", world)
     assert "multi-label accuracy" in (tmp_path / "f.svg").read_text()

@@ -19,6 +19,8 @@ from regrade.stats import (
 )
 from regrade.stats.intervals import method_name
 from regrade.studies.grade.analysis import top5_of
+from regrade.studies.multilabel.ambiguous import MIN_IMAGES, ambiguous_classes
+from regrade.studies.multilabel.class_answers import OriginalAnswers
 from regrade.studies.multilabel.kinds import RightLabels, frequent_pairs, kind_shares
 from regrade.studies.multilabel.result import Multilabel, MultilabelRow
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -35,13 +37,16 @@ def multilabel(
     labels: ReviewedLabels,
     *,
     rng: np.random.Generator,
+    people: Iterable[tuple[Predictions, Scoring]] = (),
+    min_images: int | None = None,
     confidence: float = 0.95,
 ) -> Multilabel:
     """Compare multi-label accuracy with top-1 and top-5 accuracy, and describe images with several right labels.
 
     Accuracies are means over the images that the labels score, that have an original label, and on which every model
     has a prediction. A class of an image is right if its state is correct; under the rule ``classes`` predictions of
-    unclear classes count as right too.
+    unclear classes count as right too. Original classes with ``min_images`` scored images (default: 10) are listed by
+    how often the labels, and the answers of ``people``, give their images another class.
     """
     models = [_Judged.of(model_predictions, scoring, labels) for model_predictions, scoring in predictions]
     if not models:
@@ -55,6 +60,14 @@ def multilabel(
     cut = [model.on(inside) for model in models]
     right = RightLabels.of(labels.scoring.labels, test_set.class_space, labels.scored)
     scored, several = int(labels.scored.sum()), right.several
+    ambiguous = ambiguous_classes(
+        test_set,
+        labels.scoring.labels,
+        right,
+        OriginalAnswers.of(people, len(test_set)),
+        min_images=MIN_IMAGES if min_images is None else min_images,
+        confidence=confidence,
+    )
     return Multilabel(
         test_set.name,
         labels.scoring.labels.full_name,
@@ -70,6 +83,8 @@ def multilabel(
         kind_shares(right, confidence=confidence),
         frequent_pairs(right, most=_PAIRS),
         tuple(_notes(cut, labels, inside)),
+        ambiguous,
+        min_images is not None,
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from regrade.core import Column, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
+from regrade.core.record import NOT_IN_JSON
+from regrade.studies.multilabel.ambiguous import AmbiguousClasses
 from regrade.studies.multilabel.kinds import KindShare, LabelPair
 
 
@@ -16,6 +19,7 @@ class MultilabelPart(Enum):
     MODELS = "models"
     KINDS = "kinds"
     PAIRS = "pairs"
+    AMBIGUOUS = "ambiguous"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class Multilabel(Tabular, records="rows"):
     ``change`` and ``top5_change`` are medians over models; the latter is over those that have top-5, None without any.
     ``several`` is the share of scored images with two or more right labels, ``labels_each`` their mean number of right
     labels, None if fewer than two images have several. ``kinds`` and ``pairs`` are about all ``scored`` images, the
-    rows about the ``images`` that count for every model.
+    rows about the ``images`` that count for every model. ``ambiguous`` is about scored images with an original
+    label; it is part of the JSON output if its smallest number of images was given.
     """
 
     test_set: str
@@ -62,6 +67,12 @@ class Multilabel(Tabular, records="rows"):
     kinds: tuple[KindShare, ...]
     pairs: tuple[LabelPair, ...]
     notes: tuple[str, ...]
+    ambiguous: AmbiguousClasses = field(metadata=NOT_IN_JSON)
+    has_min_images: bool = field(metadata=NOT_IN_JSON)
+
+    def json_fields(self) -> dict[str, Any]:
+        """The fields, with the ambiguous classes if they were asked for by their number of images."""
+        return {**super().json_fields(), **({"ambiguous": self.ambiguous} if self.has_min_images else {})}
 
     @property
     def title(self) -> str:
@@ -96,18 +107,26 @@ class Multilabel(Tabular, records="rows"):
     @property
     def parts(self) -> tuple[MultilabelPart, ...]:
         """The tables with rows."""
-        return tuple(part for part in MultilabelPart if part is not MultilabelPart.PAIRS or self.pairs)
+        empty = {MultilabelPart.PAIRS: not self.pairs, MultilabelPart.AMBIGUOUS: not self.ambiguous.classes}
+        return tuple(part for part in MultilabelPart if not empty.get(part))
 
     def part(self, part: MultilabelPart) -> Table:
         """Return one of the tables."""
         if part not in self.parts:
-            raise InputError(f"the table {part.value} is empty: no image has several right labels under {self.labels}")
+            raise InputError(f"the table {part.value} is empty: {self._why_empty(part)} under {self.labels}")
         tables = {
             MultilabelPart.MODELS: self.table,
             MultilabelPart.KINDS: self.kind_table,
             MultilabelPart.PAIRS: self.pair_table,
+            MultilabelPart.AMBIGUOUS: self.ambiguous_table,
         }
         return tables[part]()
+
+    def _why_empty(self, part: MultilabelPart) -> str:
+        if part is MultilabelPart.PAIRS:
+            return "no image has several right labels"
+        least = amount(self.ambiguous.min_images, "scored image")
+        return f"no original class has {least} (--min-images)"
 
     def kind_table(self) -> Table:
         """One row per automatic kind of image."""
@@ -129,6 +148,10 @@ class Multilabel(Tabular, records="rows"):
             (pair.first, pair.second, pair.images, pair.relation and pair.relation.value) for pair in self.pairs
         )
         return Table(f"classes that are right on the same images of {self.title}", columns, rows)
+
+    def ambiguous_table(self) -> Table:
+        """One row per original class, the most surely ambiguous first."""
+        return self.ambiguous.table(self.title)
 
     def _summary(self) -> tuple[str, ...]:
         lines = [f"median of {amount(len(self.rows), 'model')}, multi-label minus top-1: {self.change} points"]

@@ -10,7 +10,8 @@ import numpy as np
 from regrade.core import LabelState, TestSet
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
-from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
+from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
+from regrade.studies.multilabel.ambiguous import MIN_IMAGES
 from regrade.studies.multilabel.analysis import multilabel
 from regrade.studies.multilabel.figure import multilabel_figure
 from regrade.studies.multilabel.findings import multilabel_findings
@@ -44,13 +45,20 @@ class MultilabelOptions(StudyOptions):
     )
     collapsed: bool = collapsed_option()
     seed: int = seed_option("the intervals of medians")
+    min_images: int | None = option(
+        f"Scored images that a class of --show ambiguous needs (default: {MIN_IMAGES}). If given, --json has them too.",
+        None,
+        minimum=1,
+    )
 
 
 def run(store: Store, options: MultilabelOptions) -> Multilabel:
     """Compare multi-label accuracy with top-1 and top-5 accuracy of all or the named models on the same images.
 
     Also shows which images have several right labels, and which classes are right on the same images. ``rule`` and
-    ``collapsed`` say which predictions the labels accept; ``seed`` draws the intervals of medians over models.
+    ``collapsed`` say which predictions the labels accept; ``seed`` draws the intervals of medians over models. Original
+    classes with ``min_images`` scored images are listed by the share of their images that have another class by the
+    labels, next to that of people's answers; the JSON output has them if ``min_images`` is given.
     """
     test_set = store.test_set(options.test_set)
     labels = reviewed_labels(store, test_set, options.labels, rule=options.rule, collapsed=options.collapsed)
@@ -60,6 +68,8 @@ def run(store: Store, options: MultilabelOptions) -> Multilabel:
         scored_predictions(store, test_set, models, progress=options.progress),
         labels,
         rng=np.random.default_rng(options.seed),
+        people=scored_predictions(store, test_set, chosen_people(store, test_set, ())),
+        min_images=options.min_images,
         confidence=store.config.confidence,
     )
 
@@ -95,7 +105,9 @@ MULTILABEL = Study(
     parts=Parts(
         MultilabelPart,
         "Table to print. models: accuracies and changes. kinds: images with several right labels, by an automatic "
-        "rule. pairs: classes that are right on the same images.",
+        "rule. pairs: classes that are right on the same images. ambiguous: original classes by the share of "
+        "images with another class.",
+        lambda options, _result: None if options.min_images is None else MultilabelPart.AMBIGUOUS,
     ),
     chapters=chapters,
     head=40,

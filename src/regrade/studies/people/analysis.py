@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Answerer, Estimate, InputError, Predictions, TestSet, UndefinedError
+from regrade.core import NO_ANSWER, Answerer, Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import proportion
+from regrade.studies.agreement.reviewer_models import PanelVote, reviewer_models
 from regrade.studies.compare.analysis import compare_groups
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.people.accuracy import CorrectnessTable, PeopleRow, Subset, class_subsets, fast_subset
 from regrade.studies.people.answers import SpeedBand, agreement, fast_images, median_seconds, speed_bands, time_spent
+from regrade.studies.people.modeled import ModeledPeople
 from regrade.studies.people.result import Missed, MissedImage, People
 from regrade.studies.same_images import SameImages, judge_predictions, same_images
 from regrade.studies.scoring import EVERYTHING, Scoring
@@ -133,6 +135,22 @@ def answered_images(
         len(parts) - 1,
     )
     return AnsweredImages(test_set, persons, aligned, table, parts, medians)
+
+
+def modeled_people(answered: AnsweredImages, *, rng: np.random.Generator, confidence: float = 0.95) -> ModeledPeople:
+    """Fit models of annotators to the answers to the images that all these people were asked about.
+
+    Images that a person did not answer count for that person neither here nor in the accuracy by the labels.
+    """
+    images, names = answered.aligned.images, answered.test_set.class_space.names
+    votes, by_labels = [], {}
+    for person in answered.persons:
+        own = images[person.classes[images] != NO_ANSWER]
+        votes += [PanelVote(int(image), person.name, names[person.classes[image]]) for image in own]
+        if len(own):
+            by_labels[person.name] = proportion(int(person.right[own].sum()), len(own), confidence=confidence)
+    models = reviewer_models(votes, lambda image: answered.test_set.ids[image], rng=rng, confidence=confidence)
+    return ModeledPeople(models, by_labels)
 
 
 def _collect_people(

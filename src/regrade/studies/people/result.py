@@ -14,6 +14,7 @@ from regrade.studies.compare.model_pairs import Pair
 from regrade.studies.compare.result import pair_table
 from regrade.studies.people.accuracy import Contender, PeopleRow
 from regrade.studies.people.answers import Agreement, FastImages, SpeedBand, TimeSpent
+from regrade.studies.people.modeled import ModeledPeople
 from regrade.studies.same_images import Basis
 from regrade.studies.scoring import EVERYTHING
 
@@ -27,6 +28,8 @@ class PeoplePart(Enum):
     TIMES = "times"
     AGREEMENT = "agreement"
     MISSED = "missed"
+    REVIEWER_MODELS = "reviewer-models"
+    DISAGREEMENTS = "disagreements"
 
 
 _NEEDS = {
@@ -34,6 +37,8 @@ _NEEDS = {
     PeoplePart.TESTS: "it requires a model",
     PeoplePart.TIMES: "it requires people with answer times",
     PeoplePart.AGREEMENT: "it requires two people who answered the same images",
+    PeoplePart.REVIEWER_MODELS: "it requires --reviewer-models",
+    PeoplePart.DISAGREEMENTS: "it requires --reviewer-models, and an image on which a model and the majority disagree",
 }
 
 
@@ -79,6 +84,7 @@ class People(PeopleResult, records="rows"):
     speed: tuple[SpeedBand, ...]
     novel: dict[str, int]
     notes: tuple[str, ...]
+    modeled: ModeledPeople | None = field(default=None, metadata=json_key("reviewer_models", only_if_set=True))
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with all notes."""
@@ -142,6 +148,8 @@ class People(PeopleResult, records="rows"):
             PeoplePart.TIMES: self.time_table,
             PeoplePart.AGREEMENT: self.agreement_table,
             PeoplePart.MISSED: self.missed_table,
+            PeoplePart.REVIEWER_MODELS: self.modeled_table,
+            PeoplePart.DISAGREEMENTS: self.disagreement_table,
         }
         return tables[part]()
 
@@ -227,6 +235,16 @@ class People(PeopleResult, records="rows"):
         nothing = "no image is missed by all people" + (", nor by all models" if self.tests else "")
         notes = (*(() if rows else (nothing,)), *((alone,) if len(people) == 1 else ()))
         return Table(f"images of {self.basis.title} that all people or all models get wrong", columns, rows, notes)
+
+    def modeled_table(self) -> Table:
+        """One row per person: the accuracy in the one-coin model, and by the labels; empty without models."""
+        title = f"people on {self.basis.title}, from their answers and by the labels"
+        return self.modeled.table(title) if self.modeled else Table(title, (), ())
+
+    def disagreement_table(self) -> Table:
+        """One row per image on which a model of people and their majority disagree; empty without models."""
+        title = f"images of {self.basis.title} on which models of people and the majority disagree"
+        return self.modeled.disagreement_table(title) if self.modeled else Table(title, (), ())
 
     def _findings(self) -> tuple[str, ...]:
         level = 1 - self.basis.confidence

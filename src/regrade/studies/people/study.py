@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -15,9 +15,10 @@ from regrade.store import Store
 from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.people.analysis import FAST_SECONDS, answered_images, people
+from regrade.studies.people.analysis import FAST_SECONDS, answered_images, modeled_people, people
 from regrade.studies.people.figure import people_figure
 from regrade.studies.people.findings import people_findings
+from regrade.studies.people.modeled import ModeledPeople
 from regrade.studies.people.participants import check_sets, common_models, common_people, overlaps
 from regrade.studies.people.result import People, PeoplePart, PeopleResult
 from regrade.studies.people.sets import people_on_sets
@@ -61,7 +62,12 @@ class PeopleOptions(StudyOptions):
     fast_seconds: float = option(
         "Images that the median person answers within this many seconds are fast.", FAST_SECONDS, minimum=0
     )
-    seed: int = seed_option("the random sets of classes")
+    seed: int = seed_option("the random sets of classes, and of the intervals of --reviewer-models")
+    reviewer_models: bool = option(
+        "Fit models of annotators to people's answers: the accuracy of each person without labels, and images on which "
+        "a model and the majority disagree. Slow with hundreds of classes.",
+        False,
+    )
 
     def __post_init__(self) -> None:
         """Turn the name of one test set into a list."""
@@ -79,11 +85,14 @@ def run(store: Store, options: PeopleOptions) -> PeopleResult:
     models that have answers on all of them. With ``labels`` answers are scored against that label set. ``subsets`` are
     groups of classes such as ``objects`` or ``not dogs``; an image is fast if the median person took at most
     ``fast_seconds``. ``seed`` draws the random sets of classes that subsets of one test set are compared with.
+    ``reviewer_models`` adds people's accuracies from their answers alone, by models of annotators.
     """
     if not options.labels and (options.rule or options.collapsed):
         raise InputError("rule and collapsed require labels")
     sets = [store.test_set(name) for name in options.test_set]
     if len(sets) > 1:
+        if options.reviewer_models:
+            raise InputError("--reviewer-models is about one test set: give --test-set once")
         return _on_sets(store, sets, options)
     (test_set,) = sets
     names = chosen_people(store, test_set, options.people)
@@ -100,7 +109,20 @@ def run(store: Store, options: PeopleOptions) -> PeopleResult:
         fast_seconds=options.fast_seconds,
         confidence=store.config.confidence,
     )
+    if options.reviewer_models:
+        result = replace(result, modeled=_modeled(store, test_set, names, options))
     return with_household_note(result, test_set)
+
+
+def _modeled(store: Store, test_set: TestSet, names: tuple[str, ...], options: PeopleOptions) -> ModeledPeople:
+    confidence = store.config.confidence
+    answered = answered_images(
+        test_set,
+        scored_predictions(store, test_set, names),
+        labels=_labels(store, test_set, options),
+        confidence=confidence,
+    )
+    return modeled_people(answered, rng=np.random.default_rng(options.seed), confidence=confidence)
 
 
 def _on_sets(store: Store, sets: Sequence[TestSet], options: PeopleOptions) -> PeopleOnSets:
@@ -173,7 +195,8 @@ PEOPLE = Study(
         PeoplePart,
         "Table to print. subsets: effect of --subset, compared with random classes, or on each test set. tests: "
         "McNemar test of every person and model. times: time and accuracy. agreement: between people. missed: images "
-        "wrong for all.",
+        "wrong for all. reviewer-models, disagreements: with --reviewer-models.",
+        lambda options, _result: PeoplePart.REVIEWER_MODELS if options.reviewer_models else None,
     ),
     chapters=chapters,
     head=40,

@@ -1,0 +1,77 @@
+"""What people answer to the images of each original class: which class they name, and whether they select the image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regrade.core import NO_ANSWER, Estimate, InputError, Predictions, TestSet
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import bonferroni_confidence, bounded_mean, clustered_proportion, mark_simultaneous
+from regrade.studies.frequency.column import image_frequencies
+from regrade.studies.scoring import Scoring
+
+
+@dataclass(frozen=True, eq=False)
+class OriginalAnswers:
+    """People's answers (p, n) compared with the original labels: which images each person answered, and wrongly."""
+
+    answered: BoolArray
+    wrong: BoolArray
+
+    @classmethod
+    def of(cls, people: Iterable[tuple[Predictions, Scoring]], size: int) -> OriginalAnswers:
+        """The first answers of people to ``size`` images, judged as top-1 accuracy judges predictions."""
+        answered, wrong = [np.zeros((0, size), dtype=bool)], [np.zeros((0, size), dtype=bool)]
+        for answers, scoring in people:
+            counted = scoring.counted & answers.counted & (answers.top1 != NO_ANSWER)
+            answered.append(counted[None])
+            wrong.append((counted & ~scoring.top_k(answers, 1).right)[None])
+        return cls(np.concatenate(answered), np.concatenate(wrong))
+
+    def shares(self, groups: Sequence[IntArray], *, confidence: float) -> list[Estimate | None]:
+        """The share of wrong answers to each group of images; None if fewer than two of them have answers."""
+        defined = [int(self.answered[:, group].any(axis=0).sum()) > 1 for group in groups]
+        return _together(groups, defined, self._share, confidence)
+
+    def _share(self, images: IntArray, confidence: float) -> Estimate:
+        people, places = np.nonzero(self.answered[:, images])
+        return clustered_proportion(self.wrong[people, images[places]], places, confidence=confidence)[0]
+
+
+def unselected_shares(test_set: TestSet, groups: Sequence[IntArray], *, confidence: float) -> list[Estimate | None]:
+    """One minus the mean selection frequency of each group of images; None if no image of it has a frequency."""
+    frequencies = _frequencies(test_set)
+    present = [group[~np.isnan(frequencies[group])] for group in groups]
+    return _together(
+        present,
+        [group.size > 0 for group in present],
+        lambda images, level: bounded_mean(1 - frequencies[images], largest=1.0, confidence=level),
+        confidence,
+    )
+
+
+def _frequencies(test_set: TestSet) -> FloatArray:
+    """Shape (n,): the selection frequencies, NaN without one: also if there is no such column, or one of bins."""
+    missing = np.full(len(test_set), np.nan)
+    try:
+        frequencies = image_frequencies(test_set, None).frequencies
+    except InputError:
+        return missing
+    return missing if frequencies is None else frequencies
+
+
+def _together(
+    groups: Sequence[IntArray],
+    defined: Sequence[bool],
+    estimate: Callable[[IntArray, float], Estimate],
+    confidence: float,
+) -> list[Estimate | None]:
+    """The estimate of each group for which it is defined, with intervals that hold simultaneously."""
+    level = bonferroni_confidence(sum(defined), confidence)
+    return [
+        mark_simultaneous(estimate(group, level), sum(defined), confidence=confidence) if is_defined else None
+        for group, is_defined in zip(groups, defined, strict=True)
+    ]
