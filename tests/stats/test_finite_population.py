@@ -1,7 +1,7 @@
 """The share of a finite list from a random part of it: by hand, against exact counting, and for lists of any size."""
 
 from fractions import Fraction
-from math import comb
+from math import ceil, comb, floor
 
 import pytest
 from hypothesis import given, settings
@@ -46,7 +46,7 @@ def test_bounds_match_exact_counting(data):
     count = data.draw(st.integers(0, drawn - unknown))
     share = finite_share(count, drawn, population, unknown=unknown, confidence=0.9)
     bounds = exact_bounds(count, drawn, population, unknown=unknown, tail=Fraction(1, 20))
-    assert (round(share.low * population), round(share.high * population)) == bounds
+    assert (ceil(share.low * population - 1e-9), floor(share.high * population + 1e-9)) == bounds
 
 
 @settings(deadline=None)
@@ -68,6 +68,13 @@ def test_bounds_of_a_complete_list_are_its_share(population, data):
     count = data.draw(st.integers(0, population))
     share = finite_share(count, population, population)
     assert share.value == share.low == share.high == count / population
+
+
+@pytest.mark.parametrize("count", [1, 99])
+def test_bounds_contain_the_value_if_all_items_but_one_are_drawn(count):
+    """Of 101 items, 99 or 100 have the property; the one left without it has a chance of 2/101, which excludes 99."""
+    share = finite_share(count, 100, 101)
+    assert share.low <= share.value == count / 100 <= share.high
 
 
 def test_bounds_of_a_long_list_approach_clopper_and_pearson():

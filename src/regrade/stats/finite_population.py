@@ -18,9 +18,9 @@ def finite_share(count: int, drawn: int, population: int, *, unknown: int = 0, c
 
     The items are drawn at random, without replacement. The bounds are exact: they invert both one-sided tests of the
     hypergeometric distribution, as Clopper and Pearson do for the binomial one, and coverage is at least
-    ``confidence``. If all items are drawn, they are the share itself. ``unknown`` drawn items may have the property or
-    not: the bounds hold for every possibility, and the value is the share of the known ones. Without a known item
-    the share is undefined and raises.
+    ``confidence``. They include the value, which may be the share of no whole number of the items. If all items are
+    drawn, they are the share itself. ``unknown`` drawn items may have the property or not: the bounds hold for every
+    possibility, and the value is the share of the known ones. Without a known item the share is undefined and raises.
 
     >>> print(finite_share(1, 4, 6))
     25.0 [16.7, 50.0]
@@ -39,8 +39,8 @@ def finite_share(count: int, drawn: int, population: int, *, unknown: int = 0, c
         population - high_count,
     )
     resolved = drawn - unknown
-    method = method_name("exact, finite population", confidence)
-    return Estimate(count / resolved, low / population, high / population, resolved, method)
+    value, method = count / resolved, method_name("exact, finite population", confidence)
+    return Estimate(value, min(low / population, value), max(high / population, value), resolved, method)
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from regrade.core.record import Record
 from regrade.stats import finite_share
 
 _OUTCOMES = (LabelState.WRONG, LabelState.UNCLEAR, LabelState.PROBLEMATIC)
+_ROUNDING = 1e-6  # bounds are whole numbers of labels, up to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,5 +169,5 @@ def _outcome(audit: LabelAudit, state: LabelState, decided: int, confidence: flo
     if not decided:
         return AuditOutcome(state.name.lower(), count, None, None, None)
     share = finite_share(count, audit.drawn, len(audit), unknown=audit.drawn - decided, confidence=confidence)
-    bounds = (round(bound * len(audit)) for bound in (share.low, share.high))
-    return AuditOutcome(state.name.lower(), count, share, *bounds)
+    low, high = ceil(share.low * len(audit) - _ROUNDING), floor(share.high * len(audit) + _ROUNDING)
+    return AuditOutcome(state.name.lower(), count, share, low, high)
