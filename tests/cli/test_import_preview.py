@@ -95,7 +95,7 @@ class TestPartial:
     @pytest.mark.parametrize(
         ("content", "options", "words"),
         [
-            (rows(IDS[:4], ANSWERS[:4], header="image,top1"), (), "4 of the 6 examples of pets: to grade on these"),
+            (rows(IDS[:4], ANSWERS[:4], header="image,top1"), (), "2 of the 6 examples of pets are missing"),
             (rows(["x"], ANSWERS[:1], header="image,top1"), ("--partial",), "1 example is not in test set pets"),
             (rows(IDS[:1], ["dog"], ["dog"], header="image,top1,label"), ("--partial",), "the labels differ"),
         ],

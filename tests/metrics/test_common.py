@@ -218,6 +218,8 @@ COUNTS = {
     "rank_penalties": lambda g: metrics.rank_penalties(g.scores.shape[2]),
     "conformal_rank": lambda g: np.array(metrics.conformal_rank(len(g.labels), 0.1)),
     "confused_pairs": lambda g: counted(metrics.confused_pairs(g.labels, g.predictions[0])),
+    "last_column_p_value": lambda g: np.array(metrics.last_column_p_value(g.top2[0], g.labels)),
+    "looks_reversed": lambda g: np.array(metrics.looks_reversed(metrics.top_k_classes(g.scores[0], k=3), g.labels)),
 }
 WITH_BOUNDS = PER_MODEL | PER_PAIR
 OVER_IMAGES = {name: metric for name, (metric, *_) in WITH_BOUNDS.items()} | COUNTS

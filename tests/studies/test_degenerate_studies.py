@@ -52,7 +52,7 @@ MORE = (
     {"metrics": ("ece", "adaptive-ece", "brier", "nll")},
     {"bootstrap": True},
     {"test_set": "corrupted", "clean": "old"},
-    {"test_set": "new", "by": "country", "original": "old"},
+    {"test_set": "new", "by": "country", "original": "old", "growth": None},
     {"test_sets": ("old", "new"), "baseline": "m0", "remedies": ("m1", "m2")},
     {"test_sets": ("old",), "by": "region", "baseline": "m0", "remedies": ("m1", "m2"), "slices": ("region=south",)},
 )

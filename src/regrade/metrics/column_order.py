@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scipy.stats import binom
-
 from regrade.core.arrays import IntArray
 
 _FEWEST_COLUMNS = 3  # with two, the second is the better one of a model that chose the images by failing on them
@@ -23,6 +21,8 @@ def last_column_p_value(classes: IntArray, labels: IntArray) -> float:
     >>> last_column_p_value(classes, np.ones(20, dtype=int)), last_column_p_value(classes, np.full(20, 3))
     (9.5367431640625e-07, 1.0)
     """
+    from scipy.stats import binom
+
     hits = (classes == labels[:, None]).sum(axis=0)
     earlier, last = hits[:-1], int(hits[-1])
     if not earlier.size or not last:

@@ -48,7 +48,7 @@ def attribute_effect(
 
     >>> measure = MeasuredModels(np.array([0.5, 0.6, 0.65, 0.8]))
     >>> print(attribute_effect(measure, [1, 2, 3, 4]))
-    9.5 [2.8, 16.2]
+    9.5 [2.3, 16.7]
     """
     z = np.asarray(attribute, dtype=np.float64)
     columns = [np.ones(len(z)), *([adjusted_for.values] if adjusted_for else []), z - z.mean()]

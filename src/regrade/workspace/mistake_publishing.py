@@ -22,8 +22,6 @@ from regrade.core.panel import NO_MISTAKE
 from regrade.store import Store
 from regrade.studies.mistakes.pair_annotations import Pair, PairAnnotation, annotations_by_pair
 from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of
-from regrade.workspace.mistake_queue import mistake_labels, model_mistakes, origins_in_words, reusable
-from regrade.workspace.mistake_reuse import other_reviews
 from regrade.workspace.queue_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
@@ -79,6 +77,9 @@ def _reused(
 
     The newest version of the labels decides what is a mistake.
     """
+    from regrade.workspace.mistake_queue import mistake_labels, model_mistakes, reusable
+    from regrade.workspace.mistake_reuse import other_reviews
+
     labels = without_version(queue.labels)
     has_labels = labels in {without_version(full) for full in store.labels.names(test_set.name)}
     if not has_labels or queue.model not in store.predictions.model_names(test_set.name):
@@ -145,6 +146,8 @@ def _notes(ledger: Ledger, queue: Queue, review: MistakeAnnotations) -> tuple[st
         annotation for annotation in annotations_by_pair(review).values() if annotation.origin.model != queue.model
     ]
     if reused:
+        from regrade.workspace.mistake_queue import origins_in_words
+
         notes.append(f"reused from the reviews of other models: {len(reused):,} ({origins_in_words(iter(reused))})")
     none = sum(decision.answer == NO_MISTAKE for decision in ledger.decisions.of_queue(queue))
     if none:

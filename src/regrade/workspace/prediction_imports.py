@@ -26,7 +26,7 @@ from regrade.core.amounts import amount
 from regrade.core.names import refuse_text
 from regrade.formats import FileClassSpaces, FilePredictions, PredictionFile
 from regrade.store import PredictionSource, Store, Stored, manifest_of
-from regrade.tables import IdMatch, check_labels
+from regrade.tables import NO_ROW, IdMatch, check_labels
 from regrade.tables.id_matching import match_some_ids
 from regrade.workspace.import_checks import AccuracyCheck, check_columns
 
@@ -256,11 +256,8 @@ def _matched(content: PredictionFile, test_set: TestSet, origin: str, coverage: 
         examples = content.examples
         if coverage is FileCoverage.SOME:
             return examples.matched_with_some(test_set)
-        if 0 < len(examples.ids) < len(test_set) and match_some_ids(test_set.ids, examples.ids) is not None:
-            raise MismatchError(
-                f"{origin} has {len(examples.ids):,} of the {len(test_set):,} examples of {test_set.name}: to grade on "
-                "these only, give --partial"
-            )
+        if 0 < len(examples.ids) < len(test_set) and (part := match_some_ids(test_set.ids, examples.ids)):
+            raise _incomplete(part, test_set, origin)
         return examples.matched_with(test_set)
     count = len(next(iter(content.predictions.values())).classes)
     if count != len(test_set):
@@ -271,6 +268,16 @@ def _matched(content: PredictionFile, test_set: TestSet, origin: str, coverage: 
     if content.labels is not None:
         check_labels(content.labels, test_set)
     return IdMatch(np.arange(count))
+
+
+def _incomplete(match: IdMatch, test_set: TestSet, origin: str) -> MismatchError:
+    missing = np.flatnonzero(match.rows == NO_ROW)
+    count, first = f"{len(missing):,} of the {len(test_set):,} examples", test_set.ids[missing[0]]
+    are = "is" if len(missing) == 1 else "are"
+    return MismatchError(
+        f"{origin}: {count} of {test_set.name} {are} missing, for instance {first!r}: to grade on the rest, give "
+        "--partial"
+    )
 
 
 def source_of(path: Path) -> PredictionSource:
