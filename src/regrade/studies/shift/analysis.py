@@ -22,7 +22,8 @@ def embedding_shift(
 ) -> EmbeddingShift:
     """How well the embeddings of a model tell new images from original ones.
 
-    Images with the same value of the group ``column`` belong together. The interval holds for all of ``models`` together. Raises if there are too few images of a set for the folds.
+    Images with the same value of the group ``column`` belong together, and the interval holds for all of ``models``
+    together. Raises if there are too few images of a set for the folds.
     """
     pooled = pooled_embeddings(model, new, original, column=column)
     is_new, clusters = pooled.is_new, pooled.clusters
