@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from running import assert_one_line, run
 
 import regrade
-from regrade.core import InputError, ModelSpec, Predictions
+from regrade.core import ModelSpec, Predictions
 from regrade.stats import cross_fitted_auc
 from regrade.store import Manifest, PredictionSource
 from regrade.studies import ShiftPart, ShiftVerdict, findings

@@ -133,8 +133,8 @@ def _stored_map(stored: ClassMap | None, predicted: ClassSpace) -> ClassMap | No
 
 def images_in_both(store: Store, first: TestSet, second: TestSet) -> tuple[BoolArray, BoolArray]:
     """Masks of the images of a first (n,) and a second (m,) test set that are in the other set, too."""
-    contents = [_content(store, test_set) for test_set in (first, second)]
-    shared = np.intersect1d(*contents)
+    contents = _content(store, first), _content(store, second)
+    shared = np.intersect1d(contents[0], contents[1])
     by_content = [np.isin(content, shared[shared != _NO_HASH]) for content in contents]
     by_id = shared_images(first, second)
     if by_id is None:
