@@ -156,6 +156,8 @@ DEMO = (
     "study confusion -t mnist --show bins",
     "study confusion -t mnist --show images",
     "study confusion -t mnist --unlabeled uci-digits --show expected",
+    f"!{_PREDICT} -t mnist -t mnist-train -t uci-digits --keep features"
+    " && study shift --original mnist --new mnist-train && study shift --original mnist --new uci-digits --show images",
     "study similarity -t mnist",
     "study classes -t mnist",
     "study classes -t mnist --model 'naive Bayes' --order clusters --most 3",

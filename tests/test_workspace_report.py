@@ -93,6 +93,7 @@ class TestChapters:
             "What goes with accuracy?",
             "Which mistakes are mistakes?",
             "Which images confuse models?",
+            "Can new images be told from original ones?",
             "How do models compare with people?",
             "What does counting every right label change?",
             "Are images of one set in another?",
@@ -299,7 +300,9 @@ class TestWrittenReport:
             "mistakes-old-against-many-1", "hardest-old", "confusion-old", "people-old-against-many-1",
             "similarity-old", "leakage-old-against-new", "checks",
         }  # fmt: skip
-        assert written.report.open_questions == ()
+        assert [question for question, _ in written.report.open_questions] == [
+            "Can new images be told from original ones?"  # no embeddings are stored
+        ]
 
     def test_report_has_no_repeated_findings(self, written):
         findings = [finding for section in written.report.sections for finding in section.findings]

@@ -9,13 +9,13 @@ import numpy as np
 
 from benchmarks.calibration.checks import coverage_check, repeated
 from regrade.build.accuracy_forecast import forecast_accuracies
-from regrade.build.discriminator import discriminate
 from regrade.build.eligibility import Candidate
 from regrade.build.frequencies import Assignment, collect_answers, mean_frequency, selection_frequencies
 from regrade.build.selection_noise import selection_bias
 from regrade.build.tasks import GridTask, Tile, TileRole
 from regrade.core import Estimate
 from regrade.stats import subset_difference, subset_share
+from regrade.studies.shift.discriminator import discriminate
 
 _IMAGES = 40
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from regrade.build.discriminator import Discrimination
 from regrade.build.duplicates import DuplicateCheck
 from regrade.build.eligibility import Candidate, Exclusion
 from regrade.build.overlaps import NearImage, Overlap
 from regrade.build.readiness import (
+    Discrimination,
     careless_workers,
     class_balance,
     differing_licenses,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from regrade.build.discriminator import Discrimination
 from regrade.build.drawn_accuracy import BinAccuracy, StrategyRow
-from regrade.build.readiness import DISCRIMINATOR, Readiness, ReadinessCheck
+from regrade.build.readiness import DISCRIMINATOR, Discrimination, Readiness, ReadinessCheck
 from regrade.core import Column, InputError, Table, Tabular
 from regrade.core.amounts import amount
 

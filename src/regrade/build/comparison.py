@@ -10,11 +10,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from regrade.build.datasheet import is_unknown
 from regrade.build.date_window import read_date
 from regrade.core import UNLABELED, InputError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.unknown_values import is_unknown
 from regrade.stats import PermutationTest, compare_categories, compare_numbers, holm
 from regrade.stats.permutation import PERMUTATIONS
 

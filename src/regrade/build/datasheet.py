@@ -21,10 +21,10 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.core.frequency_bins import EDGES, bin_names
 from regrade.core.panel import Fitness
+from regrade.core.unknown_values import is_unknown
 from regrade.stats import krippendorff_alpha
 
 _SHOWN = 12  # rows of a list, such as licenses
-_UNKNOWN = ("", "-", "?", "n/a", "na", "none", "null", "unknown", "unspecified")
 _LICENSE = "license"
 
 
@@ -297,11 +297,6 @@ def stated_licenses(release: Release) -> list[str]:
     column = license_column(release)
     values = {image.columns[column] for image in release.images} if column else set()
     return sorted(value for value in values if not is_unknown(value))
-
-
-def is_unknown(value: str) -> bool:
-    """Whether a value of metadata states nothing, such as an empty one, ``n/a`` or ``unknown``."""
-    return value.strip().casefold() in _UNKNOWN
 
 
 def _limits(release: Release) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from regrade.build.datasheet import is_unknown
-from regrade.build.discriminator import NOTABLE_AUC, Discrimination
 from regrade.build.duplicates import DuplicateCheck
 from regrade.build.eligibility import MIN_ASSIGNMENTS, Candidate, Exclusion
 from regrade.build.overlaps import NearImage, Overlap
@@ -16,10 +14,25 @@ from regrade.build.review import BuildReview
 from regrade.build.samplers import Sample
 from regrade.core import Estimate
 from regrade.core.amounts import amount
+from regrade.core.unknown_values import is_unknown
 from regrade.display.wording import listed, plain, points
 
 DISCRIMINATOR = "discriminator"
 """The name of the check whether embeddings tell new images from original ones."""
+
+
+NOTABLE_AUC = 0.6
+"""From this area on, images that can be told apart are an issue; below, it is worth knowing."""
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """How well the embeddings of a model tell new images from original ones, as the area under the ROC curve."""
+
+    model: str
+    new_images: int
+    original_images: int
+    auc: Estimate
 
 
 class Readiness(StrEnum):

@@ -74,15 +74,15 @@ def _components(values: FloatArray, positive: BoolArray, fold: IntArray) -> tupl
         if not all(len(side) for side in sides):
             raise UndefinedError("a fold lacks images of one kind")
         ups, downs = sides
-        placed[ups] = _share_below(values[ups], values[downs])
-        placed[downs] = 1 - _share_below(values[downs], values[ups])
+        placed[ups] = share_below(values[ups], values[downs])
+        placed[downs] = 1 - share_below(values[downs], values[ups])
         weight[ups], weight[downs] = 1.0, len(ups) / len(downs)
     weight /= positive.sum()
     area = float(placed[positive] @ weight[positive])
     return area, weight * (placed - area)
 
 
-def _share_below(values: FloatArray, compared: FloatArray) -> FloatArray:
+def share_below(values: FloatArray, compared: FloatArray) -> FloatArray:
     """Shape (n,): the share of ``compared`` (k,) below each value; ties count as half."""
     ordered = np.sort(compared)
     both = np.searchsorted(ordered, values, side="left") + np.searchsorted(ordered, values, side="right")

@@ -177,6 +177,7 @@ from regrade.studies.same_images import Basis, SameImages, same_images
 from regrade.studies.scoring import EVERYTHING, MultilabelScoring, Scoring, TopK, scoring_for
 from regrade.studies.seeded_predictions import Seeds, draw_seeds
 from regrade.studies.set_counts import ImageNoise, ModelCounts, SetCounts, counts_of, counts_with_noise
+from regrade.studies.shift.result import EmbeddingShift, Shift, ShiftPart, ShiftVerdict, TypicalImage
 from regrade.studies.similarity.analysis import CLUSTER_KAPPA, similarity_of
 from regrade.studies.similarity.result import PairMatrix, Similarity, SimilarPair
 from regrade.studies.study import Chapter, Flag, Output, Parts, ProgressCallback, Study, StudyOptions, option
@@ -244,6 +245,7 @@ __all__ = [
     "DisparityGrowth",
     "DistanceResult",
     "DuplicateGroup",
+    "EmbeddingShift",
     "EqualPair",
     "Extreme",
     "FamilyDifference",
@@ -371,6 +373,9 @@ __all__ = [
     "SetPair",
     "SetShift",
     "SetsRow",
+    "Shift",
+    "ShiftPart",
+    "ShiftVerdict",
     "SimilarPair",
     "Similarity",
     "SkippedImage",
@@ -383,6 +388,7 @@ __all__ = [
     "TrendVerdict",
     "TriageKind",
     "TriageSources",
+    "TypicalImage",
     "UnlabeledInputs",
     "agreed_labels",
     "all_studies",

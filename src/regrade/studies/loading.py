@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from regrade.classes import class_map_from_file, class_space_from_file
 from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.names import member, refuse_text
 from regrade.metrics import MultilabelRule
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.scoring import MultilabelScoring, Scoring, scoring_for
+from regrade.studies.shared_images import shared_images
 from regrade.studies.study import ProgressCallback
+
+_NO_HASH = 0  # the hash of an image that was not read
 
 
 def resolve_class_space(store: Store, name: str | Path | ClassSpace) -> ClassSpace:
@@ -122,3 +129,40 @@ def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet
 def _stored_map(stored: ClassMap | None, predicted: ClassSpace) -> ClassMap | None:
     """The map stored with a test set, if the predictions are in its source classes."""
     return stored if stored is not None and predicted.digest == stored.source.digest else None
+
+
+def images_in_both(store: Store, first: TestSet, second: TestSet) -> tuple[BoolArray, BoolArray]:
+    """Masks of the images of a first (n,) and a second (m,) test set that are in the other set, too."""
+    contents = _content(store, first), _content(store, second)
+    shared = np.intersect1d(contents[0], contents[1])
+    by_content = [np.isin(content, shared[shared != _NO_HASH]) for content in contents]
+    by_id = shared_images(first, second)
+    if by_id is None:
+        return by_content[0], by_content[1]
+    return by_content[0] | np.isin(by_id.first, by_id.second), by_content[1] | (by_id.second >= 0)
+
+
+def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
+    """Content hashes (n,) of the images, as stored by `predict` for any model."""
+    for model in store.predictions.model_names(test_set.name):
+        manifest = store.predictions.manifest(test_set.name, model)
+        if manifest.fingerprints and manifest.test_set_digest == test_set.digest:
+            fingerprints = store.predictions.read(test_set, model).fingerprints
+            assert fingerprints is not None
+            return np.asarray(fingerprints["digest"])
+    return np.full(len(test_set), _NO_HASH, dtype=np.uint64)
+
+
+def has_embeddings(store: Store, test_sets: Sequence[TestSet], model: str) -> bool:
+    """Whether embeddings of a model are stored for all of these sets."""
+    return all(
+        model in store.predictions.model_names(test_set.name)
+        and store.predictions.manifest(test_set.name, model).features
+        for test_set in test_sets
+    )
+
+
+def stored_embeddings(store: Store, test_set: TestSet, model: str, positions: IntArray) -> FloatArray:
+    """The embeddings (n, d) of a model for the images at these ``positions`` (n,)."""
+    features = store.predictions.read(test_set, model).features
+    return np.asarray(features)[positions].astype(np.float32)

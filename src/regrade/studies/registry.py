@@ -33,6 +33,7 @@ from regrade.studies.multilabel.study import MULTILABEL
 from regrade.studies.people.study import PEOPLE
 from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
 from regrade.studies.remedies.study import REMEDIES
+from regrade.studies.shift.study import SHIFT
 from regrade.studies.similarity.study import SIMILARITY
 from regrade.studies.study import O, Study
 
@@ -96,6 +97,7 @@ class Studies:
     compare = study_method(COMPARE)
     remedies = study_method(REMEDIES)
     generalization = study_method(GENERALIZATION)
+    shift = study_method(SHIFT)
     frequency = study_method(FREQUENCY)
     geography = study_method(GEOGRAPHY)
     class_map = study_method(CLASS_MAP)

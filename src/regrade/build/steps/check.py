@@ -9,8 +9,6 @@ import numpy as np
 
 from regrade.build.check_report import BuildCheck, CheckPart
 from regrade.build.comparison import in_classes_of
-from regrade.build.datasheet import is_unknown
-from regrade.build.discriminator import Discrimination, balanced_images, discriminate
 from regrade.build.drawn_accuracy import (
     BinAccuracy,
     DrawnSet,
@@ -25,6 +23,7 @@ from regrade.build.duplicates import load_duplicates
 from regrade.build.eligibility import Candidate
 from regrade.build.overlaps import Overlap, find_overlap, part_of, same_ids
 from regrade.build.readiness import (
+    Discrimination,
     ReadinessCheck,
     careless_workers,
     class_balance,
@@ -49,7 +48,7 @@ from regrade.build.steps.sample import SampleOptions
 from regrade.build.steps.tasks import build_name
 from regrade.build.workers import Standing
 from regrade.core import Distance, InputError, TestSet, UndefinedError
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.display.wording import listed
 from regrade.neighbors import no_progress
 from regrade.stats import bonferroni_confidence, mark_simultaneous
@@ -57,8 +56,10 @@ from regrade.store import Store
 from regrade.studies.leakage.search import SearchOptions, search_for, stored_side
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.leakage.study import parse_distances
-from regrade.studies.loading import chosen_models, scored_predictions
+from regrade.studies.loading import chosen_models, has_embeddings, scored_predictions, stored_embeddings
 from regrade.studies.same_images import JudgedPredictions, judge_predictions
+from regrade.studies.shift.discriminator import balanced_images, discriminate
+from regrade.studies.shift.images import SetEmbeddings, pooled_embeddings
 from regrade.studies.study import Parts, Study, StudyOptions, models_option, option
 
 
@@ -325,7 +326,7 @@ def _discriminators(
     whole, confidence = drawn.store.test_set(original.name), drawn.store.config.confidence
     if drawn.pool.class_space.digest != whole.class_space.digest:
         return (), f"the classes of {drawn.pool.name} and {whole.name} differ"
-    names = [model.name for model in scored if _has_embeddings(drawn.store, (drawn.pool, whole), model.name)]
+    names = [model.name for model in scored if has_embeddings(drawn.store, (drawn.pool, whole), model.name)]
     if not names:
         return (), f"no model has embeddings of {drawn.pool.name} and {whole.name}: regrade predict --keep embeddings"
     rng = np.random.default_rng(seed)
@@ -341,44 +342,21 @@ def _discriminators(
     return tuple(replace(row, auc=mark_simultaneous(row.auc, len(names), confidence=confidence)) for row in rows), ""
 
 
-def _has_embeddings(store: Store, test_sets: Sequence[TestSet], model: str) -> bool:
-    return all(
-        model in store.predictions.model_names(test_set.name)
-        and store.predictions.manifest(test_set.name, model).features
-        for test_set in test_sets
-    )
-
-
 def _discrimination(
     store: Store, model: str, sides: Sequence[tuple[TestSet, IntArray]], seed: int, confidence: float
 ) -> Discrimination:
-    embeddings = np.concatenate([_embeddings(store, test_set, model, positions) for test_set, positions in sides])
-    is_new = np.arange(len(embeddings)) < len(sides[0][1])
-    usable = np.isfinite(embeddings).all(axis=1)  # images that could not be read have none
-    clusters = np.unique([name for test_set, positions in sides for name in _clusters(test_set, positions)],
-                         return_inverse=True)[1]  # fmt: skip
+    new, original = (
+        SetEmbeddings(side, places, stored_embeddings(store, side, model, places)) for side, places in sides
+    )
+    images = pooled_embeddings(model, new, original, column="author")
     auc = discriminate(
-        embeddings[usable],
-        is_new[usable],
-        clusters=clusters[usable],
+        images.embeddings,
+        images.is_new,
+        clusters=images.clusters,
         rng=np.random.default_rng(seed),
         confidence=confidence,
     )
-    return Discrimination(model, int((is_new & usable).sum()), int((~is_new & usable).sum()), auc)
-
-
-def _embeddings(store: Store, test_set: TestSet, model: str, positions: IntArray) -> FloatArray:
-    features = store.predictions.read(test_set, model).features
-    return np.asarray(features)[positions].astype(np.float32)
-
-
-def _clusters(test_set: TestSet, positions: IntArray) -> list[str]:
-    """The author of each image; an image without one is on its own."""
-    authors = test_set.group_columns.get("author", ("",) * len(test_set))
-    return [
-        f"\0{test_set.name} {position}" if is_unknown(authors[position]) else authors[position]
-        for position in positions.tolist()
-    ]
+    return Discrimination(model, int(images.is_new.sum()), int((~images.is_new).sum()), auc)
 
 
 BUILD_CHECK = Study(

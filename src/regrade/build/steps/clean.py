@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from regrade.build.clean_result import SOURCE_COLUMN, CleanedBuild, CleanPart, cleaned_build, unique_pairs
-from regrade.build.datasheet import is_unknown
 from regrade.build.duplicates import DuplicateReview, load_duplicates, pair_queue_name
 from regrade.build.eligibility import MIN_ASSIGNMENTS
 from regrade.build.files import BuildTasks, RevisionCollection, TaskCollection
@@ -17,6 +16,7 @@ from regrade.build.steps.tasks import build_name, unchanged_set
 from regrade.core import Distance, ImagePair, InputError, MismatchError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.names import member
+from regrade.core.unknown_values import is_unknown
 from regrade.neighbors import SIZE, NeighborEngine, no_progress
 from regrade.store import Store
 from regrade.studies.leakage.pair_search import search_pairs

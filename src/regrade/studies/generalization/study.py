@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from regrade.core import PERSON_PREFIX, ClassSpace, InputError, TestSet
 from regrade.core.amounts import amount
@@ -28,11 +27,10 @@ from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
 from regrade.studies.image_clusters import with_household_note
 from regrade.studies.lines import DRAWS
-from regrade.studies.loading import reviewed_labels, scored_predictions
+from regrade.studies.loading import images_in_both, reviewed_labels, scored_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.report_data import ReportData
 from regrade.studies.set_counts import SetCounts
-from regrade.studies.shared_images import shared_images
 from regrade.studies.study import (
     Chapter,
     Study,
@@ -44,8 +42,6 @@ from regrade.studies.study import (
     seed_option,
     within_option,
 )
-
-_NO_HASH = 0  # the hash of an image that was not read
 
 
 @dataclass(frozen=True)
@@ -212,28 +208,13 @@ def _pair_notes(store: Store, old: TestSet, new: TestSet, *, class_map: str | Pa
 
 def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
     """A note on images of the new set that are also in the original, by id or content; empty if there are none."""
-    shared = shared_images(old, new)
-    by_id = np.zeros(len(new), dtype=bool) if shared is None else shared.second >= 0
-    content = _content(store, new)
-    by_content = np.isin(content, _content(store, old)) & (content != _NO_HASH)
-    count = int((by_id | by_content).sum())
+    count = int(images_in_both(store, old, new)[1].sum())
     if not count:
         return ""
     return (
         f"{count:,} of {amount(len(new), 'image')} of {new.name} are images of {old.name} too: what is said of new "
         "images does not hold for them, and intervals take them as different images"
     )
-
-
-def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
-    """Content hashes (n,) of the images, as stored by `predict` for any model."""
-    for model in store.predictions.model_names(test_set.name):
-        manifest = store.predictions.manifest(test_set.name, model)
-        if manifest.fingerprints and manifest.test_set_digest == test_set.digest:
-            fingerprints = store.predictions.read(test_set, model).fingerprints
-            assert fingerprints is not None
-            return np.asarray(fingerprints["digest"])
-    return np.full(len(test_set), _NO_HASH, dtype=np.uint64)
 
 
 def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:

@@ -9,21 +9,33 @@ import numpy as np
 from regrade.core import Estimate, InputError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import cluster_folds, cross_fitted_auc, ridge_logistic
+from regrade.stats.cross_fitted_auc import share_below
 
 FOLDS = 5
-NOTABLE_AUC = 0.6
-"""From this area on, images that can be told apart are an issue; below, it is worth knowing."""
 _MOST_PER_NEW = 5  # original images per new one: more add little
 
 
-@dataclass(frozen=True)
-class Discrimination:
-    """How well the embeddings of a model tell new images from original ones, as the area under the ROC curve."""
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """The log odds (n,) that an image is new, by a classifier of the other ``folds`` (n,) than its own.
 
-    model: str
-    new_images: int
-    original_images: int
-    auc: Estimate
+    Scores of different folds come from different classifiers, and are compared within a fold only.
+    """
+
+    scores: FloatArray
+    folds: IntArray
+
+    def typicality(self, is_new: BoolArray) -> FloatArray:
+        """Shape (n,): the share of the images of the other set in the same fold that look less like the image's set.
+
+        The mean over new images is the area under the ROC curve. Ties count as half.
+        """
+        shares = np.zeros(len(self.scores))
+        for fold in np.unique(self.folds):
+            new, original = (np.flatnonzero((self.folds == fold) & side) for side in (is_new, ~is_new))
+            shares[new] = share_below(self.scores[new], self.scores[original])
+            shares[original] = 1 - share_below(self.scores[original], self.scores[new])
+        return shares
 
 
 def balanced_images(
@@ -49,15 +61,14 @@ def _of(labels: IntArray, label: int, rng: np.random.Generator) -> IntArray:
     return rng.permutation(np.flatnonzero(labels == label))
 
 
-def discriminate(
-    embeddings: FloatArray, is_new: BoolArray, *, clusters: IntArray, rng: np.random.Generator, confidence: float = 0.95
-) -> Estimate:
-    """The area under the ROC curve of a classifier that tells new images from original ones, cross-fitted.
+def fold_scores(
+    embeddings: FloatArray, is_new: BoolArray, *, clusters: IntArray, rng: np.random.Generator
+) -> FoldScores:
+    """The scores of a logistic regression that tells new images from original ones, cross-fitted.
 
     ``embeddings`` (n, d) are standardized by the training images of each fold. The penalty grows with d, so that the
     log odds vary by about 1 before any image is seen. Images of one of the ``clusters`` (n,), such as an author, are
-    never in both training and test images. An area of 0.5 means that the images cannot be told apart. Raises if a fold
-    would lack a kind of image.
+    never in both training and test images. Raises if a fold would lack a kind of image.
     """
     if embeddings.ndim != 2 or len(embeddings) != len(is_new):
         raise InputError(f"embeddings must be (n, d) for {len(is_new)} images, got {embeddings.shape}")
@@ -70,4 +81,12 @@ def discriminate(
         scale[scale == 0] = 1.0
         fit = ridge_logistic((train - center) / scale, is_new[~inside], penalty=float(embeddings.shape[1]))
         scores[inside] = fit.scores((embeddings[inside] - center) / scale)
-    return cross_fitted_auc(scores, is_new, folds, clusters=clusters, confidence=confidence)
+    return FoldScores(scores, folds)
+
+
+def discriminate(
+    embeddings: FloatArray, is_new: BoolArray, *, clusters: IntArray, rng: np.random.Generator, confidence: float = 0.95
+) -> Estimate:
+    """The area under the ROC curve of `fold_scores`; 0.5 means that the images cannot be told apart."""
+    scored = fold_scores(embeddings, is_new, clusters=clusters, rng=rng)
+    return cross_fitted_auc(scored.scores, is_new, scored.folds, clusters=clusters, confidence=confidence)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from regrade.build.discriminator import balanced_images, discriminate
 from regrade.core import InputError, UndefinedError
+from regrade.studies.shift.discriminator import balanced_images, discriminate
 
 RUNS, ALARM = 120, 1e-4
 
