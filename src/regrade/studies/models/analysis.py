@@ -288,7 +288,8 @@ def _missing(
         unstated = [model.model for model in kept if not getattr(model, attribute.field)]
         if unstated and (chosen or len(unstated) < len(kept)):
             others = ", among the others of every family" if attribute is ModelAttribute.FAMILY else ""
-            yield f"{amount(len(unstated), 'model')} without {attribute.value}{others}: {listed(unstated, most=_LISTED)}"
+            count = amount(len(unstated), "model")
+            yield f"{count} without {attribute.value}{others}: {listed(unstated, most=_LISTED)}"
 
 
 def _nothing(test_set: str, reasons: Sequence[str]) -> str:
