@@ -129,6 +129,14 @@ def test_models_of_a_family_are_dependent():
     assert clustered.slope.half_width > 1.5 * plain.slope.half_width
 
 
+def test_notes_say_which_models_no_family_is_stated_for_and_which_families_are_not_compared():
+    stated = years(2012, 2014, 2013, 2016, 2015, 2017, families=["a"] * 3 + ["b"] * 2)
+    result = model_trends(ModelSets(counts("new", (0.4, 0.52, 0.6, 0.74, 0.86, 0.64))), stated)
+    assert [row.family for row in result.families] == ["a"]
+    assert "not compared, with fewer than 3 models in or outside of the family: b" in result.notes
+    assert "1 model without family, among the others of every family: m5" in result.notes
+
+
 def test_tables_figure_and_json():
     old, new = (0.5, 0.6, 0.7, 0.8, 0.9, 0.75), (0.4, 0.52, 0.6, 0.74, 0.86, 0.64)
     stated = years(2012, 2014, 2013, 2016, 2015, 2017, families=["a"] * 3 + ["b"] * 3)

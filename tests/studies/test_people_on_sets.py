@@ -197,6 +197,16 @@ def test_lead_that_is_the_same_on_all_images_is_undefined():
     assert result.lead("new") is None
 
 
+def test_subset_that_has_all_images_of_every_set_is_not_compared_again():
+    pets = [TestSet(each.name, ZOO, each.ids, np.minimum(each.labels, 1)) for each in (OLD, NEW)]
+    result = on_sets(*((each, *(answering(each, name, right[n]) for name, right in RIGHT.items()))
+                       for n, each in enumerate(pets)))  # fmt: skip
+    assert list(result.sizes["old"]) == ["all", "without dogs"]
+    assert "left out, since it has all images of every set: organisms" in result.notes
+    assert {each.subset for each in result.rows} == {"all", "without dogs"}
+    assert row(result, "net").gap.method == f"newcombe, {len(result.rows)} together 95%"
+
+
 def test_subset_without_images_on_one_set_is_left_out_or_refused():
     cupless = TestSet("cupless", ZOO, ("x", "y", "z"), np.array([0, 1, 1], dtype=np.int32))
     sets = ((OLD, *(answering(OLD, name, right[0]) for name, right in RIGHT.items())),

@@ -136,6 +136,10 @@ def test_registered_training_set_is_the_default(workspace):
         (("folder", "-t", "val"), ("either folders of images, or a test set",)),
         (("folder", "--against", "train"), ("--against needs a test set",)),
         (("-t", "other", "--against", "train"), ("no model has embeddings of both other and train", "regrade predict")),
+        (
+            ("-t", "bare", "--against", "other"),
+            ("both bare and other", "predict MODEL -t bare -t other --keep features"),
+        ),
         (("-t", "twice", "--against", "train"), ("several models have embeddings of both sets", "seer, two")),
     ],
 )

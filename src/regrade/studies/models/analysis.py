@@ -146,7 +146,8 @@ class _Study:
         most = len(self.models) - FEWEST_IN_FAMILY
         compared = [name for name, size in sorted(sizes.items()) if FEWEST_IN_FAMILY <= size <= most]
         if small := [name for name in sorted(sizes) if name not in compared]:
-            reasons.append(f"families with fewer than {FEWEST_IN_FAMILY} models or others: {listed(small)}")
+            fewest = f"fewer than {FEWEST_IN_FAMILY} models in or outside of the family"
+            reasons.append(f"not compared, with {fewest}: {listed(small)}")
         cells = [(measure, name) for measure in self.measures if measure in _COMPARED for name in compared]
         return _together(cells, self._family, reasons)
 
@@ -286,7 +287,9 @@ def _missing(
     for attribute in chosen or tuple(ModelAttribute):
         unstated = [model.model for model in kept if not getattr(model, attribute.field)]
         if unstated and (chosen or len(unstated) < len(kept)):
-            yield f"{amount(len(unstated), 'model')} without {attribute.value}: {listed(unstated, most=_LISTED)}"
+            others = ", among the others of every family" if attribute is ModelAttribute.FAMILY else ""
+            count = amount(len(unstated), "model")
+            yield f"{count} without {attribute.value}{others}: {listed(unstated, most=_LISTED)}"
 
 
 def _nothing(test_set: str, reasons: Sequence[str]) -> str:

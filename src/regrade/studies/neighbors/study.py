@@ -131,10 +131,10 @@ def _only_model(store: Store, sets: tuple[TestSet, TestSet]) -> str:
         return names[0]
     if names:
         raise InputError(f"several models have embeddings of both sets: name one with --model ({', '.join(names)})")
-    lacking = sets[1] if own else sets[0]
+    lacking = [each.name for each, models in zip(sets, (own, training), strict=True) if not models] or [sets[1].name]
     raise InputError(
         f"no model has embeddings of both {sets[0].name} and {sets[1].name}, which nearest images are found by: run "
-        f"regrade predict MODEL -t {lacking.name} --keep features"
+        f"regrade predict MODEL -t {' -t '.join(lacking)} --keep features"
     )
 
 

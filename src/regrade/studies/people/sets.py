@@ -121,12 +121,18 @@ class _Compared:
 
 
 def _common_parts(answered: Sequence[AnsweredImages]) -> tuple[list[str], list[str]]:
-    """The subsets that have images on every set, in the order of the first one; and notes on the others."""
-    by_set = {each.test_set.name: [part.name for part in each.parts] for each in answered}
+    """The subsets that have images on every set, in the order of the first one; and notes on the others.
+
+    A subset that has all images of every set would only repeat the comparison on all of them.
+    """
+    by_set = {each.test_set.name: {part.name: part.images for part in each.parts} for each in answered}
     every = dict.fromkeys(name for names in by_set.values() for name in names)
     missing = {name: [each for each, names in by_set.items() if name not in names] for name in every}
     notes = [f"left out, without an image of {', '.join(sets)}: {name}" for name, sets in missing.items() if sets]
-    return [name for name, sets in missing.items() if not sets], notes
+    largest = [next(iter(sizes.values()), 0) for sizes in by_set.values()]
+    same = [name for name in [*every][1:] if [sizes.get(name) for sizes in by_set.values()] == largest]
+    notes += [f"left out, since it has all images of every set: {name}" for name in same]
+    return [name for name, sets in missing.items() if not sets and name not in same], notes
 
 
 def _compared(original: _PartedSet, new: _PartedSet, subset: str) -> Iterator[_Compared]:
