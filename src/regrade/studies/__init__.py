@@ -93,8 +93,9 @@ from regrade.studies.geography.progress import (
 )
 from regrade.studies.geography.result import Disparity, Geography, GeographyPart, GroupSize, ModelByGroup
 from regrade.studies.geography.world_map import map_figure
-from regrade.studies.grade.analysis import Grade, GradeRow, slice_masks
+from regrade.studies.grade.analysis import slice_masks
 from regrade.studies.grade.metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.grade.result import Grade, GradeRow
 from regrade.studies.label_audit.analysis import (
     AgreedLabels,
     AuditOutcome,

@@ -11,7 +11,8 @@ from regrade.core import Answerer, Estimate, InputError, Predictions, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import accuracy_covariance
-from regrade.studies.grade.analysis import Grade, grade, top5_of
+from regrade.studies.grade.analysis import grade, top5_of
+from regrade.studies.grade.result import Grade
 from regrade.studies.scoring import EVERYTHING, Scoring
 
 _ROUNDING = 1e-12  # relative error of a count that is computed from an accuracy

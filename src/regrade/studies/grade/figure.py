@@ -11,7 +11,7 @@ from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.display.style import COLORS, INK, SHAPES
 from regrade.display.wording import listed
-from regrade.studies.grade.analysis import Grade, GradeRow
+from regrade.studies.grade.result import Grade, GradeRow
 from regrade.studies.scoring import EVERYTHING, FEWEST_DRAWN
 
 _MODELS = 120  # the most rows that are readable

@@ -17,7 +17,7 @@ from regrade.stats import (
     widen_for_comparisons,
     worst_share,
 )
-from regrade.studies.grade.analysis import Grade, GradeRow
+from regrade.studies.grade.result import Grade, GradeRow
 from regrade.studies.scoring import EVERYTHING
 
 _LABELS_TEST = (

@@ -11,11 +11,12 @@ from regrade.metrics import MultilabelRule
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.corruptions.study import COLUMNS as CORRUPTION_COLUMNS
 from regrade.studies.geography.study import PLACE_COLUMNS
-from regrade.studies.grade.analysis import Grade, grade
+from regrade.studies.grade.analysis import grade
 from regrade.studies.grade.figure import grade_figure
 from regrade.studies.grade.findings import grade_findings
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import BUILT_IN, GradeMetric, MetricFunction, chosen_metrics
+from regrade.studies.grade.result import Grade
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
