@@ -87,6 +87,7 @@ def test_tied_models_share_a_rank_range():
     assert ranks == {"x": (1, 2, -1), "a": (2, 2, 0), "b": (2, 1, 1), "y": (4, 4, 0)}
     assert last == {"x": (1, 3), "a": (3, 3), "b": (3, 1), "y": (4, 4)}
     assert {"original_rank_last", "new_rank_last"} <= {column.key for column in result.table().columns}
+    assert {"to rank", "to new rank"} <= {column.heading for column in result.table().columns}
 
 
 def test_ranks_without_ties_have_one_column():

@@ -174,9 +174,13 @@ class Generalization(Tabular, records="rows"):
             "new": "new",
             "gap": "gap",
             "original_rank": "rank",
-            **({"original_rank_last": "to"} if any(r.original_rank < r.original_rank_last for r in self.rows) else {}),
+            **(
+                {"original_rank_last": "to rank"}
+                if any(r.original_rank < r.original_rank_last for r in self.rows)
+                else {}
+            ),
             "new_rank": "new rank",
-            **({"new_rank_last": "to"} if any(r.new_rank < r.new_rank_last for r in self.rows) else {}),
+            **({"new_rank_last": "to new rank"} if any(r.new_rank < r.new_rank_last for r in self.rows) else {}),
             "rank_change": "rank change",
             "robustness": "effective robustness",
             **({"original_novel": "novel", "new_novel": "new novel"} if any(s.unjudged for s in self.shifts) else {}),

@@ -154,7 +154,8 @@ class LabelAudits(Tabular, records="audits"):
         for audit in self.audits:
             if undecided := audit.drawn - audit.decided:
                 undecided_labels = amount(undecided, "drawn label")
-                yield f"{audit.audit}: undecided are {undecided_labels}; the intervals allow for any outcome"
+                effect = "the intervals allow for any outcome" if audit.decided else "no share is known yet"
+                yield f"{audit.audit}: undecided are {undecided_labels}; {effect}"
 
 
 def audit_result(audit: LabelAudit, *, confidence: float) -> AuditResult:
