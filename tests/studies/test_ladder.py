@@ -134,8 +134,8 @@ def test_ladder_of_a_test_set_is_never_shortened(held_back):
     ("options", "message"),
     [
         ({"ladder": True}, "has no ladder yet: name its first best model with --baseline"),
-        ({"ladder": True, "baseline": "old", "margin": 0.01}, "leave out margin"),
-        ({"ladder": True, "baseline": "old", "floors": 0.5, "labels": "x"}, "leave out floors, labels"),
+        ({"ladder": True, "baseline": "old", "margin": 0.01}, "leave out --margin"),
+        ({"ladder": True, "baseline": "old", "floors": 0.5, "labels": "x"}, "leave out --floor, --labels"),
         ({"ladder": True, "baseline": "nobody"}, "unknown model"),
         ({"ladder": True, "baseline": "better"}, "named twice"),
     ],

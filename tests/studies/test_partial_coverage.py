@@ -18,6 +18,7 @@ SHARED = {
     "similarity": {"test_set": "val"},
     "geography": {"test_set": "val", "by": "region"},
     "people": {"test_set": "val"},
+    "multilabel": {"test_set": "val", "labels": "second"},
 }
 """Studies of the images that all models share: they leave out part unless it is named."""
 PER_MODEL = {

@@ -82,7 +82,10 @@ def run(store: Store, options: FrequencyStudyOptions) -> Frequency:
 
 def _common(store: Store, test_sets: Sequence[TestSet], models: Sequence[str]) -> tuple[str, ...]:
     """The named models (default: all), which have predictions on every test set."""
-    chosen = [chosen_models(store, test_set, models) for test_set in test_sets]
+    chosen = [
+        chosen_models(store, test_set, models or store.predictions.models_to_compare(test_set.name))
+        for test_set in test_sets
+    ]
     common = tuple(model for model in chosen[0] if all(model in names for names in chosen))
     if not common:
         raise InputError(f"no model has predictions on all of {', '.join(part.name for part in test_sets)}")

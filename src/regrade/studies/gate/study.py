@@ -118,7 +118,8 @@ def submit_to_ladder(store: Store, options: GateOptions) -> GateResult:
     """Test the candidate against the best model of a test set's ladder, and record it before the verdict is told."""
     given = [name for name in ("labels", "clusters", "config") if getattr(options, name) is not None]
     if refused := [*options.chosen, *given]:
-        raise InputError(f"a ladder has one rule, so that it tells nothing else: leave out {', '.join(refused)}")
+        written = [options.flags()[name].written(name) for name in refused]
+        raise InputError(f"a ladder has one rule, so that it tells nothing else: leave out {', '.join(written)}")
     if options.candidate is None or len(options.test_sets) != 1:
         raise InputError("a ladder needs one candidate and one test set: regrade gate CANDIDATE -t NAME --ladder")
     test_set, candidate = store.test_set(options.test_sets[0]), options.candidate

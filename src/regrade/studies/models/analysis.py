@@ -268,7 +268,10 @@ def _notes(
         how = "models of one family as dependent" if dependent else "all models as independent"
         yield f"intervals treat {how}, and hold for {amount(len(trends), 'trend')} together"
     if families:
-        yield f"intervals of families hold for {amount(len(families), 'difference')} together"
+        yield (
+            "intervals of families treat models as independent, and hold for "
+            f"{amount(len(families), 'difference')} together"
+        )
     if ModelMeasure.ROBUSTNESS in study.measures:
         yield (
             f"effective robustness: accuracy at equal accuracy on the original, on the {study.scale.value} scale, in "

@@ -108,7 +108,7 @@ def _overlap(store: Store, test_set: TestSet, options: ModelTrendsOptions) -> It
 
 def _chosen(store: Store, test_set: TestSet, options: ModelTrendsOptions) -> tuple[str, ...]:
     """The named models (default: all) except those to leave out."""
-    models = chosen_models(store, test_set, options.models)
+    models = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     methods = [seeded_method(name, models, where=test_set.name) for name in options.without]
     left_out = {model for method in methods for model in method.models.values()}
     if left_out.issuperset(models):

@@ -62,7 +62,7 @@ def run(store: Store, options: MultilabelOptions) -> Multilabel:
     """
     test_set = store.test_set(options.test_set)
     labels = reviewed_labels(store, test_set, options.labels, rule=options.rule, collapsed=options.collapsed)
-    models = chosen_models(store, test_set, options.models)
+    models = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     return multilabel(
         test_set,
         scored_predictions(store, test_set, models, progress=options.progress),
