@@ -157,7 +157,7 @@ def workspace(case, tmp_path_factory):
 def option_sets(study, workspace) -> Iterator[object]:
     """The options of a study: its required ones, further ones, and those of its chapters in a report."""
     names = {field.name: field for field in fields(study.option_class)}
-    required = {name: REQUIRED[name] for name, field in names.items() if _is_required(field)}
+    required = {name: _required_value(field) for name, field in names.items() if _is_required(field)}
     required |= RULES if study.name == "gate" else {}
     yield study.options(**required)
     for more in MORE:
@@ -167,6 +167,12 @@ def option_sets(study, workspace) -> Iterator[object]:
     for original in (None, "new"):
         for chapter in study.chapters(ReportData(workspace.store, original=original)):
             yield chapter.options
+
+
+def _required_value(field) -> object:
+    """The value of a required option; the first one if it takes only one."""
+    value = REQUIRED[field.name]
+    return value[0] if isinstance(value, tuple) and field.type == "str" else value
 
 
 def _is_required(field) -> bool:

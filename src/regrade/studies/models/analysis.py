@@ -290,9 +290,9 @@ def _missing(
     for attribute in chosen or tuple(ModelAttribute):
         unstated = [model.model for model in kept if not getattr(model, attribute.field)]
         if unstated and (chosen or len(unstated) < len(kept)):
-            others = ", among the others of every family" if attribute is ModelAttribute.FAMILY else ""
+            place = ", among the others of every family" if attribute is ModelAttribute.FAMILY else ""
             count = amount(len(unstated), "model")
-            yield f"{count} without {attribute.value}{others}: {listed(unstated, most=_LISTED)}"
+            yield f"{count} without {attribute.value}{place}: {listed(unstated, most=_LISTED)}"
 
 
 def _nothing(test_set: str, reasons: Sequence[str]) -> str:
