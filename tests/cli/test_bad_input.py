@@ -572,22 +572,3 @@ class TestWorkspaces:
         (pets / "labels" / "pets").mkdir(parents=True)
         (pets / "labels" / "pets" / "notes.parquet").write_text("mine")
         assert run_well("labels", "list", "-w", pets, "--csv").out.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (("study", "similarity", "-t", "pets", "--test-set", "pets"), 2),
-        (("study", "similarity", "-t", "pets", "--test-set=pets"), 2),
-        (("grade", "-t", "pets", "-t", "pets"), 2),
-        (("gate", "m", "-t", "pets", "--margin", "1", "--margin", "2"), 3),
-    ],
-)
-def test_option_with_one_value_is_refused_if_it_is_given_twice(pets, arguments, code):
-    ran = run(*arguments, "-w", pets)
-    assert ran.code == code
-    assert "takes one value here, and is given several times" in " ".join(ran.err.replace("│", " ").split())
-
-
-def test_option_with_several_values_may_be_repeated(pets):
-    assert run("grade", "-t", "pets", "--slice", "cat", "--slice", "dog", "-w", pets).code in (0, 1)

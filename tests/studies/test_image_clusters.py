@@ -167,7 +167,7 @@ class TestGate:
         assert not any("clusters of images" in note for note in result.notes)
 
     def test_ladder_has_its_own_rule(self, study):
-        with pytest.raises(InputError, match="leave out clusters"):
+        with pytest.raises(InputError, match="leave out --clusters"):
             study.gate("good", ["homes"], ladder=True, baseline="fair", clusters="region")
         result = study.gate("good", ["homes"], ladder=True, baseline="weak")
         assert any(note.startswith("images of one household are counted as dependent") for note in result.notes)

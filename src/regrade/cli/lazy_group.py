@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from copy import copy
 from functools import cache
 from importlib import import_module
-from itertools import takewhile
 from types import ModuleType
 from typing import Any
 
@@ -39,19 +37,6 @@ class LazyGroup(TyperGroup):
     def _listed(self) -> TyperGroup:
         """The group with the placeholders of its commands."""
         return TyperGroup(name=self.name, commands=dict(self.commands), params=self.params, help=self.help)
-
-
-class StrictCommand(TyperCommand):
-    """A command that refuses an option with one value if it is given several times, instead of using the last value."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments of a call."""
-        given = Counter(token.partition("=")[0] for token in takewhile("--".__ne__, args))
-        for option in self.params:
-            takes_one = not (getattr(option, "is_flag", True) or getattr(option, "multiple", True))
-            if takes_one and sum(given[name] for name in option.opts) > 1:
-                raise typer.BadParameter(f"{option.opts[0]} takes one value here, and is given several times", ctx)
-        return super().parse_args(ctx, args)
 
 
 def lazy_command(place: str, summary: str) -> Callable[[], None]:
@@ -94,5 +79,5 @@ def _imported(module: str) -> ModuleType:
 def built(name: str, function: Callable[..., Any], command_class: type[TyperCommand] | None = None) -> Any:
     """The command that runs a function."""
     single = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    single.command(name, cls=command_class or StrictCommand)(function)
+    single.command(name, cls=command_class)(function)
     return typer.main.get_command(single)

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-
-from regrade.cli.lazy_group import StrictCommand
+from typer.core import TyperCommand
 
 NO_VERDICT = 3
 """The exit code of a verdict command that ends with an error: 0, 1 and 2 are verdicts."""
@@ -22,7 +21,7 @@ def error_code(arguments: Sequence[str]) -> int:
     return NO_VERDICT if tuple(arguments[:1]) in {(name,) for name in VERDICT_COMMANDS} else 1
 
 
-class VerdictCommand(StrictCommand):
+class VerdictCommand(TyperCommand):
     """A command whose exit codes 0, 1 and 2 are verdicts."""
 
     def make_context(self, *arguments: Any, **named: Any) -> Any:
