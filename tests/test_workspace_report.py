@@ -348,6 +348,18 @@ class TestHardestImages:
         assert gallery.title == "2 images of cats are missed by every model; the hardest 3 are shown"
         assert gallery.tiles[0].size == (192, 48)
 
+    def test_hardest_images_count_a_model_where_it_has_a_prediction(self, tmp_path):
+        """Model b has a prediction on image 1 only, and every model is wrong on all three images."""
+        workspace = self.make(tmp_path, {"a": [5, 5, 5]})
+        (tmp_path / "b.csv").write_text("image,prediction\n1.png,dog\n")
+        workspace.models.import_predictions(tmp_path / "b.csv", test_set="cats", model="b", partial=True)
+        gallery = self.images(workspace)
+        assert {tile.image: tile.missed for tile in gallery.tiles} == {
+            "1.png": "2 of 2 models wrong", "0.png": "1 of 1 model wrong", "2.png": "1 of 1 model wrong",
+        }  # fmt: skip
+        assert gallery.title == "3 images of cats are missed by every model; the hardest 3 are shown"
+        assert "predictions on some of the images only: b 1 of 3 images of cats" in gallery.notes
+
     def test_hardest_images_use_decisions_of_the_review(self, tmp_path):
         """All three are predicted as dogs, unjudged at first; then one is decided correct and one problematic."""
         workspace = self.make(tmp_path, {"a": [5, 5, 5]})

@@ -208,3 +208,18 @@ def test_choice_url_escapes_every_character():
     address = Choice(set=name).images(model=name, outcome="wrong")
     assert quote(name, safe="") in address
     assert " " not in address and "<" not in address and "#" not in address
+
+
+def test_pages_with_a_table_of_models_state_who_has_predictions_on_some_images_only(workspace, visitor, tmp_path):
+    digits = workspace.store.test_set("digits")
+    lines = [
+        f"{example},{digits.class_space.ids[label]}" for example, label in zip(digits.ids, digits.labels, strict=True)
+    ]
+    (tmp_path / "part.csv").write_text("\n".join(["image,prediction", *lines[:12]]) + "\n")
+    rita = visitor("Rita")
+    note = "predictions on some of the images only: part 12 of 60 images of digits"
+    pages = ("/explore?set=digits", "/explore/class?set=digits&class=3")
+    assert not any(note in rita.get(page).text for page in pages)
+    workspace.models.import_predictions(tmp_path / "part.csv", test_set="digits", model="part", partial=True)
+    assert all(note in rita.get(page).text for page in pages)
+    assert parse_page(rita.get(pages[0])).row("part")[-1] == "12"

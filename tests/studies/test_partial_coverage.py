@@ -180,3 +180,12 @@ def test_report_of_a_workspace_with_a_partial_model_states_the_coverage(workspac
     page = (folder / "W2" / "reports" / "partial" / "index.html").read_text()
     assert NOTE in page
     assert not [section.trouble for section in written.report.sections if section.trouble]
+
+
+def test_every_table_of_a_report_with_a_partial_model_states_the_coverage(workspace):
+    """Those of studies, and the overview of all test sets."""
+    report = workspace.report("tables", labels=["own@1"]).report
+    tables = {section.anchor: table for section in report.sections for table in section.tables}
+    naming = {anchor for anchor, table in tables.items() if any("part" in row for row in table.rows)}
+    assert {"overview", "grade-val-against-own-1"} <= naming
+    assert [anchor for anchor in sorted(naming) if NOTE not in tables[anchor].notes] == []

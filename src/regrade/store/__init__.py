@@ -17,7 +17,14 @@ from regrade.store.folder import Store, keep_slices
 from regrade.store.image_pairs import DecisionBatch
 from regrade.store.layout import file_name, original_name
 from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
-from regrade.store.predictions import FIRST_MODEL, Manifest, PredictionSource, manifest_of, tied_images
+from regrade.store.predictions import (
+    FIRST_MODEL,
+    Manifest,
+    PartialReads,
+    PredictionSource,
+    manifest_of,
+    tied_images,
+)
 from regrade.store.removals import Removal, RemovalPlan, StoredRecord
 from regrade.store.reviews import AddedDecisions
 from regrade.store.signatures import PartialSignatures, SignatureKey
@@ -38,6 +45,7 @@ __all__ = [
     "Manifest",
     "Part",
     "PartialPredictions",
+    "PartialReads",
     "PartialSignatures",
     "PredictionSource",
     "RegisteredTrainingSet",

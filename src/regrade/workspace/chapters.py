@@ -140,18 +140,20 @@ class ReportMaterial:
 
     def _overview_table(self) -> Table:
         """Top-1 accuracy of every model on every test set."""
+        grades = {test_set.name: self._grade(test_set) for test_set in self.data.sets}
         accuracies = {
-            test_set.name: {
+            name: {
                 row.model: row.top1
-                for row in self._grade(test_set).rows
+                for row in grade.rows
                 if row.slice == EVERYTHING and not row.model.startswith(PERSON_PREFIX)
             }
-            for test_set in self.data.sets
+            for name, grade in grades.items()
         }
         models = dict.fromkeys(model for rows in accuracies.values() for model in rows)
         columns = (Column("model", "model"), *(Column(name, name) for name in accuracies))
         rows = tuple((model, *(rows.get(model) for rows in accuracies.values())) for model in models)
-        return Table("top-1 accuracy on every test set, in %", columns, rows)
+        notes = tuple(note for grade in grades.values() for note in grade.coverage_notes)
+        return Table("top-1 accuracy on every test set, in %", columns, rows, notes)
 
     def _grade(self, test_set: TestSet) -> Grade:
         """A grade with top-1, as the first chapter on the test set computes it."""
@@ -184,8 +186,9 @@ def hardest_images(
     original labels.
     """
     names = chosen_models(store, test_set, ())
-    wrong, novel, predicted_classes = _all_predictions(store, test_set, names, labels, progress)
-    missed = wrong.sum(axis=0)
+    with store.predictions.watch_partial() as reads:
+        counted, wrong, novel, predicted_classes = _all_predictions(store, test_set, names, labels, progress)
+    scored, missed = counted.sum(axis=0), wrong.sum(axis=0)
     if not missed.any():
         raise InputError(f"no model is wrong on any image of {test_set.name}")
     candidates = np.lexsort((np.arange(len(missed)), -missed))[: 50 * _TILES]
@@ -212,7 +215,7 @@ def hardest_images(
                 test_set.ids[position],
                 _label(test_set, position),
                 _predicted_in_words(predicted[position], test_set),
-                f"{missed[position]} of {amount(len(names), 'model')} wrong",
+                f"{missed[position]} of {amount(scored[position], 'model')} wrong",
             )
         )
     if not tiles:
@@ -224,7 +227,8 @@ def hardest_images(
     ]
     notes += [f"left out, as they cannot be read: {amount(unread, 'image')}"] if unread else []
     notes += ["novel: predictions that no one has judged; they count as wrong here"] if novel.any() else []
-    every = int((missed == len(names)).sum())
+    notes += reads.notes
+    every = int(((missed == scored) & (missed > 0)).sum())
     title = (
         f"{amount(every, 'image')} of {test_set.name} {'is' if every == 1 else 'are'} missed by every model"
         if every
@@ -235,16 +239,17 @@ def hardest_images(
 
 def _all_predictions(
     store: Store, test_set: TestSet, names: Sequence[str], labels: str | None, progress: ProgressCallback
-) -> tuple[BoolArray, BoolArray, IntArray]:
-    """Arrays (models, images): whether the model is wrong, whether its prediction is novel, and the prediction."""
+) -> tuple[BoolArray, BoolArray, BoolArray, IntArray]:
+    """Arrays (models, images): whether a prediction counts, whether it is wrong, whether it is novel, and its class."""
     judged = None if labels is None else reviewed_labels(store, test_set, labels)
-    wrong, novel, classes = [], [], []
+    counted, wrong, novel, classes = [], [], [], []
     for predictions, scoring in scored_predictions(store, test_set, tuple(names), progress=progress):
         judged_predictions = judge_predictions(predictions, scoring, judged)
+        counted.append(judged_predictions.counted)
         wrong.append(judged_predictions.counted & ~judged_predictions.right)
         novel.append(judged_predictions.counted & judged_predictions.novel)
         classes.append(_in_set_classes(predictions, test_set))
-    return np.array(wrong), np.array(novel), np.array(classes)
+    return np.array(counted), np.array(wrong), np.array(novel), np.array(classes)
 
 
 def _in_set_classes(predictions: Predictions, test_set: TestSet) -> IntArray:

@@ -27,7 +27,7 @@ from regrade.core import (
 )
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import best_within
-from regrade.store import Store
+from regrade.store import PartialReads, Store
 from regrade.studies import Scoring
 from regrade.studies.loading import scored_predictions
 from regrade.studies.same_images import JudgedPredictions, judge_predictions
@@ -147,6 +147,13 @@ class AnswerTable:
     def place_of(self) -> Mapping[str, int]:
         """Row numbers by name."""
         return {row.name: place for place, row in enumerate(self.rows)}
+
+    @cached_property
+    def coverage_notes(self) -> tuple[str, ...]:
+        """Which models have predictions on some of the images only, as in the tables of studies."""
+        name, images = self.test_set.name, len(self.test_set)
+        covered = {row.name: row.was_asked for row in self.rows if row.was_asked is not None and not row.is_person}
+        return PartialReads({(name, model): (int(mask.sum()), images) for model, mask in covered.items()}).notes
 
     def place(self, name: str) -> int:
         """The row number of a model or person; an unknown name raises."""

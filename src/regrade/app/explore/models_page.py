@@ -330,7 +330,7 @@ def models_table(explorer: Explorer, view: View, choice: Choice) -> ModelsTable:
         shown.sort(key=lambda line: _sort_value(line, key, descending))
     drawn = next((column for column in columns if column.key == key), next(iter(columns), None))
     scale = AxisRange.over([line.estimate(drawn.key) for line in shown] if drawn else [])
-    notes = (*graded.notes, *_left_out(view))
+    notes = (*graded.notes, *view.answers.coverage_notes, *_left_out(view))
     return ModelsTable(tuple(shown), columns, key, descending, drawn, scale, len(lines), notes)
 
 

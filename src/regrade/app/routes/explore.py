@@ -202,5 +202,5 @@ def explore_class(request: Request, site: SiteDep, session: Reviewer, requested:
         shown=class_view(space, index), hardest=hardest, references=references,
         scale=AxisRange.over([model.accuracy for model in report.models]),
         guide=f"/guide/{quote(space.name, safe='')}/{quote(space.ids[index], safe='')}",
-        label_sets=label_sets(site, choice), hidden=hidden.note(view.test_set),
+        label_sets=label_sets(site, choice), hidden=hidden.note(view.test_set), notes=view.answers.coverage_notes,
     )  # fmt: skip
