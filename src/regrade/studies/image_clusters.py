@@ -53,8 +53,11 @@ def column_values(test_set: TestSet, column: str) -> tuple[str, ...]:
     return test_set.group_columns[column]
 
 
-def cluster_column(test_set: TestSet) -> str | None:
-    """The column of households, in any case of letters; None without one."""
+def cluster_column(test_set: TestSet, column: str | None = None) -> str | None:
+    """The given column, which must exist, or that of households, in any case of letters; None without one."""
+    if column is not None:
+        column_values(test_set, column)
+        return column
     return next((name for name in test_set.group_columns if name.casefold() == HOUSEHOLD), None)
 
 
@@ -63,13 +66,20 @@ def image_clusters(test_set: TestSet, column: str | None) -> ImageClusters | Non
 
     An image without a value is a cluster of its own. An unknown column raises with suggestions.
     """
-    column = column or cluster_column(test_set)
-    if column is None or (column == INDEPENDENT and column not in test_set.group_columns):
+    if column == INDEPENDENT and column not in test_set.group_columns:
         return None
+    column = cluster_column(test_set, column)
+    if column is None:
+        return None
+    alone = np.array([not value.strip() for value in column_values(test_set, column)], dtype=bool)
+    return ImageClusters(column, cluster_numbers(test_set, column), alone)
+
+
+def cluster_numbers(test_set: TestSet, column: str) -> IntArray:
+    """Shape (n,): the number of each image's cluster by a column; an image without a value is a cluster of its own."""
     values = column_values(test_set, column)
     keys = np.array([value if value.strip() else f"\0{place}" for place, value in enumerate(values)])
-    alone = np.array([not value.strip() for value in values], dtype=bool)
-    return ImageClusters(column, np.unique(keys, return_inverse=True)[1], alone)
+    return np.unique(keys, return_inverse=True)[1]
 
 
 def share_of(

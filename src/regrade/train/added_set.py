@@ -10,7 +10,8 @@ import numpy as np
 
 from regrade.core import InputError, TestSet
 from regrade.core.arrays import IntArray
-from regrade.train.folds import check_folds, cluster_column, fold_clusters, stratified_folds
+from regrade.studies.image_clusters import cluster_column
+from regrade.train.folds import check_folds, fold_clusters, stratified_folds
 from regrade.train.images import ImageTensors
 
 

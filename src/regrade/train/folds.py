@@ -10,7 +10,7 @@ from scipy import sparse
 from regrade.core import InputError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.studies.image_clusters import HOUSEHOLD, column_values
+from regrade.studies.image_clusters import cluster_numbers
 
 
 def stratified_folds(labels: IntArray, clusters: IntArray, *, folds: int, seed: int) -> IntArray:
@@ -43,11 +43,9 @@ def fold_clusters(test_set: TestSet, column: str | None, hashes: tuple[bytes, ..
     Images with the same value of ``column`` are in one cluster, and so are images with the same pixels (``hashes``): a
     network must not be tested on an image it was trained with.
     """
-    links = [np.unique(hashes, return_inverse=True)[1]]
+    links: list[IntArray] = [np.unique(hashes, return_inverse=True)[1]]
     if column is not None:
-        values = column_values(test_set, column)
-        keys = [value if value.strip() else f"\0{place}" for place, value in enumerate(values)]
-        links.append(np.unique(keys, return_inverse=True)[1])
+        links.append(cluster_numbers(test_set, column))
     return _joined(links)
 
 
@@ -59,14 +57,6 @@ def _joined(links: Sequence[IntArray]) -> IntArray:
     edges = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(starts[-1], starts[-1]))
     numbers = sparse.csgraph.connected_components(edges, directed=False)[1][:images]
     return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
-
-
-def cluster_column(test_set: TestSet, column: str | None) -> str | None:
-    """The column of the clusters: the one given, or household if the set has it."""
-    if column is not None:
-        column_values(test_set, column)
-        return column
-    return next((name for name in test_set.group_columns if name.casefold() == HOUSEHOLD), None)
 
 
 def check_folds(test_set: TestSet, clusters: IntArray, folds: int, *, written: str) -> None:

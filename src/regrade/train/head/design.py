@@ -12,8 +12,9 @@ from regrade.core import ClassMap, ClassSpace, InputError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.store import Store
+from regrade.studies.image_clusters import cluster_numbers
 from regrade.studies.loading import scored_predictions
-from regrade.train.head.inputs import StoredEmbeddings, cluster_numbers
+from regrade.train.head.inputs import StoredEmbeddings
 from regrade.train.remedy import TrainingGroups
 from regrade.train.training_data import check_labels
 
@@ -83,7 +84,7 @@ def training_rows(
         classes,
         None if targets.class_map is None else targets.class_map.accepts,
         None if stored.scores is None else stored.scores[rows],
-        cluster_numbers(test_set, clusters)[rows],
+        rows if clusters is None else cluster_numbers(test_set, clusters)[rows],
         None if groups is None else groups.members[rows],
         tuple(
             f"{amount(int(left_out.sum()), 'image')} of {test_set.name} {reason}: left out of the fit"

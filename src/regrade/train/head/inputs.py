@@ -8,9 +8,8 @@ import numpy as np
 
 from regrade.core import NO_ANSWER, InputError, MismatchError, Predictions, ScoreKind, TestSet
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray
 from regrade.store import Manifest, Store
-from regrade.studies.image_clusters import HOUSEHOLD, column_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,23 +88,6 @@ def check_width(training: StoredEmbeddings, stored: StoredEmbeddings) -> None:
         raise MismatchError(
             f"{model} has other weights on {name} than on {training.test_set.name}: predict both with the same ones"
         )
-
-
-def cluster_column(test_set: TestSet, column: str | None) -> str | None:
-    """The column of the clusters (default: household, if there is such a column); raise if it is unknown."""
-    if column is not None:
-        column_values(test_set, column)
-        return column
-    return next((name for name in test_set.group_columns if name.casefold() == HOUSEHOLD), None)
-
-
-def cluster_numbers(test_set: TestSet, column: str | None) -> IntArray:
-    """Shape (n,): the cluster of each image; an image without a value is a cluster of its own."""
-    if column is None:
-        return np.arange(len(test_set))
-    values = column_values(test_set, column)
-    keys = [value if value.strip() else f"\0{place}" for place, value in enumerate(values)]
-    return np.unique(np.array(keys), return_inverse=True)[1]
 
 
 def refuse_shared(training: StoredEmbeddings, stored: StoredEmbeddings, column: str | None) -> None:

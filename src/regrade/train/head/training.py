@@ -10,6 +10,7 @@ from regrade.core import ClassSpace, InputError, MismatchError, TestSet
 from regrade.models import Device
 from regrade.models.torch_runtime import check_device
 from regrade.store import FIRST_MODEL, Store
+from regrade.studies.image_clusters import cluster_column
 from regrade.studies.seeded_methods import seeded_method
 from regrade.train.head.design import (
     MappedLabels,
@@ -21,7 +22,7 @@ from regrade.train.head.design import (
     training_rows,
 )
 from regrade.train.head.grading import HeadGrader
-from regrade.train.head.inputs import StoredEmbeddings, check_width, cluster_column, read_embeddings, refuse_shared
+from regrade.train.head.inputs import StoredEmbeddings, check_width, read_embeddings, refuse_shared
 from regrade.train.head.member import HeadMember
 from regrade.train.head.result import PenaltyTrial, SeedFit, SetRole, TrainedHead
 from regrade.train.head.splits import Balance

@@ -10,9 +10,10 @@ import numpy as np
 from regrade.core import Estimate, InputError
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.store import Store
+from regrade.studies.image_clusters import cluster_column
 from regrade.studies.study import Study, option
 from regrade.train.added_set import check_new_set
-from regrade.train.folds import check_folds, cluster_column, fold_clusters, stratified_folds
+from regrade.train.folds import check_folds, fold_clusters, stratified_folds
 from regrade.train.grid import parse_grid
 from regrade.train.member_predictions import MemberPredictions, PredictedImages
 from regrade.train.plan import TrainingPlan
