@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, claim, no_claim
-from regrade.display.wording import listed, right_counts, share
-from regrade.stats import lower_share_p_values, lowest_candidates, significantly_below
+from regrade.display.wording import listed, share
 from regrade.studies.classes.result import ClassGrades
+from regrade.studies.lowest import may_be_lowest
 
 _WEAKEST_TEST = (
     "Fisher's exact tests of the recall of the class against every other class, one-sided, Bonferroni-corrected."
@@ -30,19 +30,16 @@ def _weakest(result: ClassGrades) -> Finding | None:
     recalls = {row.name: row.recall for row in result.rows if row.model == best and row.recall}
     if len(recalls) < 2:
         return None
-    names = sorted(recalls, key=lambda name: recalls[name].value)
-    p_values = lower_share_p_values(*right_counts([recalls[name] for name in names]))
-    level, lowest, among = 1 - result.confidence, names[0], amount(len(names), "class", "classes")
+    candidates = may_be_lowest(recalls, level=1 - result.confidence)
+    lowest, among = candidates[0], amount(len(recalls), "class", "classes")
     text = (
         f"{best} is right on {share(recalls[lowest])} of {amount(recalls[lowest].n, 'image')} of {lowest}, and on "
         f"{share(result.averages[0].accuracy)} of all."
     )
-    if significantly_below(p_values[0], level=level)[1:].all():
+    if len(candidates) == 1:
         headline = f"The best model has its lowest recall on {lowest}, of {among} of {result.test_set}"
         return Finding(_WEAKEST, headline, text, 0.45)
-    possible = lowest_candidates(p_values, level=level)
-    candidates = [name for name, may_be in zip(names, possible, strict=True) if may_be]
-    if len(candidates) < len(names):
+    if len(candidates) < len(recalls):
         headline = f"{len(candidates):,} of {among} of {result.test_set} may have the lowest recall of the best model"
         text = f"These are {listed(candidates)}; every other class is significantly easier than one of them. {text}"
         return Finding(_WEAK, headline, text, 0.35)

@@ -11,13 +11,12 @@ from regrade.display.wording import confidence_of, listed, points, right_counts,
 from regrade.stats import (
     best_share,
     lower_share_p_values,
-    lowest_candidates,
     proportion,
-    significantly_below,
     widen_for_comparisons,
     worst_share,
 )
 from regrade.studies.grade.result import Grade, GradeRow
+from regrade.studies.lowest import may_be_lowest
 from regrade.studies.scoring import EVERYTHING
 
 _LABELS_TEST = (
@@ -141,20 +140,16 @@ def _against_rest(
 
 
 def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float) -> Finding:
-    names = sorted(parts, key=lambda name: parts[name].value)
-    right, images = right_counts([parts[name] for name in names])
-    p_values = lower_share_p_values(right, images)
-    lowest, among = names[0], amount(len(names), "slice")
+    candidates = may_be_lowest(parts, level=level)
+    lowest, among = candidates[0], amount(len(parts), "slice")
     text = (
         f"{model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, and on "
         f"{share(everything)} of all. {_NOT_BY_INTERVALS}"
     )
-    if significantly_below(p_values[0], level=level)[1:].all():
+    if len(candidates) == 1:
         headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"
         return Finding(_WEAKEST_SLICE, headline, text, 0.6)
-    possible = lowest_candidates(p_values, level=level)
-    candidates = [name for name, may_be in zip(names, possible, strict=True) if may_be]
-    if len(candidates) < len(names):
+    if len(candidates) < len(parts):
         headline = f"{len(candidates):,} of {among} of {result.test_set} may be the hardest for the best model"
         text = f"These are {listed(candidates)}; every other slice is significantly easier than one of them. {text}"
         return Finding(_WEAK_SLICES, headline, text, 0.5)
