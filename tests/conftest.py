@@ -18,10 +18,14 @@ from pets import make_pets
 from report_world import add_more, make_world
 from skipping import skip
 
+from regrade.models import gpu_names
 from regrade.workspace import WrittenReport
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+if not gpu_names():
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels run in Python, on the CPU
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")  # the time per example depends on the load of the machine

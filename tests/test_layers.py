@@ -11,7 +11,7 @@ import regrade
 SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
-    {"metrics", "stats", "classes", "tables"},
+    {"metrics", "stats", "classes", "tables", "kernels"},
     {"store", "formats", "testsets", "models", "executors", "neighbors", "ledger"},
     {"display"},
     {"studies"},
@@ -130,7 +130,7 @@ def test_pure_packages_draw_only_from_a_generator_they_are_given(path):
         assert seed not in text, f"{path} uses {seed}"
 
 
-def test_only_models_neighbors_training_and_the_demo_import_an_optional_dependency():
+def test_few_packages_import_an_optional_dependency():
     optional = {
         "sklearn",
         "torch",
@@ -141,6 +141,8 @@ def test_only_models_neighbors_training_and_the_demo_import_an_optional_dependen
         "open_clip",
         "statsmodels",
         "faiss",
+        "triton",
+        "nvidia",
     }
     users = {package_of(path) for path in modules() for name in imported(path) if name.split(".")[0] in optional}
-    assert users == {"demo", "models", "neighbors", "train"}
+    assert users == {"demo", "kernels", "models", "neighbors", "predict", "train"}

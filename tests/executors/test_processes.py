@@ -11,7 +11,7 @@ import pytest
 from running import run_process
 
 from regrade.executors import processes
-from regrade.executors.processes import ProcessPerThread
+from regrade.executors.processes import ProcessPerThread, started_ahead
 
 FUNCTIONS = """
 import os
@@ -134,6 +134,17 @@ def test_exit_ends_all_processes(functions):
         list(pool.map(helpers, range(8)))
         assert 1 <= len(helpers._all) <= 2 and all(process.poll() is None for process in helpers._all)
     assert all(process.returncode == 0 for process in helpers._all)
+
+
+def test_processes_that_were_started_ahead_are_used_first(functions):
+    with started_ahead(2, "json"):
+        ahead = [process.pid for process in processes._idle]
+        with ProcessPerThread(functions.pid) as helpers:
+            assert helpers(0) in ahead
+            assert len(processes._idle) == 1
+    assert processes._idle == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(ahead[0], 0)
 
 
 def test_no_process_starts_before_the_first_call(functions):

@@ -15,6 +15,7 @@ from regrade.models.failures import needs
 
 OPTIONAL = {
     "efficientnet_lite_pytorch": "lite_model.py",
+    "nvidia": "gpu_images.py",
     "onnxruntime": "onnx_model.py",
     "open_clip": "open_clip_model.py",
     "timm": "timm_model.py",
@@ -38,7 +39,7 @@ def test_optional_dependencies_are_each_imported_in_one_file():
         for name in imports(path):
             if name not in {*sys.stdlib_module_names, "numpy", "PIL", "regrade"}:
                 users[name].add(path.name)
-    assert users.pop("torch") == {"networks.py", "torch_runtime.py", "preprocess.py"}
+    assert users.pop("torch") == {"networks.py", "torch_runtime.py", "preprocess.py", "gpu_images.py"}
     assert users == {name: {file} for name, file in OPTIONAL.items() if name != "torch"}
 
 

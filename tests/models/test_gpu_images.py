@@ -1,36 +1,17 @@
-"""JPEGs on the GPU: which of them it decodes, and equal results. Without a GPU, Pillow replaces it."""
+"""JPEGs on the GPU: which of them it decodes, and equal results. Without a GPU, Pillow replaces its decoder."""
 
 import io
 
 import numpy as np
 import pytest
+from gpu_on_cpu import decoded_by_pillow
 from PIL import Image
 
 from regrade.core import CropMode, Interpolation, Preprocessing
-from regrade.models import crop_and_resize, decode_and_crop_jpegs, gpu_can_decode, gpu_images
+from regrade.models import GpuImageLoader, crop_and_resize, gpu_can_decode, gpu_images, gpu_names
 
 PREPROCESSING = Preprocessing(32, 36)
 ROTATED = 6  # EXIF orientation of a camera held upright
-
-
-@pytest.fixture(autouse=True)
-def batch_sizes(library, monkeypatch):
-    """Number of images of each call of the decoder."""
-    torch = library("torch")
-    real, counts = gpu_images.decode_jpegs_on_gpu, []
-
-    def on_cpu(data):
-        return torch.from_numpy(np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).copy()).permute(2, 0, 1)
-
-    def decode(files):
-        assert files, "torchvision decodes no empty list"
-        counts.append(len(files))
-        if any(b"unknown" in data for data in files):
-            raise RuntimeError("nvjpeg: not supported")
-        return real(files) if torch.cuda.is_available() else [on_cpu(data) for data in files]
-
-    monkeypatch.setattr(gpu_images, "decode_jpegs_on_gpu", decode)
-    return counts
 
 
 def ramp(width=90, height=60, mode="RGB"):
@@ -42,11 +23,6 @@ def encoded(image, form="JPEG", **options) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, form, **options)
     return buffer.getvalue()
-
-
-def decoded(data, preprocessing=PREPROCESSING, *, border=0):
-    (image,) = decode_and_crop_jpegs([data], preprocessing, border=border)
-    return None if image is None else image.cpu().numpy()
 
 
 WHOLE = encoded(ramp())
@@ -94,51 +70,77 @@ class TestGpuCanDecode:
         assert not gpu_can_decode(WHOLE, preprocessing, upright=True)
 
 
-@pytest.mark.parametrize("crop_mode", CropMode)
-@pytest.mark.parametrize("interpolation", [Interpolation.BILINEAR, Interpolation.BICUBIC])
-@pytest.mark.parametrize("size", [(90, 60), (60, 90), (20, 300), (36, 36)])
-def test_gpu_crop_matches_cpu_within_a_few_gray_levels(crop_mode, interpolation, size, library):
-    preprocessing = Preprocessing(32, 36, crop_mode, interpolation)
-    data = encoded(ramp(*size), quality=95)
-    on_gpu, on_cpu = decoded(data, preprocessing), crop_and_resize(Image.open(io.BytesIO(data)), preprocessing)
-    assert (on_gpu.shape, on_gpu.dtype) == ((32, 32, 3), np.uint8)
-    # a GPU's decoder also interpolates the chroma channels differently
-    assert np.abs(on_gpu.astype(int) - on_cpu).max() <= (12 if library("torch").cuda.is_available() else 3)
+class TestGpuImageLoader:
+    """Inputs of a model from JPEGs."""
+
+    @pytest.fixture(autouse=True)
+    def batch_sizes(self, library, monkeypatch):
+        """Number of images of each call of the decoder."""
+        self.torch = library("torch")
+        library("triton")
+        counts = []
+
+        def decode(files):
+            counts.append(len(files))
+            return decoded_by_pillow(files)
+
+        monkeypatch.setattr(gpu_images, "jpeg_decoder", lambda: decode)
+        return counts
+
+    def levels(self, files, preprocessing=PREPROCESSING, *, border=0):
+        """Gray levels (n, size, size, 3), and the numbers of the files that were not handled."""
+        plain = Preprocessing(
+            preprocessing.size, preprocessing.short_side, preprocessing.crop_mode, preprocessing.interpolation,
+            mean=(0, 0, 0), std=(1 / 255,) * 3,
+        )  # fmt: skip
+        inputs = self.torch.zeros((len(files), plain.size, plain.size, 3))
+        failed = GpuImageLoader(plain, border=border, device="cpu").load(files, range(len(files)), inputs)
+        return inputs.numpy(), failed
+
+    @pytest.mark.parametrize("crop_mode", CropMode)
+    @pytest.mark.parametrize("interpolation", [Interpolation.BILINEAR, Interpolation.BICUBIC])
+    @pytest.mark.parametrize("size", [(90, 60), (60, 90), (20, 300), (36, 36)])
+    def test_load_equals_the_cpu_within_a_gray_level(self, crop_mode, interpolation, size):
+        preprocessing = Preprocessing(32, 36, crop_mode, interpolation)
+        data = encoded(ramp(*size), quality=95)
+        (image,), failed = self.levels([data], preprocessing)
+        assert failed == []
+        assert np.abs(image - crop_and_resize(Image.open(io.BytesIO(data)), preprocessing)).max() <= 1.001
+
+    def test_load_removes_the_border_first(self):
+        image = Image.new("RGB", (80, 64), (255, 0, 0))
+        image.paste((0, 0, 255), (8, 8, 72, 56))
+        (inner,), _ = self.levels([encoded(image, quality=100, subsampling=0)], border=10)
+        assert np.abs(inner - [0, 0, 255]).max() <= 4
+        assert self.levels([WHOLE], border=29)[1] == []
+        assert self.levels([WHOLE], border=30)[1] == self.levels([WHOLE], border=31)[1] == [0]
+
+    def test_load_of_a_grayscale_jpeg_has_equal_channels(self):
+        (image,), _ = self.levels([encoded(ramp(mode="L"))])
+        np.testing.assert_array_equal(image[..., 0], image[..., 2])
+
+    def test_load_skips_images_that_would_fill_the_memory(self):
+        data = encoded(Image.new("RGB", (3000, 2)))
+        assert self.levels([data], Preprocessing(224, 256))[1] == [0]
+        assert self.levels([data], Preprocessing(32, 32))[1] == []
+
+    def test_jpegs_are_decoded_in_one_call_in_order(self, batch_sizes):
+        files = [encoded(Image.new("RGB", (40, 40), (20 * level, 0, 0)), quality=95) for level in range(10)]
+        images, _ = self.levels(files, Preprocessing(8, 8))
+        assert batch_sizes == [10]
+        assert [round(float(image[..., 0].mean()) / 20) for image in images] == list(range(10))
+
+    def test_undecodable_jpeg_does_not_affect_the_others(self):
+        broken = WHOLE[:20] + b"unknown" + WHOLE[20:]
+        images, failed = self.levels([WHOLE, broken, WHOLE])
+        assert failed == [1]
+        np.testing.assert_array_equal(images[0], images[2])
+        assert images[0].max() > 0 and images[1].max() == 0
+
+    def test_no_jpeg_at_all(self, batch_sizes):
+        assert self.levels([])[1] == [] and batch_sizes == []
 
 
-def test_gpu_crop_removes_the_border_first():
-    image = Image.new("RGB", (80, 64), (255, 0, 0))
-    image.paste((0, 0, 255), (8, 8, 72, 56))
-    inner = decoded(encoded(image, quality=100, subsampling=0), border=10)
-    assert np.abs(inner.astype(int) - [0, 0, 255]).max() <= 4
-    assert decoded(WHOLE, border=29) is not None
-    assert decoded(WHOLE, border=30) is None and decoded(WHOLE, border=31) is None
-
-
-def test_gpu_crop_of_a_grayscale_jpeg_has_equal_channels():
-    image = decoded(encoded(ramp(mode="L")))
-    np.testing.assert_array_equal(image[..., 0], image[..., 2])
-
-
-def test_gpu_crop_skips_images_that_would_fill_the_memory():
-    data = encoded(Image.new("RGB", (3000, 2)))
-    assert decoded(data, Preprocessing(224, 256)) is None
-    assert decoded(data, Preprocessing(32, 32)) is not None
-
-
-def test_jpegs_are_decoded_in_one_call_in_order(batch_sizes):
-    files = [encoded(Image.new("RGB", (40, 40), (20 * level, 0, 0)), quality=95) for level in range(10)]
-    images = decode_and_crop_jpegs(files, PREPROCESSING, border=0)
-    assert batch_sizes == [10]
-    assert [round(float(image[..., 0].float().mean()) / 20) for image in images] == list(range(10))
-
-
-def test_undecodable_jpeg_does_not_affect_the_others(batch_sizes):
-    broken = WHOLE[:20] + b"unknown" + WHOLE[20:]
-    images = decode_and_crop_jpegs([WHOLE, broken, WHOLE], PREPROCESSING, border=0)
-    assert [image is None for image in images] == [False, True, False]
-    assert batch_sizes == [3, 1, 1, 1]
-
-
-def test_empty_list_of_jpegs(batch_sizes):
-    assert decode_and_crop_jpegs([], PREPROCESSING, border=0) == [] and batch_sizes == []
+@pytest.mark.skipif(bool(gpu_names()), reason="there is a GPU")
+def test_warm_up_without_a_gpu_does_nothing():
+    gpu_images.warm_up()

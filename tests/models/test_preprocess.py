@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from regrade.core import IMAGENET, CropMode, Interpolation, Preprocessing
-from regrade.models import Resizer, crop_and_resize, fastest_resizer, preprocess
+from regrade.models import Resizer, crop_and_resize, fastest_resizer, gpu_decoder, preprocess
 from regrade.models.preprocess import FILTERS, CropGeometry, compute_crop, resize
 
 RESIZERS = [Resizer.PILLOW, Resizer.TORCH] if importlib.util.find_spec("torch") else [Resizer.PILLOW]
@@ -315,8 +315,20 @@ def test_resize_does_not_change_its_input():
 def test_resizer_runtime_has_the_version():
     assert Resizer.PILLOW.runtime == f"pillow {Image.__version__}"
     assert Resizer.TORCH.runtime == f"torch {version('torch')}"
-    if importlib.util.find_spec("torchvision"):
-        assert Resizer.GPU.runtime == f"nvjpeg of torchvision {version('torchvision')}"
+
+
+def test_runtime_of_the_gpu_names_decoder_and_kernels(monkeypatch):
+    installed = {"nvidia-nvimgcodec-cu12": "0.9", "triton": "3.9"}
+
+    def version_of(package):
+        if package not in installed:
+            raise PackageNotFoundError(package)
+        return installed[package]
+
+    monkeypatch.setattr(sys.modules["regrade.models.preprocess"], "version", version_of)
+    assert Resizer.GPU.runtime == gpu_decoder() == "nvimgcodec 0.9 and triton 3.9"
+    installed.pop("triton")
+    assert gpu_decoder() is None
 
 
 @pytest.mark.usefixtures("torch")

@@ -316,7 +316,6 @@ def test_examples_out_of_order_are_an_error(store, monkeypatch, spoilt):
         (EngineOptions(workers=8), MIN_EXAMPLES_FOR_PROCESSES, True),
         (EngineOptions(workers=8), MIN_EXAMPLES_FOR_PROCESSES - 1, False),
         (EngineOptions(workers=MAX_THREADS), MIN_EXAMPLES_FOR_PROCESSES, False),
-        (EngineOptions(workers=8, resizer=Resizer.GPU), MIN_EXAMPLES_FOR_PROCESSES, False),
     ],
 )
 def test_processes_prepare_images_if_there_are_many(store, monkeypatch, options, examples, processes):

@@ -168,37 +168,6 @@ class TestResizer:
         assert prepare.prepare(3, rotated, source, by_gpu).jpeg is None
         assert prepare.prepare(3, rotated, replace(source, orientation=Orientation.AS_STORED), by_gpu).jpeg == rotated
 
-    @pytest.fixture
-    def on_gpu(self, monkeypatch):
-        """The calls of a fake GPU decoder, which decodes every second image."""
-        calls = []
-
-        def decode(files, preprocessing, *, border):
-            calls.append((files, preprocessing, border))
-            return [f"decoded {index}" if index % 2 == 0 else None for index in range(len(files))]
-
-        monkeypatch.setattr(prepare, "decode_and_crop_jpegs", decode)
-        return calls
-
-    def test_finish_on_gpu_keeps_the_order(self, source, on_gpu):
-        preparation = PreparationOptions(PREPROCESSING, Resizer.GPU, as_pixels=True)
-        gone = prepare.Prepared(4, None, "gone")
-        usual = prepare.prepare(5, self.PIXELS, source, preparation)
-        files = [prepare.prepare(position, self.file(), source, preparation) for position in (6, 7, 8)]
-        bordered = replace(source, border=1)
-        finished = prepare.finish_on_gpu([files[0], gone, usual, *files[1:]], bordered, preparation)
-        assert on_gpu == [([self.file()] * 3, PREPROCESSING, 1)]
-        assert [example.position for example in finished] == [6, 4, 5, 7, 8]
-        assert (finished[0].input, finished[4].input, finished[0].jpeg) == ("decoded 0", "decoded 2", None)
-        assert finished[1] is gone and finished[2] is usual
-        on_cpu = Image.open(io.BytesIO(self.file())).crop((1, 1, 23, 19))
-        np.testing.assert_array_equal(finished[3].input, crop_and_resize(on_cpu, PREPROCESSING, Resizer.TORCH))
-
-    def test_finish_on_gpu_of_a_batch_without_jpegs(self, source, on_gpu):
-        gone = prepare.Prepared(4, None, "gone")
-        assert prepare.finish_on_gpu([gone], source, PreparationOptions(PREPROCESSING, Resizer.GPU)) == [gone]
-        assert on_gpu == [([], PREPROCESSING, 0)]
-
 
 @pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
 @pytest.mark.parametrize("mode", ["1", "L", "LA"])

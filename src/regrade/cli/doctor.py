@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import platform
 import re
 import sys
@@ -26,6 +25,7 @@ EXTRAS: Mapping[str, str] = {
     "onnx": "models as ONNX files",
     "lite": "EfficientNet-Lite models",
     "ray": "prediction on a cluster",
+    "cuda": "images decoded and resized on a GPU, and the search for neighbors there",
     "faiss": "a faster search for near duplicates",
     "postgres": "the ledger in PostgreSQL",
     "demo": "regrade demo",
@@ -142,31 +142,14 @@ def _release(version: str) -> tuple[int, ...]:
 def _devices() -> Iterator[Diagnosis]:
     """CPU cores and GPUs, as the driver reports them."""
     from regrade.core.cores import usable_cores
+    from regrade.models import gpu_names
 
     yield Diagnosis("device", "cpu", "ok", amount(usable_cores(), "core"))
-    gpus = _gpus()
+    gpus = gpu_names()
     if not gpus:
         yield Diagnosis("device", "cuda", "none", "no NVIDIA GPU or driver")
     for number, gpu in enumerate(gpus):
         yield Diagnosis("device", f"cuda:{number}", "ok", gpu + _unused_gpu())
-
-
-def _gpus() -> list[str]:
-    """The names of the NVIDIA GPUs, from the driver itself: importing torch takes seconds."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1" if sys.platform != "win32" else "nvcuda.dll")
-    except OSError:
-        return []
-    count = ctypes.c_int()
-    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
-        return []
-    names = []
-    for number in range(count.value):
-        device, name = ctypes.c_int(), ctypes.create_string_buffer(100)
-        driver.cuDeviceGet(ctypes.byref(device), number)
-        driver.cuDeviceGetName(name, len(name), device)
-        names.append(name.value.decode(errors="replace"))
-    return names
 
 
 def _unused_gpu() -> str:

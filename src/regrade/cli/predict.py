@@ -59,11 +59,21 @@ def predict(
         str | None,
         typer.Option(help="Standard deviation of each channel, e.g. 0.229,0.224,0.225 (default: ImageNet's)."),
     ] = None,
-    device: Annotated[Device, typer.Option(help="Device that runs the models.")] = Device.CPU,
-    precision: Annotated[Precision, typer.Option(help="Numeric precision of the models.")] = Precision.FP32,
+    device: Annotated[
+        Device | None, typer.Option(help="Device that runs the models (default: the GPU if there is one).")
+    ] = None,
+    precision: Annotated[
+        Precision | None,
+        typer.Option(
+            help="Numeric precision of the models (default: fp32; on a GPU fp16 if the first images keep their scores)."
+        ),
+    ] = None,
     compile_: Annotated[
-        bool, typer.Option("--compile", help="Compile the models with torch.compile first; worthwhile for long runs.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--compile/--no-compile", help="Compile the models first (default: on a GPU, from a million images on)."
+        ),
+    ] = None,
     batch: Annotated[
         int | None, typer.Option(min=1, help="Images per batch (default: chosen by the available memory).")
     ] = None,
@@ -78,7 +88,8 @@ def predict(
     resizer: Annotated[
         Resizer | None,
         typer.Option(
-            help="Library that resizes images: pillow, torch (faster, differs by about one gray level; default), gpu."
+            help="What resizes images: pillow, torch (faster, differs by about one gray level; default), "
+            "gpu (the default there)."
         ),
     ] = None,
     keep: Annotated[

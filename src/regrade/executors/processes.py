@@ -7,9 +7,11 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Self
+
+_idle: list[subprocess.Popen[bytes]] = []  # started ahead, and not used yet
 
 
 class ProcessPerThread:
@@ -29,13 +31,7 @@ class ProcessPerThread:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._all:
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()  # a process exits at the end of its input
-        for process in self._all:
-            process.wait()
+        _end(self._all)
 
     def __call__(self, argument: Any) -> Any:
         """The result of the function, computed in this thread's process."""
@@ -52,7 +48,10 @@ class ProcessPerThread:
 
     def _process(self) -> Any | None:
         if not hasattr(self._own, "process"):
-            self._own.process = _started()
+            with self._starting:
+                self._own.process = _idle.pop() if _idle else None
+            if self._own.process is None:
+                self._own.process = _started()
             with self._starting:
                 self._all.append(self._own.process)
             with suppress(OSError):  # a process that died at once is noticed by the first call
@@ -60,14 +59,39 @@ class ProcessPerThread:
         return self._own.process
 
 
-def _started() -> subprocess.Popen[bytes]:
+@contextmanager
+def started_ahead(count: int, module: str) -> Iterator[None]:
+    """Start processes, which import a module meanwhile; `ProcessPerThread` uses them before it starts others."""
+    processes = [_started(module) for _ in range(count)]
+    _idle.extend(processes)
+    try:
+        yield
+    finally:
+        unused = [process for process in processes if process in _idle]
+        _idle[:] = [process for process in _idle if process not in unused]
+        for process in unused:
+            process.kill()  # without waiting for the import
+        _end(unused)
+
+
+def _started(module: str = __name__) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", f"from {__name__} import serve; serve()"],
+        [sys.executable, "-c", f"import {module}; from {__name__} import serve; serve()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         start_new_session=True,  # Ctrl-C must interrupt the parent process only
     )
+
+
+def _end(processes: list[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()  # a process exits at the end of its input
+    for process in processes:
+        process.wait()
 
 
 def serve() -> None:

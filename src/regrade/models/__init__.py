@@ -1,9 +1,10 @@
 """Models: common classifiers by name, each with its classes and preprocessing, run on a CPU or a GPU."""
 
 from regrade.core.cores import usable_cores
-from regrade.models.gpu_images import decode_and_crop_jpegs, gpu_can_decode
+from regrade.models.devices import default_device, gpu_names
+from regrade.models.gpu_images import GpuImageLoader, gpu_can_decode, warm_up
 from regrade.models.model import Device, Model, ModelMetadata, OutOfMemory, Precision, Settings
-from regrade.models.preprocess import Resizer, crop_and_resize, fastest_resizer, normalize, preprocess
+from regrade.models.preprocess import Resizer, crop_and_resize, fastest_resizer, gpu_decoder, normalize, preprocess
 from regrade.models.published import LITE_PUBLISHED, PublishedAccuracies, published_warning, read_published_accuracies
 from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
 from regrade.models.torch_to_onnx import OnnxExport, can_export, export_to_onnx
@@ -12,6 +13,7 @@ __all__ = [
     "ENTRY_POINTS",
     "LITE_PUBLISHED",
     "Device",
+    "GpuImageLoader",
     "Model",
     "ModelMetadata",
     "OnnxExport",
@@ -22,10 +24,12 @@ __all__ = [
     "Settings",
     "can_export",
     "crop_and_resize",
-    "decode_and_crop_jpegs",
+    "default_device",
     "export_to_onnx",
     "fastest_resizer",
     "gpu_can_decode",
+    "gpu_decoder",
+    "gpu_names",
     "load_model",
     "normalize",
     "prefixes",
@@ -33,4 +37,5 @@ __all__ = [
     "published_warning",
     "read_published_accuracies",
     "usable_cores",
+    "warm_up",
 ]

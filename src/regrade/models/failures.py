@@ -153,10 +153,10 @@ def running(name: str, shape: tuple[int, ...]) -> Iterator[None]:
     try:
         with contained():
             yield
-    except RegradeError:
+    except (RegradeError, OutOfMemory):
         raise
     except Exception as error:
-        if _is_shortage(error):
+        if is_shortage(error):
             traceback.clear_frames(error.__traceback__)  # free the arrays that the frames still reference
             raise OutOfMemory(f"{name}: a batch of {shape[0]} does not fit into memory") from None
         raise InputError(f"{name} failed on a batch of shape {shape}: {first_line(error)}") from error
@@ -170,7 +170,8 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _is_shortage(error: Exception) -> bool:
+def is_shortage(error: Exception) -> bool:
+    """Whether an error means that there is too little memory."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     text = str(error).casefold()

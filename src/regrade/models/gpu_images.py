@@ -1,16 +1,24 @@
-"""JPEGs decoded, cropped and resized on a GPU."""
+"""JPEGs decoded on a GPU, and cropped, resized and normalized there."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from threading import Lock
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from regrade.core.model_spec import Interpolation, Preprocessing
-from regrade.models.preprocess import MAX_PIXELS, compute_crop, crop_and_resize_on_gpu
-from regrade.models.torchvision_model import decode_jpegs_on_gpu
+from regrade.kernels import DeviceImage, Region
+from regrade.models.failures import needs
+from regrade.models.preprocess import MAX_PIXELS, compute_crop
+
+JpegBytes = bytes | NDArray[np.uint8]
 
 _START_MARKER, _END_MARKER = b"\xff\xd8", b"\xff\xd9"
 _ORIENTATION = 0x0112  # EXIF tag
@@ -34,24 +42,91 @@ def gpu_can_decode(data: bytes, preprocessing: Preprocessing, *, upright: bool) 
         return False
 
 
-def decode_and_crop_jpegs(files: Sequence[bytes], preprocessing: Preprocessing, *, border: int) -> list[Any | None]:
-    """Shape (size, size, 3) each: JPEGs decoded, cropped and resized on the GPU; None for those it cannot handle."""
-    try:
-        decoded: list[Any | None] = list(decode_jpegs_on_gpu(files)) if files else []
-    except RuntimeError:
-        decoded = [_decode_single(data) for data in files]
-    return [None if image is None else _crop_and_resize(image, preprocessing, border) for image in decoded]
+class GpuImageLoader:
+    """Decodes JPEGs into the inputs of a model on a GPU; each thread needs its own."""
+
+    def __init__(self, preprocessing: Preprocessing, *, border: int, device: str) -> None:
+        import torch
+
+        self._preprocessing = preprocessing
+        self._border = border
+        self._mean, self._std = (
+            torch.tensor(values, dtype=torch.float32, device=device)
+            for values in (preprocessing.mean, preprocessing.std)
+        )
+        self._decode = jpeg_decoder()
+
+    def load(self, files: Sequence[JpegBytes], rows: Sequence[int], inputs: Any) -> list[int]:
+        """Fill ``rows`` of ``inputs`` (n, size, size, 3) with JPEGs; return the numbers of files it cannot handle."""
+        from regrade.kernels.resample import resampled
+
+        decoded = self._decode(files) if files else []
+        usable, failed = [], []
+        for number, image in enumerate(decoded):
+            region = None if image is None else self._region(*image.shape[:2])
+            if region is None:
+                failed.append(number)
+            else:
+                usable.append((_on_device(image), region, rows[number]))
+        if usable:
+            images, regions, filled = zip(*usable, strict=True)
+            bicubic = self._preprocessing.interpolation is Interpolation.BICUBIC
+            resampled(images, regions, inputs, filled, bicubic=bicubic, mean=self._mean, std=self._std)
+        return failed
+
+    def _region(self, height: int, width: int) -> Region | None:
+        """The part of an image that the model sees; None for one that is too small or too long."""
+        height, width = height - 2 * self._border, width - 2 * self._border
+        if min(height, width) < 1:
+            return None
+        geometry = compute_crop((width, height), self._preprocessing)
+        if geometry.pixels > MAX_PIXELS:
+            return None
+        left, top, right, bottom = geometry.crop_before or (0, 0, width, height)
+        corner = left + self._border, top + self._border
+        return Region(*corner, right - left, bottom - top, *geometry.size, *geometry.crop_after[:2])
 
 
-def _decode_single(data: bytes) -> Any | None:
-    try:
-        return decode_jpegs_on_gpu([data])[0]
-    except RuntimeError:
-        return None
+def _on_device(image: Any) -> DeviceImage:
+    fields = image.__cuda_array_interface__
+    height, width, channels = fields["shape"]
+    strides = fields.get("strides") or (width * channels, channels, 1)
+    return DeviceImage(fields["data"][0], height, width, strides[0])
 
 
-def _crop_and_resize(image: Any, preprocessing: Preprocessing, border: int) -> Any | None:
-    inner = image[:, border : image.shape[1] - border, border : image.shape[2] - border]
-    if min(inner.shape) < 1 or compute_crop((inner.shape[2], inner.shape[1]), preprocessing).pixels > MAX_PIXELS:
-        return None
-    return crop_and_resize_on_gpu(inner, preprocessing)
+@cache
+def jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
+    """A function from JPEGs to images (height, width, 3) on the GPU, None for those it cannot decode.
+
+    It works in torch's current stream, ignores EXIF orientations, and interpolates chroma as libjpeg does. Its first
+    call takes more than a second.
+    """
+    with needs("cuda", "decoding on the GPU"):
+        from nvidia import nvimgcodec
+    import torch
+
+    decoder = nvimgcodec.Decoder(backends=[nvimgcodec.Backend(kind) for kind in _backends(nvimgcodec)])
+    options = nvimgcodec.DecodeParams(apply_exif_orientation=False, color_spec=nvimgcodec.ColorSpec.SRGB)
+
+    one_at_a_time = Lock()
+
+    def decode(files: Sequence[JpegBytes]) -> list[Any]:
+        stream = torch.cuda.current_stream().cuda_stream
+        with one_at_a_time:
+            return list(decoder.decode(list(files), params=options, cuda_stream=stream))
+
+    return decode
+
+
+def warm_up() -> None:
+    """Decode an image, so that the decoder is ready; does nothing where there is none."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (64, 64)).save(buffer, "JPEG")
+    with suppress(Exception):  # which the first batch reports
+        jpeg_decoder()([buffer.getvalue()])
+
+
+def _backends(nvimgcodec: Any) -> list[Any]:
+    """The chip's own JPEG decoder where there is one, otherwise kernels and the CPU."""
+    kinds = nvimgcodec.BackendKind
+    return [kinds.HW_GPU_ONLY, kinds.GPU_ONLY, kinds.HYBRID_CPU_GPU]

@@ -37,16 +37,17 @@ class Settings:
 
     A preprocessing given here overrides the model's own; classes given here must be the model's own if it states them.
     ``threads`` is the number of threads the model may use on a CPU; 0 leaves it to the runtime. ``compile`` compiles
-    the module with torch first, which pays off on long runs. ``workspace`` is the folder whose trained networks have
-    names without a path.
+    the module with torch first, which pays off on long runs. Without a ``precision`` or ``compile``, a run on a GPU
+    chooses them, and everything else computes in single precision and does not compile. ``workspace`` is the folder
+    whose trained networks have names without a path.
     """
 
     class_space: ClassSpace | None = None
     preprocessing: Preprocessing | None = None
     device: Device = Device.CPU
-    precision: Precision = Precision.FP32
+    precision: Precision | None = None
     threads: int = 0
-    compile: bool = False
+    compile: bool | None = None
     workspace: Path | None = None
 
 

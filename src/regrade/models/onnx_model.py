@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import math
 import mmap
 import re
@@ -155,6 +156,15 @@ def parallel_cores(settings: Settings) -> int:
     return threads if settings.device is Device.CPU and threads <= _MAX_PARALLEL_CORES else 1
 
 
+def onnxruntime_uses_gpu() -> bool:
+    """Whether onnxruntime is installed as a build for GPUs."""
+    if not importlib.util.find_spec("onnxruntime"):
+        return False
+    import onnxruntime
+
+    return _PROVIDERS[Device.CUDA] in onnxruntime.get_available_providers()
+
+
 def onnx_runtime(device: Device) -> str:
     """The runtime, as manifests record it."""
     import onnxruntime
@@ -207,7 +217,7 @@ def _is_file(path: Path) -> bool:
 def _check_settings(name: str, path: Path, settings: Settings) -> None:
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    if settings.precision is not Precision.FP32:
+    if settings.precision not in (None, Precision.FP32):
         raise InputError(f"{name} computes in the precision it was exported in: leave out --precision")
     if settings.compile:
         raise InputError(f"{name} is not a torch module and cannot be compiled: leave out --compile")

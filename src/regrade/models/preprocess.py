@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ Box = tuple[int, int, int, int]
 
 MAX_PIXELS = 1 << 25
 """Largest resized image; for one that is longer, only the part inside the crop is computed."""
+
+_GPU_DECODERS = ("nvidia-nvimgcodec-cu13", "nvidia-nvimgcodec-cu12")
 
 FILTERS = {
     Interpolation.NEAREST: Image.Resampling.NEAREST,
@@ -76,14 +78,24 @@ class Resizer(Enum):
     """Three to four times faster; within one gray level of Pillow on photographs, more at edges of tall ones."""
 
     GPU = "gpu"
-    """JPEGs are decoded on the GPU too, within a few gray levels of Pillow; other images are resized by torch."""
+    """JPEGs are decoded and resized on the GPU, within a gray level of Pillow; other images are resized by torch."""
 
     @property
     def runtime(self) -> str:
         """The library and its version, as manifests record them."""
         if self is Resizer.GPU:
-            return f"nvjpeg of torchvision {version('torchvision')}"
+            return gpu_decoder() or "GPU"
         return f"{self.value} {version(self.value)}"
+
+
+def gpu_decoder() -> str | None:
+    """The libraries that decode and resize JPEGs on a GPU, with their versions; None if one is not installed."""
+    for package in _GPU_DECODERS:
+        try:
+            return f"nvimgcodec {version(package)} and triton {version('triton')}"
+        except PackageNotFoundError:
+            continue
+    return None
 
 
 def fastest_resizer() -> Resizer:
@@ -187,34 +199,6 @@ def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str)
     return resized[0].permute(1, 2, 0).numpy().reshape(size[1], size[0], *pixels.shape[2:])
 
 
-def bytes_tensor(data: bytes) -> Any:
-    """A tensor of bytes."""
-    import torch
-
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
-
-
-def wait_for_gpu() -> None:
-    """Wait until the GPU has finished all its work."""
-    import torch
-
-    torch.cuda.synchronize()
-
-
-def crop_and_resize_on_gpu(image: Any, preprocessing: Preprocessing) -> Any:
-    """Shape (size, size, 3): the part of an RGB image (3, height, width) on the GPU that the model sees, as bytes."""
-    import torch
-
-    geometry = compute_crop((image.shape[2], image.shape[1]), preprocessing)
-    if geometry.crop_before is not None:
-        image = _crop_tensor(image, geometry.crop_before)
-    width, height = geometry.size
-    resized = torch.nn.functional.interpolate(
-        image[None].float(), (height, width), mode=preprocessing.interpolation.value, antialias=True
-    )
-    return _crop_tensor(resized[0], geometry.crop_after).round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0)
-
-
 def normalize_by_torch(levels: Any, preprocessing: Preprocessing) -> Any:
     """Shape (n, channels, size, size): bytes as a model's input."""
     import torch
@@ -224,8 +208,3 @@ def normalize_by_torch(levels: Any, preprocessing: Preprocessing) -> Any:
         for values in (preprocessing.mean, preprocessing.std)
     )
     return (levels.float() / 255 - mean) / std
-
-
-def _crop_tensor(image: Any, box: Box) -> Any:
-    left, top, right, bottom = box
-    return image[:, top:bottom, left:right]

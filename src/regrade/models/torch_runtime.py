@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import importlib.util
 import io
 import warnings
 from collections.abc import Mapping, Sequence
@@ -96,12 +98,38 @@ class TorchModel(Model):
         self.settings = settings
         self.takes_pixels = settings.device is Device.CUDA  # a quarter of the data to copy
         self._pinned: Any = None
-        compiled = " compiled" if settings.compile else ""
-        self.runtime = f"torch {torch.__version__} {settings.device.value} {settings.precision.value}{compiled}"
         # on a GPU, convolutions are fastest with the channels innermost
         self._layout = torch.channels_last if settings.device is Device.CUDA else torch.contiguous_format
         with loading(f"{description.name} cannot be moved to {settings.device.value}"):
             self._module = module.eval().requires_grad_(False).to(settings.device.value, memory_format=self._layout)
+        self._set_up()
+
+    def with_settings(self, settings: Settings) -> TorchModel:
+        """The same model with another precision, or compiled or not."""
+        model = copy.copy(self)
+        for name in ("_runnable", "_runnable_with_features", "_with_features"):
+            model.__dict__.pop(name, None)
+        model.settings = settings
+        model._module = copy.deepcopy(self._module)
+        model._set_up()
+        return model
+
+    def _set_up(self) -> None:
+        """Adapt the module to the precision."""
+        import torch
+
+        settings = self.settings
+        compiled = " compiled" if settings.compile else ""
+        self.runtime = f"torch {torch.__version__} {settings.device.value} {self.precision.value}{compiled}"
+        if settings.device is Device.CUDA and self.precision in half_types():
+            if self.precision is Precision.BF16 and not computes_in_bf16():
+                raise InputError("this GPU does not compute in bf16: give --precision fp16 or fp32")
+            _cast_layers(self._module, half_types()[self.precision])
+
+    @property
+    def precision(self) -> Precision:
+        """The precision in which the model computes."""
+        return self.settings.precision or Precision.FP32
 
     def scores(self, batch: FloatArray) -> FloatArray:
         """Scores (n, c) for inputs (n, channels, size, size)."""
@@ -160,13 +188,26 @@ class TorchModel(Model):
 
         return torch.compile(module) if self.settings.compile else module
 
+    def outputs_on_device(self, images: Any, *, features: bool) -> tuple[Any, Any | None]:
+        """Scores (n, c), and features (n, d) if asked for, as tensors on the device; nothing waits for it.
+
+        ``images`` (n, channels, size, size) are there, and normalized.
+        """
+        outputs = self._tensors(self._runnable_with_features if features else self._runnable, images)
+        return (outputs[0], outputs[1]) if features else (outputs[0], None)
+
     def _outputs(self, runnable: Any, batch: FloatArray) -> list[FloatArray]:
+        with running(self.description.name, batch.shape):
+            return [output.cpu().numpy() for output in self._tensors(runnable, batch)]
+
+    def _tensors(self, runnable: Any, batch: Any) -> list[Any]:
+        """What a module returns for a batch, in single precision at least."""
         import torch
 
         if self.settings.threads and torch.get_num_threads() != self.settings.threads:
             torch.set_num_threads(self.settings.threads)
         name, folder = self.description.name, self.description.code.folder
-        with importable_from(folder), running(name, batch.shape), torch.inference_mode(), self._precision():
+        with importable_from(folder), running(name, tuple(batch.shape)), torch.inference_mode(), self._precision():
             returned = runnable(self._images(batch))
             outputs = (returned,) if runnable is self._runnable else _scores_and_features(returned, name)
             for output in outputs:
@@ -174,7 +215,7 @@ class TorchModel(Model):
                     raise InputError(
                         f"{name} returned a {type(output).__name__}, expected one tensor (images, classes)"
                     )
-            return [(output if output.dtype is torch.float64 else output.float()).cpu().numpy() for output in outputs]
+            return [output if output.dtype is torch.float64 else output.float() for output in outputs]
 
     def _images(self, batch: Any) -> Any:
         """A batch on the device, normalized there if it consists of bytes."""
@@ -211,12 +252,44 @@ class TorchModel(Model):
     def _precision(self) -> AbstractContextManager[Any]:
         import torch
 
-        types = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
-        if self.settings.precision is Precision.FP32:
+        if self.precision is Precision.FP32:
             # otherwise convolutions keep 10 of 23 bits (TF32), and scores depend on the batch size
             cuda = self.settings.device is Device.CUDA
             return torch.backends.cudnn.flags(enabled=True, allow_tf32=False) if cuda else nullcontext()
-        return torch.autocast(self.settings.device.value, dtype=types[self.settings.precision])
+        return torch.autocast(self.settings.device.value, dtype=half_types()[self.precision])
+
+
+def half_types() -> dict[Precision, Any]:
+    """The types of torch in which layers compute in half precision."""
+    import torch
+
+    return {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
+
+
+def torch_uses_gpu() -> bool:
+    """Whether torch is installed and finds a GPU."""
+    if not importlib.util.find_spec("torch"):
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def computes_in_bf16() -> bool:
+    """Whether the GPU has instructions for bf16."""
+    import torch
+
+    return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+
+
+def _cast_layers(module: Any, kind: Any) -> None:
+    """Store the weights of layers as autocast would cast them for every batch."""
+    import torch
+
+    cast = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
+    for layer in module.modules():
+        if type(layer) in cast:  # a layer of another type may use its weights in other ways
+            layer.to(kind)
 
 
 def _scores_and_features(returned: Any, name: str) -> tuple[Any, Any]:

@@ -32,7 +32,7 @@ def can_export(model: Model) -> bool:
     if not isinstance(model, TorchModel):
         return False
     settings = model.settings
-    return settings.device is Device.CPU and settings.precision is Precision.FP32 and not settings.compile
+    return settings.device is Device.CPU and settings.precision in (None, Precision.FP32) and not settings.compile
 
 
 def export_to_onnx(model: Model, batch: FloatArray, *, features: bool = False) -> OnnxExport:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from regrade.classes import imagenet_1k
@@ -10,7 +9,6 @@ from regrade.core import CropMode, InputError, Interpolation, Preprocessing, Unk
 from regrade.models.description import describe_model
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.preprocess import bytes_tensor, wait_for_gpu
 from regrade.models.torch_runtime import TorchModel
 
 
@@ -34,16 +32,6 @@ def load_torchvision(place: str, settings: Settings) -> Model:
     with loading(f"{name} cannot be loaded"):
         module = torchvision.models.get_model(architecture, weights=weights)
     return TorchModel(module, description, settings)
-
-
-def decode_jpegs_on_gpu(files: Sequence[bytes]) -> list[Any]:
-    """Shape (3, height, width) each: JPEGs decoded on the GPU, as bytes; raises if one cannot be decoded."""
-    with needs("timm", "decoding on the GPU"):
-        import torchvision.io as images
-
-    decoded = images.decode_jpeg([bytes_tensor(data) for data in files], mode=images.ImageReadMode.RGB, device="cuda")
-    wait_for_gpu()  # decoding runs in its own stream
-    return list(decoded)
 
 
 def torchvision_preprocessing(transforms: Any, name: str) -> Preprocessing:

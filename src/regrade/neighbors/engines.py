@@ -1,4 +1,4 @@
-"""Engines of the nearest-neighbor search: by numpy, by torch on the CPU or on a GPU, and by faiss."""
+"""Engines of the nearest-neighbor search on the CPU: by numpy, by torch, and by faiss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import InputError, MissingExtra
+from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray, IntArray
 
 EXCLUDED = np.float32(-1e38)
@@ -25,7 +25,7 @@ class NeighborEngine(Enum):
     TORCH = "torch"
     """The same by torch on the CPU."""
     CUDA = "cuda"
-    """The same by torch on a GPU."""
+    """On a GPU, see `regrade.neighbors.gpu_search`."""
     FAISS = "faiss"
     """The exact search of faiss."""
 
@@ -143,42 +143,40 @@ class TopScores:
 
 
 class TorchSearcher(Searcher):
-    """As the numpy searcher, with the scores on a device; only scores above the minimum are copied back."""
+    """As the numpy searcher, by torch."""
 
-    def __init__(self, queries: FloatArray, offset: int | None = None, *, device: str = "cpu") -> None:
+    block_rows = 1 << 10
+
+    def __init__(self, queries: FloatArray, offset: int | None = None) -> None:
         super().__init__(queries, offset)
-        torch = _torch()
-        if device == "cuda" and not torch.cuda.is_available():
-            raise InputError(f"torch {torch.__version__} finds no GPU: search with another engine")
-        self.device = device
-        self.block_rows = 1 << 15 if device == "cuda" else 1 << 10
-        self._queries = torch.from_numpy(queries).to(device)
+        self._queries = _torch().from_numpy(queries)
 
     def search_block(self, block: FloatArray, start: int, top: TopScores) -> None:
         """Add the candidates of a block."""
         torch = _torch()
         with torch.inference_mode(), _FullPrecision():
-            scores = self._queries @ self._on_device(block).T
+            scores = self._queries @ _tensor(block).T
             queries, columns = self.self_matches(start, len(block))
-            scores[self._on_device(queries), self._on_device(columns)] = float(EXCLUDED)
+            scores[_tensor(queries), _tensor(columns)] = float(EXCLUDED)
             minimum = self._minimum(scores, top)
             rows = torch.nonzero(scores.amax(dim=1) > minimum).ravel()
             above, matching_columns = torch.nonzero(scores[rows] > minimum[rows, None], as_tuple=True)
             matching_rows = rows[above]
             values = scores[matching_rows, matching_columns]
-            parts = [part.cpu().numpy() for part in (matching_rows, matching_columns, values)]
+            parts = [part.numpy() for part in (matching_rows, matching_columns, values)]
         top.add(parts[0], parts[1] + start, parts[2])
 
     def _minimum(self, scores: Any, top: TopScores) -> Any:
         """The score to exceed: the lowest of the top scores, or just below the top of a first block."""
         torch = _torch()
         if not top.filling or scores.shape[1] <= top.k:
-            return self._on_device(top.minimum)
+            return _tensor(top.minimum)
         lowest = torch.topk(scores, top.k, dim=1).values[:, -1]
         return torch.nextafter(lowest, torch.full_like(lowest, -np.inf)).clamp(min=float(EXCLUDED))
 
-    def _on_device(self, values: Any) -> Any:
-        return _torch().from_numpy(np.require(values, requirements=["C", "W"])).to(self.device)
+
+def _tensor(values: Any) -> Any:
+    return _torch().from_numpy(np.require(values, requirements=["C", "W"]))
 
 
 class _FullPrecision:

@@ -22,6 +22,7 @@ from regrade.neighbors.engines import (
     TopScores,
     TorchSearcher,
 )
+from regrade.neighbors.gpu_search import nearest_on_gpu
 
 Rows = NDArray[Any]
 """Vectors (n, d), often a memory map."""
@@ -71,10 +72,17 @@ def nearest(
     and a query does not match itself. Rows with values that are not finite neither have neighbors nor are neighbors;
     references that are not ``usable`` (n,) are not neighbors. Candidates are selected by inner products in single
     precision, eight more than ``k``, and then measured and sorted in double precision: only rounding errors of these
-    products can replace a neighbor by another at the same distance.
+    products can replace a neighbor by another at the same distance. On a GPU, products in half precision come before
+    these, with a bound of their error.
     """
     _check(queries, references, k, within, usable)
     shift = _shift(references) if metric is Metric.EUCLIDEAN else np.zeros(queries.shape[1], dtype=np.float32)
+    if engine is NeighborEngine.CUDA and len(references):
+        indices, distances = nearest_on_gpu(
+            queries, references, k=k, kept=min(k + _SPARE, len(references)), shift=shift,
+            cosine=metric is Metric.COSINE, within=within, usable=usable, progress=progress,
+        )  # fmt: skip
+        return Nearest(indices, distances)
     parts = -(-len(queries) // _queries_at_once(queries.shape[1]))
     bounds = np.linspace(0, len(queries), parts + 1).astype(int)
     kept = min(k + _SPARE, len(references))
@@ -118,7 +126,7 @@ def _searcher(engine: NeighborEngine, queries: FloatArray, offset: int | None) -
         return NumpySearcher(queries, offset)
     if engine is NeighborEngine.FAISS:
         return FaissSearcher(queries, offset)
-    return TorchSearcher(queries, offset, device="cuda" if engine is NeighborEngine.CUDA else "cpu")
+    return TorchSearcher(queries, offset)
 
 
 def _queries_at_once(width: int) -> int:

@@ -25,8 +25,8 @@ from regrade.core import (
 )
 from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
-from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
-from regrade.predict.predictor import Predictor, choose_runtime, first_images
+from regrade.predict.engine import EngineOptions, PredictionInput, Progress
+from regrade.predict.predictor import Predictor, choose_runtime, engine_for, first_images
 from regrade.predict.result import ModelRun
 from regrade.predict.run import ProgressCallback, match_stored_options, no_progress, predict_with
 from regrade.store import Part, Store, joined_parts
@@ -61,7 +61,7 @@ class Worker:
         self, model: NamedModel, options: EngineOptions, source: ImageSource, images: Mapping[int, StoredImage]
     ) -> None:
         choice = choose_runtime(load_model(model.name, model.settings), source, options, images)
-        self._engine = PredictionEngine(choice.model, options)
+        self._engine = engine_for(choice.model, options)
         self._info = WorkerInfo(version("regrade"), self._engine.metadata, choice.note, _can_read(source, images))
 
     def hello(self) -> WorkerInfo:
@@ -148,7 +148,11 @@ class _ClusterPredictor(Predictor):
         self._fingerprints: dict[range, Fingerprints] = {}
         first: WorkerInfo = crew.worker_info(crew.first())
         self.metadata = first.metadata
-        self.note = first.note
+        self._note = first.note
+
+    @property
+    def note(self) -> str:
+        return self._note
 
     @property
     def lost(self) -> int:

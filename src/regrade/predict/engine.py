@@ -19,22 +19,19 @@ from regrade.core import (
     Images,
     ImageSource,
     ModelError,
-    RegradeError,
     StoreError,
-    Ties,
-    joined_ties,
 )
 from regrade.core.arrays import FloatArray
 from regrade.core.predictions import STORED_K
 from regrade.metrics import ties_across, top_k_classes
-from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer
-from regrade.models.failures import contained, first_line
+from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer, fastest_resizer
+from regrade.models.failures import contained
+from regrade.predict.outputs import OutputCheck, Outputs, error_message
 from regrade.predict.prepare import (
     MAX_THREADS,
     PreparationOptions,
     Prepared,
     check_source_exists,
-    finish_on_gpu,
     prepare_all,
 )
 from regrade.store import Part, empty_part
@@ -65,7 +62,8 @@ class Keep(Enum):
 class EngineOptions:
     """Options of a run: images per batch, workers that prepare them, examples per part, and what is stored.
 
-    Without a ``batch``, its size is chosen to fit into ``memory`` (bytes; default: half of the free memory).
+    Without a ``batch``, its size is chosen to fit into ``memory`` (bytes; default: half of the free memory); without a
+    ``resizer``, the fastest one for the model is used.
     ``allow_unreadable`` is the share of images that may be unreadable (default: see `UnreadableLimit`); with
     ``retry_unreadable``, images that were stored as unreadable are computed again.
     """
@@ -76,7 +74,7 @@ class EngineOptions:
     keep_scores: bool = False
     keep_features: bool = False
     memory: int | None = None
-    resizer: Resizer = Resizer.PILLOW
+    resizer: Resizer | None = Resizer.PILLOW
     allow_unreadable: float | None = None
     retry_unreadable: bool = False
 
@@ -100,15 +98,18 @@ class PredictionEngine:
     def __init__(self, model: Model, options: EngineOptions) -> None:
         self.model = model
         self.options = options
+        self._resizer = options.resizer or fastest_resizer()
         self._max_batch = sys.maxsize
-        self._feature_width: int | None = None
+        self._output = OutputCheck(model)
         self._model_lock = Lock()
+
+    note = ""
 
     @property
     def metadata(self) -> ModelMetadata:
         """The model's metadata; the runtime includes the resizer."""
         metadata = self.model.metadata
-        return replace(metadata, runtime=f"{metadata.runtime}, images by {self.options.resizer.runtime}")
+        return replace(metadata, runtime=f"{metadata.runtime}, images by {self._resizer.runtime}")
 
     def find_batch_size(self) -> int:
         """Number of images per batch, from the options or the memory."""
@@ -118,7 +119,7 @@ class PredictionEngine:
         self, inputs: PredictionInput, ranges: Sequence[range], *, batch: int, progress: Progress
     ) -> Generator[Part, None, None]:
         """Predict ranges of examples, one part each."""
-        preparation = PreparationOptions(self.model.preprocessing, self.options.resizer, self.model.takes_pixels)
+        preparation = PreparationOptions(self.model.preprocessing, self._resizer, self.model.takes_pixels)
         processes = self._uses_processes(sum(len(positions) for positions in ranges))
         prepared = prepare_all(
             inputs.images,
@@ -135,8 +136,6 @@ class PredictionEngine:
                 for block in self._blocks(positions, batch):
                     examples = _next_block(prepared, block)
                     _add_fingerprints(part, examples)
-                    if self.options.resizer is Resizer.GPU:
-                        examples = finish_on_gpu(examples, inputs.source, preparation)
                     part = self._with_predictions(part, inputs.examples, examples)
                     progress(len(block))
                 if part.unreadable:
@@ -145,8 +144,7 @@ class PredictionEngine:
 
     def _uses_processes(self, examples: int) -> bool:
         """Whether processes prepare the images: if threads would be too slow, and there are many images."""
-        many = self.options.workers > MAX_THREADS and examples >= MIN_EXAMPLES_FOR_PROCESSES
-        return many and self.options.resizer is not Resizer.GPU
+        return self.options.workers > MAX_THREADS and examples >= MIN_EXAMPLES_FOR_PROCESSES
 
     def _blocks(self, positions: range, batch: int) -> Iterator[range]:
         """The positions of each batch, as large as currently fits on the device."""
@@ -168,23 +166,17 @@ class PredictionEngine:
             return part
         with self._model_lock:
             scores, features = self._compute(list(inputs.values()), [examples[position] for position in inputs])
-        rows = np.array(list(inputs)) - part.start
         best = top_k_classes(scores, k=part.classes.shape[1])
-        part.classes[rows] = best
-        part.scores[rows] = self._to_single_precision(
-            np.take_along_axis(scores, best, axis=1), [examples[p] for p in inputs]
+        outputs = Outputs(
+            [examples[position] for position in inputs],
+            np.array(list(inputs)) - part.start,
+            best,
+            np.take_along_axis(scores, best, axis=1),
+            ties_across(scores, best),
+            scores if self.options.keep_scores else None,
+            features,
         )
-        if (ties := ties_across(scores, best)) is not None:
-            part = replace(part, ties=joined_ties([(0, part.ties), (0, Ties(rows[ties.rows], ties.bits))]))
-        if part.full_scores is not None:
-            part.full_scores[rows] = self._to_half_precision(scores, "scores")
-        if features is None:
-            return part
-        kept = part.features
-        if kept is None:
-            kept = np.full((len(part), features.shape[1]), np.nan, dtype=np.float16)
-        kept[rows] = self._to_half_precision(features, "features")
-        return replace(part, features=kept)
+        return self._output.stored(outputs, part)
 
     def _compute(self, inputs: Sequence[FloatArray], examples: Sequence[str]) -> tuple[FloatArray, FloatArray | None]:
         """Scores and features of a batch; if it does not fit into memory, it and all later batches are halved."""
@@ -199,62 +191,17 @@ class PredictionEngine:
             if len(inputs) == 1:
                 raise ModelError(f"{self.model.spec.name} does not fit into memory even with a batch of one") from None
         except Exception as error:  # a model is the user's code: any error is reported in one line
-            raise ModelError(_error_message(error, self.model.spec.name, examples)) from error
+            raise ModelError(error_message(error, self.model.spec.name, examples)) from error
         else:
-            self._check(scores, examples)
+            self._output.scores(scores, examples)
             if features is not None:
-                self._check_features(features, examples)
+                self._output.features(features, examples)
             return scores, features
         half = len(inputs) // 2
         self._max_batch = min(self._max_batch, half)
         halves = self._compute(inputs[:half], examples[:half]), self._compute(inputs[half:], examples[half:])
         features = np.concatenate([features for _, features in halves]) if self.options.keep_features else None
         return np.concatenate([scores for scores, _ in halves]), features
-
-    def _check(self, scores: FloatArray, examples: Sequence[str]) -> None:
-        name, space = self.model.spec.name, self.model.class_space
-        expected = (len(examples), len(space))
-        if scores.shape != expected or not np.issubdtype(scores.dtype, np.floating):
-            raise ModelError(
-                f"{name} returned {scores.dtype} of shape {scores.shape} for {_describe_examples(examples)}: expected "
-                f"floating-point scores of shape {expected}, one per class of {space.name}"
-            )
-        broken = np.flatnonzero(~np.isfinite(scores.max(axis=1)))  # -inf may rule out classes, but not all of them
-        if broken.size:
-            raise ModelError(f"{name} returned scores that are not finite for example {examples[broken[0]]!r}")
-
-    def _check_features(self, features: FloatArray, examples: Sequence[str]) -> None:
-        name, width = self.model.spec.name, features.shape[-1] if features.ndim else 0
-        expected = (len(examples), self._feature_width or max(width, 1))
-        if features.shape != expected or not np.issubdtype(features.dtype, np.floating):
-            raise ModelError(
-                f"{name} returned features, {features.dtype} of shape {features.shape}, for "
-                f"{_describe_examples(examples)}: expected floating-point numbers of shape {expected}"
-            )
-        self._feature_width = width
-        broken = np.flatnonzero(~np.isfinite(features).all(axis=1))
-        if broken.size:
-            raise ModelError(f"{name} returned features that are not finite for example {examples[broken[0]]!r}")
-
-    def _to_single_precision(self, scores: FloatArray, examples: Sequence[str]) -> FloatArray:
-        """The top scores in single precision, as stored; -inf is kept, but no finite score may become infinite."""
-        with np.errstate(all="ignore"):
-            single = scores.astype(np.float32)
-        too_large = np.flatnonzero((np.isinf(single) & np.isfinite(scores)).any(axis=1))
-        if too_large.size:
-            raise ModelError(
-                f"{self.model.spec.name} returned scores too large for single precision for example "
-                f"{examples[too_large[0]]!r}: scale them down"
-            )
-        return single
-
-    def _to_half_precision(self, values: FloatArray, what: str) -> FloatArray:
-        """Scores or features in half precision, as stored."""
-        if np.abs(values, where=np.isfinite(values), out=np.zeros_like(values)).max() > np.finfo(np.float16).max:
-            name = self.model.spec.name
-            raise ModelError(f"{name} returned {what} too large for half precision: run it without --keep {what}")
-        with np.errstate(all="ignore"):
-            return values.astype(np.float16)
 
 
 def _add_fingerprints(part: Part, batch: Sequence[Prepared]) -> None:
@@ -269,20 +216,6 @@ def _next_block(prepared: Iterator[Prepared], block: range) -> list[Prepared]:
     if [example.position for example in batch] != list(block):
         raise StoreError(f"examples {block.start} to {block.stop - 1} came out of order: this is a bug in regrade")
     return batch
-
-
-def _describe_examples(examples: Sequence[str]) -> str:
-    if len(examples) == 1:
-        return f"example {examples[0]!r}"
-    return f"the {len(examples)} examples {examples[0]!r} to {examples[-1]!r}"
-
-
-def _error_message(error: Exception, name: str, examples: Sequence[str]) -> str:
-    """A model's error in one line with the examples; messages of adapters already name the model."""
-    text = str(error).partition("\n")[0]
-    if isinstance(error, RegradeError) and name in text:
-        return f"{text} ({_describe_examples(examples)})"
-    return f"{name} failed on {_describe_examples(examples)}: {first_line(error)}"
 
 
 def find_batch_size(model: Model, budget: int | None) -> int:

@@ -7,11 +7,15 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from regrade.core import ImageSource, StoredImage, UnreadableImage
-from regrade.models import Model, ModelMetadata, can_export, export_to_onnx
+from regrade.core import ImageSource, InputError, StoredImage, UnreadableImage
+from regrade.core.arrays import FloatArray
+from regrade.models import Device, Model, ModelMetadata, Resizer, can_export, export_to_onnx, fastest_resizer
 from regrade.models.failures import contained
+from regrade.models.torch_runtime import TorchModel
 from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
-from regrade.predict.prepare import PreparationOptions, prepare
+from regrade.predict.gpu_engine import GpuEngine
+from regrade.predict.gpu_runtime import fastest_on_gpu
+from regrade.predict.prepare import PreparationOptions, prepare_on_cpu
 from regrade.store import Part
 from regrade.testsets import open_images
 
@@ -24,8 +28,10 @@ class Predictor(ABC):
     metadata: ModelMetadata
     """Everything that predictions depend on, including the runtime that computes them."""
 
-    note: str
-    """Why the runtime is not the fastest one; empty if it is."""
+    @property
+    @abstractmethod
+    def note(self) -> str:
+        """Why the runtime is not the fastest one; empty if it is."""
 
     @abstractmethod
     def find_batch_size(self) -> int:
@@ -40,12 +46,16 @@ class LocalPredictor(Predictor):
     """Computes in this process, in the runtime that is fastest for the model; the runtime is chosen at once."""
 
     def __init__(self, model: Model, examples: Sequence[str], source: ImageSource, options: EngineOptions) -> None:
-        choice = choose_runtime(model, source, options)
-        self._engine = PredictionEngine(choice.model, options)
+        self._choice = choose_runtime(model, source, options)
+        self._engine = engine_for(self._choice.model, options)
         self._examples = examples
         self._source = source
         self.metadata = self._engine.metadata
-        self.note = choice.note
+
+    @property
+    def note(self) -> str:
+        """Why the runtime is not the fastest one, and how long it took to compile the model, if so."""
+        return ", ".join(filter(None, (self._choice.note, self._engine.note)))
 
     def find_batch_size(self) -> int:
         """Number of images per batch."""
@@ -57,9 +67,18 @@ class LocalPredictor(Predictor):
         return self._engine.parts(inputs, ranges, batch=batch, progress=progress)
 
 
+def engine_for(model: Model, options: EngineOptions) -> PredictionEngine | GpuEngine:
+    """The engine that runs a model fastest: torch models on a GPU have their own."""
+    if isinstance(model, TorchModel) and model.settings.device is Device.CUDA:
+        return GpuEngine(model, options)
+    if options.resizer is Resizer.GPU:
+        raise InputError(f"{model.spec.name} is no torch model on a GPU, so its images cannot be prepared there")
+    return PredictionEngine(model, options)
+
+
 @dataclass(frozen=True)
 class RuntimeChoice:
-    """The model to run, and the reason if it is not the export to onnxruntime."""
+    """The model to run, and the reason if it is not in the fastest runtime."""
 
     model: Model
     note: str = ""
@@ -80,14 +99,16 @@ def choose_runtime(
 ) -> RuntimeChoice:
     """The model's export to onnxruntime if it agrees on the first images, otherwise the model itself.
 
-    ``images`` are the `first_images` if they are read already. A model that cannot be exported needs none.
+    On a GPU, the model in half precision if that agrees, and compiled if there are many images. ``images`` are the
+    `first_images` if they are read already.
     """
-    if not can_export(model):
+    on_gpu = isinstance(model, TorchModel) and model.settings.device is Device.CUDA
+    if not on_gpu and not can_export(model):
         return RuntimeChoice(model)
-    preparation = PreparationOptions(model.preprocessing, options.resizer)
     images = first_images(source) if images is None else images
-    prepared = (prepare(position, image, source, preparation) for position, image in images.items())
-    inputs = [example.input for example in prepared if example.input is not None]
+    inputs = _inputs(model, images, source, options)
+    if isinstance(model, TorchModel) and on_gpu:
+        return RuntimeChoice(*fastest_on_gpu(model, inputs, count=len(source.locations)))
     if not inputs:
         return RuntimeChoice(model)
     try:
@@ -98,3 +119,13 @@ def choose_runtime(
     if exported.model is not None:
         return RuntimeChoice(exported.model)
     return RuntimeChoice(model, f"not through onnxruntime: {exported.reason}" if exported.reason else "")
+
+
+def _inputs(
+    model: Model, images: Mapping[int, StoredImage], source: ImageSource, options: EngineOptions
+) -> list[FloatArray]:
+    """Inputs of the readable images, prepared on the CPU."""
+    resizer = options.resizer if options.resizer in (Resizer.PILLOW, Resizer.TORCH) else fastest_resizer()
+    preparation = PreparationOptions(model.preprocessing, resizer)
+    prepared = (prepare_on_cpu(position, image, source, preparation) for position, image in images.items())
+    return [example.input for example in prepared if example.input is not None]

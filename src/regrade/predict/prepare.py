@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from regrade.core import (
 )
 from regrade.core.arrays import IntArray
 from regrade.executors.processes import ProcessPerThread
-from regrade.models import Resizer, crop_and_resize, decode_and_crop_jpegs, gpu_can_decode, normalize, usable_cores
+from regrade.models import Resizer, crop_and_resize, gpu_can_decode, normalize, usable_cores
 from regrade.testsets import decode_gray_or_rgb, decode_pixels, open_images
 from regrade.testsets.check import content_digest
 
@@ -88,7 +88,7 @@ def prepare_all(
     """
     waiting: deque[Future[Prepared]] = deque()
     with ExitStack() as stack:
-        prepare_example: Callable[[int], Prepared] = _Preparer(images, source, options)
+        prepare_example: Callable[[int], Prepared] = Preparer(images, source, options)
         if processes:
             prepare_example = stack.enter_context(ProcessPerThread(prepare_example))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="prepare"))
@@ -104,7 +104,7 @@ def prepare_all(
                 future.cancel()
 
 
-class _Preparer:
+class Preparer:
     """Prepares one example; when sent to another process, it opens the images there."""
 
     def __init__(self, images: Images, source: ImageSource, options: PreparationOptions) -> None:
@@ -127,8 +127,8 @@ class _Preparer:
         return _reopened, (self._source, self._options)
 
 
-def _reopened(source: ImageSource, options: PreparationOptions) -> _Preparer:
-    return _Preparer(open_images(source), source, options)
+def _reopened(source: ImageSource, options: PreparationOptions) -> Preparer:
+    return Preparer(open_images(source), source, options)
 
 
 def prepare(
@@ -143,32 +143,17 @@ def prepare(
         upright = source.orientation is Orientation.UPRIGHT
         if gpu_can_decode(stored, options.preprocessing, upright=upright):
             return Prepared(position, None, jpeg=stored, fingerprint=fingerprint)
-    return _prepare_on_cpu(position, stored, source, options, fingerprint)
+    return prepare_on_cpu(position, stored, source, options, fingerprint)
 
 
-def finish_on_gpu(batch: Sequence[Prepared], source: ImageSource, options: PreparationOptions) -> list[Prepared]:
-    """Decode the JPEGs of a batch on the GPU; those it cannot decode are prepared on the CPU."""
-    files = {example.position: example.jpeg for example in batch if example.jpeg is not None}
-    inputs = decode_and_crop_jpegs(list(files.values()), options.preprocessing, border=source.border)
-    input_of = dict(zip(files, inputs, strict=True))
-    finished = []
-    for example in batch:
-        if example.jpeg is None:
-            finished.append(example)
-        elif input_of[example.position] is None:
-            finished.append(_prepare_on_cpu(example.position, example.jpeg, source, options, example.fingerprint))
-        else:
-            finished.append(replace(example, input=input_of[example.position], jpeg=None))
-    return finished
-
-
-def _prepare_on_cpu(
+def prepare_on_cpu(
     position: int,
     stored: StoredImage,
     source: ImageSource,
     options: PreparationOptions,
-    fingerprint: FingerprintFields | None,
+    fingerprint: FingerprintFields | None = None,
 ) -> Prepared:
+    """Decode and preprocess one stored image on the CPU."""
     try:
         decode = decode_gray_or_rgb if options.resizer is Resizer.PILLOW else decode_pixels
         image = decode(stored, orientation=source.orientation, border=source.border)

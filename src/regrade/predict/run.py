@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Self
 
 import numpy as np
 
@@ -111,6 +113,29 @@ def _check_options(store: Store, model: ModelMetadata, options: EngineOptions) -
         )
 
 
+class _Writer:
+    """Keeps parts on the disk in order, each while the next one is computed."""
+
+    def __init__(self, partial: PartialPredictions) -> None:
+        self._partial = partial
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="write")
+        self._last: Future[None] | None = None
+
+    def add(self, part: Part) -> None:
+        """Begin to keep a part, once the one before it is kept."""
+        if self._last is not None:
+            self._last.result()
+        self._last = self._thread.submit(self._partial.add, part)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown(wait=True)
+        if self._last is not None:
+            self._last.result()
+
+
 @dataclass(frozen=True)
 class _Job:
     """A model and a test set whose predictions are not stored yet, or of which some images were unreadable."""
@@ -168,9 +193,12 @@ class _Job:
         """Compute and keep the missing parts; raises if too many images of all parts so far are unreadable."""
         limit = UnreadableLimit(self.test_set, self.source, self.options.allow_unreadable)
         done = len(self.test_set) - sum(len(positions) for positions in missing)
-        with closing(self.predictor.parts(missing, batch=batch, progress=progress)) as parts:
+        with (
+            closing(self.predictor.parts(missing, batch=batch, progress=progress)) as parts,
+            _Writer(partial) as writer,
+        ):
             for part in parts:
-                partial.add(part)
+                writer.add(part)
                 unreadable.update(part.unreadable)
                 done += len(part)
                 limit.check(unreadable, done)

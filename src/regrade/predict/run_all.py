@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, nullcontext
 from pathlib import Path
 
 from regrade.core import ExecutorError, ImageSourceError, RegradeError, StoreError, TestSet
 from regrade.executors import RayCluster
-from regrade.models import load_model
+from regrade.models import Device, load_model
 from regrade.models.failures import tracking_control_c
 from regrade.predict.cluster import NamedModel, predict_on
 from regrade.predict.engine import EngineOptions
 from regrade.predict.result import Failure, ModelRun, Run
 from regrade.predict.run import ProgressCallback, no_progress, predict
+from regrade.predict.warm_up import warmed_up
 from regrade.store import Store
 
 
@@ -32,6 +33,20 @@ def predict_all(
     skip. Errors of the store or of the cluster end the run.
     """
     store = Store(store.root.absolute(), store.config)  # a model may change the working directory
+    on_gpu = cluster is None and any(model.settings.device is Device.CUDA for model in models)
+    with warmed_up(options, sum(map(len, test_sets))) if on_gpu else nullcontext():
+        return _every_pair(store, models, test_sets, options, cluster=cluster, progress=progress)
+
+
+def _every_pair(
+    store: Store,
+    models: Sequence[NamedModel],
+    test_sets: Sequence[TestSet],
+    options: EngineOptions,
+    *,
+    cluster: RayCluster | None,
+    progress: ProgressCallback,
+) -> Run:
     pairs: list[ModelRun] = []
     failures: list[Failure] = []
     without_images: dict[str, Failure] = {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.build import Builds
 from regrade.core import (
     ClassSpace,
-    InputError,
     Preprocessing,
 )
 from regrade.core.names import member, refuse_text
@@ -19,7 +19,7 @@ from regrade.models import (
     Precision,
     Resizer,
     Settings,
-    fastest_resizer,
+    default_device,
 )
 from regrade.predict import (
     EngineOptions,
@@ -91,9 +91,9 @@ class Workspace:
         test_sets: Sequence[str],
         classes: str | Path | ClassSpace | None = None,
         preprocessing: Preprocessing | None = None,
-        device: Device | str = Device.CPU,
-        precision: Precision | str = Precision.FP32,
-        compile: bool = False,
+        device: Device | str | None = None,
+        precision: Precision | str | None = None,
+        compile: bool | None = None,
         batch: int | None = None,
         memory: int | None = None,
         workers: int | None = None,
@@ -108,6 +108,9 @@ class Workspace:
 
         Models are named ``prefix:name``; ``classes`` and ``preprocessing`` apply to models without their own. An
         interrupted run resumes when it is called again. The default ``batch`` size is chosen to fit ``memory`` (bytes).
+        The default ``device`` is a GPU where there is one: models then compute in half precision if the first images
+        keep their scores, and are compiled if there are a million images. On a cluster it is the CPU.
+
         ``keep`` may name ``scores`` and ``features``. A model that fails is reported in the result, and the run
         continues with the next one.
 
@@ -124,26 +127,26 @@ class Workspace:
         settings = Settings(
             space,
             preprocessing,
-            member(Device, device),
-            member(Precision, precision),
+            precision=None if precision is None else member(Precision, precision),
             compile=compile,
             workspace=self.store.root.absolute(),
         )
         kept = {member(Keep, what) for what in keep}
-        resizer_choice = fastest_resizer() if resizer is None else member(Resizer, resizer)
-        if resizer_choice is Resizer.GPU and settings.device is not Device.CUDA:
-            raise InputError("images can be decoded on a GPU only for models on the GPU: set device to cuda")
         options = EngineOptions(
             batch,
             default_workers() if workers is None else workers,
             keep_scores=Keep.SCORES in kept,
             keep_features=Keep.FEATURES in kept,
             memory=memory,
-            resizer=resizer_choice,
+            resizer=None if resizer is None else member(Resizer, resizer),
             allow_unreadable=allow_unreadable,
             retry_unreadable=retry_unreadable,
         )
-        named = [NamedModel(name, settings) for name in models]
+        stated = Device.CPU if device is None and cluster is not None else device
+        devices = [default_device(name) if stated is None else member(Device, stated) for name in models]
+        named = [
+            NamedModel(name, replace(settings, device=device)) for name, device in zip(models, devices, strict=True)
+        ]
         return predict_all(self.store, named, targets, options, cluster=cluster, progress=progress)
 
     grade = study_method(GRADE)
