@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import regrade
 from regrade.core import AlreadyStored, InputError, Ladder, Submission
@@ -85,6 +86,41 @@ def test_adversary_climbs_a_leaderboard_but_not_the_ladder():
         sum(ladder.passes > 0 for ladder, _ in runs) <= 6
     )  # expected at most 3 of 60, which 99.8 % of draws do not double
     assert np.mean([share for _, share in runs]) > 0.58
+
+
+def boosted(rng, *, images=500, submissions=150) -> tuple[float, Ladder]:
+    """The attack of Blum & Hardt (2015): submit random labels, and take the majority of those that are said to be good.
+
+    Returns the accuracy that it reaches on a leaderboard, which tells every accuracy, and the ladder that it climbed.
+    """
+    labels, best = rng.integers(0, 2, (2, images))
+    guesses = rng.integers(0, 2, (submissions, images))
+    right = guesses == labels
+    majority = guesses[right.mean(axis=1) > 0.5].mean(axis=0) > 0.5
+    ladder, good = NEW, []
+    for number, guess in enumerate(guesses):
+        for name, labels_of in (
+            (f"{number}", guess),
+            (f"majority of {len(good)}", np.mean([best, *good], axis=0) > 0.5),
+        ):
+            gained, lost = (
+                ((labels_of == labels) & (best != labels)).sum(),
+                ((labels_of != labels) & (best == labels)).sum(),
+            )
+            result = submit(ladder, name, int(gained), int(lost), images)
+            if result.passed and len(result.ladder.submissions) > len(ladder.submissions):
+                best = labels_of
+                good.append(labels_of)
+            ladder = result.ladder
+    return float((majority == labels).mean()), ladder
+
+
+def test_boosting_overfits_a_leaderboard_as_predicted_but_not_the_ladder():
+    """No submission is better than chance, but half of them are above it by about 0.8 / sqrt(images) on this set."""
+    rng = np.random.default_rng(0)
+    runs = [boosted(rng) for _ in range(60)]
+    assert np.mean([share for share, _ in runs]) == pytest.approx(stats.norm.cdf(np.sqrt(150 / np.pi / 500)), abs=0.01)
+    assert sum(ladder.passes > 0 for _, ladder in runs) <= 7  # of 60, 5 %: more than 7 has a probability of 1 %
 
 
 @pytest.fixture

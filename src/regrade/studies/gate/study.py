@@ -26,8 +26,8 @@ from regrade.tables import read_toml
 
 _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _HOUSEHOLDS_ON_LADDER = (
-    "images of one household are counted as dependent: what is required holds for independent images, and is more if "
-    "models differ on whole households"
+    "images of one household are counted as dependent, which makes the error rate of a ladder approximate; what is "
+    "required holds for independent images, and is more if models differ on whole households"
 )
 
 
