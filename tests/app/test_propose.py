@@ -246,6 +246,11 @@ class TestProposing:
         assert send(guest, token, first, **{"typed": "5", **form}).status_code == 422
         assert workspace.ledger.proposals.count(queue) == 0
 
+    def test_invalid_text_is_one_clear_line(self, *, guest, token, first):
+        long, unstorable = (send(guest, token, first, reason=text).text for text in ("x" * 1001, "a\0b"))
+        assert "reason: a text of at most 1,000 characters is expected, got 1,001" in long
+        assert "reason: the text contains a NUL character" in unstorable
+
     def test_oversized_body_is_refused(self, *, guest, token, first):
         assert send(guest, token, first, reason="x" * 300_000).status_code == 413
 
