@@ -412,6 +412,14 @@ class TestInABrowser:
         assert faint_texts(window) == []
         assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
+    def test_tiny_images_have_sharp_pixels(self, *, token, first, window):
+        """Those of the test set have 28 pixels per side."""
+        for path, images in (("", ".grid img"), (f"/image/{first}", ".proposed-image")):
+            window.goto(f"/propose/{token}{path}")
+            image = window.locator(images).first
+            expect(image).to_have_class(re.compile("tiny"))
+            expect(image).to_have_css("image-rendering", "pixelated")
+
     def test_form_shows_the_fields_of_the_claim(self, *, token, first, window):
         window.goto(f"/propose/{token}/image/{first}")
         expect(window.get_by_role("combobox", name="Class")).to_be_visible()
