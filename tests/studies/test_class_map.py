@@ -21,7 +21,8 @@ from regrade.studies.class_map.alternatives import (
     systematic_maps,
     with_siblings,
 )
-from regrade.studies.class_map.analysis import AuditSetting, class_map_audit
+from regrade.studies.class_map.analysis import class_map_audit
+from regrade.studies.class_map.model_audit import AuditSetting
 from regrade.studies.geography.group_frame import grouping
 
 TREE = Hierarchy(
