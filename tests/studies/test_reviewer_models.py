@@ -45,6 +45,12 @@ def test_two_careless_reviewers_are_outvoted_by_one_good_one_with_a_warning():
     assert result.disagreement_table("items").rows[0][:4] == ("image 80", "b 3, a 2", "b", "a")
 
 
+def test_two_answers_are_said_to_favor_weak_reviewers():
+    two, three = modeled(*["aaab", "bbba", "aaaa"] * 10), modeled(*["aaab", "bbba", "cccc"] * 10)
+    note = "with two answers, the accuracy and interval of one good reviewer among weak ones are too low"
+    assert note in two.notes and note not in three.notes
+
+
 def test_two_people_are_not_identified():
     result = modeled("aa", "ab", "bb", "ba")
     assert [row.accuracy for row in result.reviewers] == [None, None] and result.disagreements == ()

@@ -149,7 +149,9 @@ def reviewer_models(
         ModeledReviewer(person, own[person], accuracies.get(person), _only(votes, person)) for person in people
     )
     disagreements, untied = _disagreements(numbered, lambda place: name(items[place]), answers)
-    return ReviewerModels(rows, disagreements, untied, tuple(_notes(rows, len(items), untied, confidence)))
+    return ReviewerModels(
+        rows, disagreements, untied, tuple(_notes(rows, len(items), untied, len(answers), confidence))
+    )
 
 
 def _codes(values: Sequence[Any], of_votes: Sequence[Any]) -> IntArray:
@@ -199,7 +201,9 @@ def _disagreements(
     return tuple(rows), int(untied.sum())
 
 
-def _notes(reviewers: Sequence[ModeledReviewer], items: int, untied: int, confidence: float) -> Iterator[str]:
+def _notes(
+    reviewers: Sequence[ModeledReviewer], items: int, untied: int, answers: int, confidence: float
+) -> Iterator[str]:
     yield f"from independent votes on {amount(items, 'item')} with two votes or more, {items - untied} of them tied"
     if not any(each.accuracy for each in reviewers):
         yield (
@@ -211,6 +215,8 @@ def _notes(reviewers: Sequence[ModeledReviewer], items: int, untied: int, confid
         "accuracy: one-coin model with a prior of two right votes and one wrong one; right answers are not known, and "
         f"{100 * confidence:g}% intervals hold if people err independently and items are equally hard"
     )
+    if answers == 2:
+        yield "with two answers, the accuracy and interval of one good reviewer among weak ones are too low"
     if without := [each.person for each in reviewers if each.accuracy is None]:
         yield f"no accuracy, since too few items are shared with two others: {', '.join(without)}"
     if same := [each.person for each in reviewers if each.only_answer is not None]:
