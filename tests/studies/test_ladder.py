@@ -10,6 +10,7 @@ from scipy import stats
 
 import regrade
 from regrade.core import AlreadyStored, InputError, Ladder, Submission
+from regrade.stats import better_p_value, design_effect
 from regrade.studies import GateVerdict
 from regrade.studies.gate.ladder import Discordant, Entrant, LadderStatus, climb
 
@@ -123,6 +124,26 @@ def test_boosting_overfits_a_leaderboard_as_predicted_but_not_the_ladder():
     assert sum(ladder.passes > 0 for _, ladder in runs) <= 7  # of 60, 5 %: more than 7 has a probability of 1 %
 
 
+def passes_by_chance(rng, wins, *, size: int, runs: int = 2000) -> float:
+    """How often an equally good model passes the first test, with wins in 300 households drawn from ``wins``."""
+    households = np.repeat(np.arange(300), size)
+    passed = 0
+    for _ in range(runs):
+        drawn = np.repeat(rng.choice(wins, 300), size)
+        within = np.tile(np.arange(size), 300) < np.abs(drawn)
+        better, worse = within & (drawn > 0), within & (drawn < 0)
+        effect = design_effect(better, worse, households)
+        passed += better_p_value(better.sum() / effect, worse.sum() / effect) <= 0.025
+    return passed / runs
+
+
+def test_households_that_are_won_and_lost_alike_keep_the_level_but_skewed_ones_do_not():
+    rng = np.random.default_rng(4)
+    assert passes_by_chance(rng, [4, -4, 1, -1, 0, 0], size=4) <= 0.025
+    # 10 % of the households differ: ten times as many are won by one image as are lost with all ten
+    assert passes_by_chance(rng, [-10] + [1] * 10 + [0] * 99, size=10) > 0.03
+
+
 @pytest.fixture
 def held_back(tmp_path):
     """A workspace with three models on 2,000 images: better has 120 images right that old has wrong, and loses 20."""
@@ -152,6 +173,14 @@ def test_workspace_ladder_is_stored_and_outlives_names(held_back):
     held_back.models.import_predictions({"other": np.zeros(2000, dtype=int)}, test_set="secret")
     with pytest.raises(InputError, match="the best model of the ladder of secret, are no longer stored"):
         held_back.gate("other", test_sets=["secret"], ladder=True)
+
+
+def test_gate_without_the_ladder_of_a_test_set_says_that_it_tells_more(held_back):
+    plain = held_back.gate("alike", test_sets=["held-back"], baseline="old", margin=0.01)
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    told_more = held_back.gate("alike", test_sets=["held-back"], baseline="old", margin=0.01)
+    (note,) = set(told_more.notes) - set(plain.notes)
+    assert note.startswith("held-back has a ladder: without --ladder a gate tells more")
 
 
 def test_ladder_of_a_test_set_is_never_shortened(held_back):
