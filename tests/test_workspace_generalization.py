@@ -230,8 +230,8 @@ class TestSliceTopAndNames:
             ({"only": "a*"}, InputError, "list of names"),
             ({"only": ["a"], "without": ["a"]}, InputError, "no model is left"),
             ({"slice": "hne"}, UnknownName, "unknown slice of old 'hne'"),
-            ({"slice": "fox"}, InputError, "slice 'fox' of new contains no examples"),
-            ({"slice": "not not hen"}, InputError, "slice 'not not hen' of new contains no examples"),
+            ({"slice": "fox"}, InputError, "slice 'fox' of new contains no images"),
+            ({"slice": "not not hen"}, InputError, "slice 'not not hen' of new contains no images"),
         ],
     )
     def test_bad_slices_and_patterns_are_rejected(self, workspace, options, error, words):

@@ -31,14 +31,14 @@ def no_change(rng: np.random.Generator, *, images: int) -> Estimate:
 for images, household in ((60, 1), (400, 4)):
     coverage_check(
         "change of a disparity",
-        maker="studies.class_map.analysis.disparity_change",
+        maker="studies.class_map.model_audit.disparity_change",
         case=f"0.3 to 0.1, 4 groups, households of {household}",
         n=images,
         draw=repeated(partial(change, images=images, household=household), _TRUTH),
     )
 coverage_check(
     "change of a disparity",
-    maker="studies.class_map.analysis.disparity_change",
+    maker="studies.class_map.model_audit.disparity_change",
     case="none, 4 groups",
     n=200,
     draw=repeated(partial(no_change, images=200), 0.0),

@@ -11,7 +11,8 @@ from benchmarks.calibration.checks import null_check
 from regrade.core import ClassMap, ClassSpace, MapRule, Predictions, TestSet
 from regrade.studies import ClassMapAudit
 from regrade.studies.class_map.alternatives import NamedMap
-from regrade.studies.class_map.analysis import AuditSetting, class_map_audit
+from regrade.studies.class_map.analysis import class_map_audit
+from regrade.studies.class_map.model_audit import AuditSetting
 from regrade.studies.geography.group_frame import grouping
 from regrade.studies.image_clusters import image_clusters
 

@@ -246,6 +246,11 @@ class TestProposing:
         assert send(guest, token, first, **{"typed": "5", **form}).status_code == 422
         assert workspace.ledger.proposals.count(queue) == 0
 
+    def test_invalid_text_is_one_clear_line(self, *, guest, token, first):
+        long, unstorable = (send(guest, token, first, reason=text).text for text in ("x" * 1001, "a\0b"))
+        assert "reason: a text of at most 1,000 characters is expected, got 1,001" in long
+        assert "reason: the text contains a NUL character" in unstorable
+
     def test_oversized_body_is_refused(self, *, guest, token, first):
         assert send(guest, token, first, reason="x" * 300_000).status_code == 413
 
@@ -406,6 +411,14 @@ class TestInABrowser:
         assert workspace.ledger.items.pairs(queue) == ((target.ids[0], missing_class(target)),)
         assert faint_texts(window) == []
         assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    def test_tiny_images_have_sharp_pixels(self, *, token, first, window):
+        """Those of the test set have 28 pixels per side."""
+        for path, images in (("", ".grid img"), (f"/image/{first}", ".proposed-image")):
+            window.goto(f"/propose/{token}{path}")
+            image = window.locator(images).first
+            expect(image).to_have_class(re.compile("tiny"))
+            expect(image).to_have_css("image-rendering", "pixelated")
 
     def test_form_shows_the_fields_of_the_claim(self, *, token, first, window):
         window.goto(f"/propose/{token}/image/{first}")

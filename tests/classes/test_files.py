@@ -219,6 +219,8 @@ def test_a_json_object_lists_ids_or_indices(tmp_path):
         ("map.json", '{"dog": [1.5], "cat": [], "parrot": []}', "dog: expected a class id"),
         ("map.json", '{"dig": ["pug"]}', "unknown class id of pets 'dig'"),
         ("map.json", '["pug"]', "expected an object"),
+        ("map.json", '{"dog": [], "cat": [], "parrot": []}', "maps no class: give each class"),
+        ("map.csv", "target,source\ndog,\ncat,\nparrot,\n", "maps no class: give each class"),
         ("map.txt", "dog pug", "expected a file that ends in .csv or .json"),
     ],
 )

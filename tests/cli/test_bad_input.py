@@ -418,7 +418,7 @@ class TestArguments:
             (("grade", "-t", "pets", "--model", "first", "--model", "first"), ("named twice",)),
             (("grade", "-t", "pets", "--labels", "real"), ("unknown label set of pets 'real'", "none yet")),
             (("grade", "-t", "pets", "--slice", "dogs"), ("unknown slice of pets 'dogs'", "dog")),
-            (("grade", "-t", "pets", "--slice", "horse"), ("'horse'", "contains no examples")),
+            (("grade", "-t", "pets", "--slice", "horse"), ("'horse'", "contains no images")),
             (("grade", "-t", "pets", "--slice", "region=Africa"), ("unknown group column of pets 'region'",)),
             (("grade", "-t", "pets", "--within", "imagenet-a"), ("unknown class id of cifar-10",)),
             (("grade", "-t", "pets", "--within", "cifar-1"), ("unknown class space", "cifar-10")),

@@ -100,7 +100,7 @@ class TestImageNetX:
     def test_a_factor_without_an_image(self, val, factors):
         import_slices(val, factors, "imagenet-x", "imagenet-x")
         ran = run("grade", "-t", "imagenet-val", "--slice", "imagenet-x:style", "-w", val)
-        assert_one_line(ran, "slice 'imagenet-x:style' of imagenet-val contains no examples")
+        assert_one_line(ran, "slice 'imagenet-x:style' of imagenet-val contains no images")
 
     def test_compare_on_one_factor(self, val, factors, tmp_path):
         import_slices(val, factors, "imagenet-x", "imagenet-x")

@@ -45,6 +45,12 @@ class TestJson:
         with pytest.raises(FormatError, match="image 'p0': unknown state 'right': it must be one of correct, unclear"):
             read({"p0": {"right": ["cat"]}})
 
+    def test_read_label_file_names_the_format_of_a_list(self, tmp_path):
+        for text, end in (("[[1], [0]]", "; the published list of ReaL is read with --format real"), ('"cat"', "")):
+            (tmp_path / "labels.json").write_text(text)
+            with pytest.raises(FormatError, match=f"maps images to classes{end}$"):
+                read_label_file(tmp_path / "labels.json", PETS, form=LabelFormat.PLAIN, name="own", version=1)
+
     def test_read_label_file_names_other_keys(self, read):
         file = read({"p0": {"correct": ["cat"], "annotator": "Ann"}, "p1": {"wrong": ["cat"], "seconds": 3}})
         assert file.notes == ("ignored the keys annotator, seconds",)

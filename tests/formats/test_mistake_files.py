@@ -101,6 +101,12 @@ def test_table_rejects_invalid_content(tmp_path, text, words):
         read(table(tmp_path, text), "table")
 
 
+def test_published_json_read_as_a_table_names_its_format(tmp_path):
+    (tmp_path / "mistakes.json").write_text("{}")
+    with pytest.raises(InputError, match="published JSON is read with --format vasudevan2022"):
+        read(tmp_path / "mistakes.json", "table")
+
+
 @pytest.fixture
 def store(tmp_path):
     created = Store.create(tmp_path / "W")

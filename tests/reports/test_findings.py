@@ -9,6 +9,7 @@ from simulated_people import Skill, answers, test_set
 
 from regrade.core import Estimate, LabelState
 from regrade.display import Finding
+from regrade.display.finding import FindingKind, by_weight
 from regrade.display.wording import confidence_of, listed, plain, points, share, signed
 from regrade.studies import (
     Basis,
@@ -529,6 +530,12 @@ class TestCorruptions:
         )
         finding = headlines["Not enough data to tell which corruption is the hardest for a on pets-c"]
         assert finding.text.endswith("fog does not have a significantly lower error.")
+
+
+def test_by_weight_puts_the_most_important_first_and_keeps_the_order_of_ties():
+    kind = FindingKind("kind", "", claims=False)
+    minor, first, second = (Finding(kind, name, "", weight) for name, weight in (("c", 0.1), ("a", 0.5), ("b", 0.5)))
+    assert by_weight([minor, None, first, second]) == (first, second, minor)
 
 
 def test_unknown_result_has_no_findings():

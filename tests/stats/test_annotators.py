@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from regrade.core import InputError, UndefinedError
 from regrade.stats import VoteArrays, dawid_skene, identified, one_coin, reviewer_accuracies
@@ -67,6 +68,20 @@ def test_model_agrees_with_plain_loops(model, full):
     np.testing.assert_allclose(model(votes).posterior, oracle(votes, full=full), atol=1e-5)
 
 
+@pytest.mark.parametrize(("model", "full"), [(one_coin, False), (dawid_skene, True)])
+def test_models_with_answers_that_most_items_do_not_have(model, full):
+    """12 answers, of which an item has at most 3; the items numbered 1 and 6 have no votes."""
+    votes = votes_of("aab", "...", "bbb", "cdd", "eef", "gfg", "...", "hhi", "jkk", "l.l", "aaa", "bb.")
+    np.testing.assert_allclose(model(votes).posterior, oracle(votes, full=full), atol=1e-5)
+
+
+@pytest.mark.parametrize("model", [one_coin, dawid_skene])
+def test_many_votes_on_an_item_do_not_overflow(model):
+    fitted = model(votes_of("a" * 400, "b" * 399 + "a", "c" * 400, "b" * 200 + "c" * 200))
+    assert fitted.posterior[:3].argmax(axis=1).tolist() == [0, 1, 2]
+    np.testing.assert_allclose(fitted.posterior.sum(axis=1), 1)
+
+
 def test_one_step_by_hand():
     """Two reviewers agree on a and on b: three of three right votes each with the prior, shares one half."""
     model = one_coin(votes_of("aa", "bb"))
@@ -90,8 +105,11 @@ def test_dawid_skene_learns_who_answers_one_class_only():
     rng = np.random.default_rng(4)
     truth, votes = simulated(rng, 600, [0.85, 0.8, 0.8, 0.8], (0.5, 0.5))
     answers = np.where(votes.reviewers == 3, 0, votes.answers)
-    confusion = dawid_skene(VoteArrays(votes.items, votes.reviewers, answers)).confusion[3]
-    assert confusion[:, 0].min() > 0.98 and len(truth) == 600
+    fourth = dawid_skene(VoteArrays(votes.items, votes.reviewers, answers))
+    three = votes.reviewers < 3
+    without = dawid_skene(VoteArrays(votes.items[three], votes.reviewers[three], votes.answers[three]))
+    np.testing.assert_allclose(fourth.posterior, without.posterior, atol=0.02)
+    assert fourth.accuracies[3] == pytest.approx((truth == 0).mean(), abs=0.05)
 
 
 @settings(max_examples=20, deadline=None)
@@ -129,6 +147,24 @@ class TestAccuracies:
         for estimate, value in zip(first, one_coin(votes).accuracies, strict=True):
             assert estimate.low < estimate.value < estimate.high and estimate.n == 80
             assert estimate.value == pytest.approx(value)
+
+    def test_interval_agrees_with_refitted_items(self):
+        """The bootstrap restated: items are repeated as often as they are drawn, and the beta quantiles are scipy's."""
+        _, votes = simulated(np.random.default_rng(8), 40, [0.9, 0.8, 0.7], (0.5, 0.3, 0.2))
+        drawn = np.random.default_rng(3).multinomial(40, np.full(40, 1 / 40), size=200)
+        by_item = [np.flatnonzero(votes.items == item) for item in range(40)]
+        refitted = []
+        for counts in drawn:
+            chosen = [by_item[item] for item in np.repeat(np.arange(40), counts)]
+            places, numbers = np.concatenate(chosen), np.repeat(np.arange(40), 3)
+            refitted.append(one_coin(VoteArrays(numbers, votes.reviewers[places], votes.answers[places])).accuracies)
+        variances = np.var(refitted, axis=0, ddof=1)
+        estimates = reviewer_accuracies(votes, rng=np.random.default_rng(3))
+        for estimate, value, variance in zip(estimates, one_coin(votes).accuracies, variances, strict=True):
+            size = min(value * (1 - value) / variance, 40)
+            low = beta.ppf(0.025, value * size, (1 - value) * size + 1)
+            high = beta.ppf(0.975, value * size + 1, (1 - value) * size)
+            assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.01)
 
     def test_perfect_agreement_is_not_certain(self):
         estimates = reviewer_accuracies(votes_of(*["aaa", "bbb"] * 10), rng=np.random.default_rng(0))

@@ -21,7 +21,8 @@ from regrade.studies.class_map.alternatives import (
     systematic_maps,
     with_siblings,
 )
-from regrade.studies.class_map.analysis import AuditSetting, class_map_audit
+from regrade.studies.class_map.analysis import class_map_audit
+from regrade.studies.class_map.model_audit import AuditSetting
 from regrade.studies.geography.group_frame import grouping
 
 TREE = Hierarchy(
@@ -165,13 +166,9 @@ class TestClasses:
         assert findings(result)[0].headline == "p has the most errors of m on set"
 
 
-def test_maps_that_accept_nothing_or_the_same_raise():
+def test_maps_that_accept_the_same_raise():
     with pytest.raises(InputError, match="wide accepts the same classes as first: leave it out"):
         audit("aabb", "a")
-    nothing = NamedMap("empty.csv", mapped("", "", ""))
-    test_set = ImageSet("set", OWN, ("1",), np.zeros(1, dtype=np.int32))
-    with pytest.raises(InputError, match=r"empty.csv maps no class: give each class"):
-        class_map_audit([], nothing, [], AuditSetting(test_set))
 
 
 @pytest.fixture(scope="module")
@@ -210,13 +207,13 @@ class TestCommand:
 
     @pytest.mark.parametrize(
         ("accepted", "message"),
-        [({}, "maps no class"), (ACCEPTED, "accepts the same classes as the stored map")],
+        [({}, ": maps no class"), (ACCEPTED, " accepts the same classes as the stored map")],
     )
     def test_useless_alternatives_are_one_line(self, study, tmp_path, accepted, message):
         path = write_map(tmp_path / "alternative.csv", accepted)
         ran = run("study", "class-map", "-t", "objects", "--alternative", path, "-w", study.store.root)
         assert ran.code == 1 and len(ran.err.strip().splitlines()) == 1
-        assert f"alternative.csv {message}" in ran.err
+        assert f"alternative.csv{message}" in ran.err
 
     def test_unknown_class_names_file_and_line(self, study, tmp_path):
         path = tmp_path / "typo.csv"

@@ -51,5 +51,5 @@ def test_an_empty_complement_raises():
         grade(IMAGES, predictions(HARD), slices=["not not reptile"])
     everything = SliceSet("every", "images", 60, {"every": np.ones(60, dtype=bool)})
     full = TestSet("images", PETS, IMAGES.ids, IMAGES.labels, slice_sets=(everything,))
-    with pytest.raises(InputError, match="slice 'not every' of images contains no examples"):
+    with pytest.raises(InputError, match="slice 'not every' of images contains no images"):
         grade(full, predictions(HARD), slices=["not every"])

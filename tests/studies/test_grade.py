@@ -256,9 +256,9 @@ class TestSlices:
         assert row_of(result, slice_="a").top1.n == 1
 
     def test_an_empty_slice_raises(self):
-        with pytest.raises(InputError, match="'c' of set contains no examples"):
+        with pytest.raises(InputError, match="'c' of set contains no images"):
             slice_masks(a_test_set([0, 1]), ["c"])
-        with pytest.raises(InputError, match="'none' of set contains no examples"):
+        with pytest.raises(InputError, match="'none' of set contains no images"):
             slice_masks(a_test_set([0, 1]), ["none"])
 
     def test_slice_without_judged_images(self):

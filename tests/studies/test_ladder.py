@@ -6,9 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import regrade
 from regrade.core import AlreadyStored, InputError, Ladder, Submission
+from regrade.stats import better_p_value, design_effect
 from regrade.studies import GateVerdict
 from regrade.studies.gate.ladder import Discordant, Entrant, LadderStatus, climb
 
@@ -87,6 +89,61 @@ def test_adversary_climbs_a_leaderboard_but_not_the_ladder():
     assert np.mean([share for _, share in runs]) > 0.58
 
 
+def boosted(rng, *, images=500, submissions=150) -> tuple[float, Ladder]:
+    """The attack of Blum & Hardt (2015): submit random labels, and take the majority of those that are said to be good.
+
+    Returns the accuracy that it reaches on a leaderboard, which tells every accuracy, and the ladder that it climbed.
+    """
+    labels, best = rng.integers(0, 2, (2, images))
+    guesses = rng.integers(0, 2, (submissions, images))
+    right = guesses == labels
+    majority = guesses[right.mean(axis=1) > 0.5].mean(axis=0) > 0.5
+    ladder, good = NEW, []
+    for number, guess in enumerate(guesses):
+        for name, labels_of in (
+            (f"{number}", guess),
+            (f"majority of {len(good)}", np.mean([best, *good], axis=0) > 0.5),
+        ):
+            gained, lost = (
+                ((labels_of == labels) & (best != labels)).sum(),
+                ((labels_of != labels) & (best == labels)).sum(),
+            )
+            result = submit(ladder, name, int(gained), int(lost), images)
+            if result.passed and len(result.ladder.submissions) > len(ladder.submissions):
+                best = labels_of
+                good.append(labels_of)
+            ladder = result.ladder
+    return float((majority == labels).mean()), ladder
+
+
+def test_boosting_overfits_a_leaderboard_as_predicted_but_not_the_ladder():
+    """No submission is better than chance, but half of them are above it by about 0.8 / sqrt(images) on this set."""
+    rng = np.random.default_rng(0)
+    runs = [boosted(rng) for _ in range(60)]
+    assert np.mean([share for share, _ in runs]) == pytest.approx(stats.norm.cdf(np.sqrt(150 / np.pi / 500)), abs=0.01)
+    assert sum(ladder.passes > 0 for _, ladder in runs) <= 7  # of 60, 5 %: more than 7 has a probability of 1 %
+
+
+def passes_by_chance(rng, wins, *, size: int, runs: int = 2000) -> float:
+    """How often an equally good model passes the first test, with wins in 300 households drawn from ``wins``."""
+    households = np.repeat(np.arange(300), size)
+    passed = 0
+    for _ in range(runs):
+        drawn = np.repeat(rng.choice(wins, 300), size)
+        within = np.tile(np.arange(size), 300) < np.abs(drawn)
+        better, worse = within & (drawn > 0), within & (drawn < 0)
+        effect = design_effect(better, worse, households)
+        passed += better_p_value(better.sum() / effect, worse.sum() / effect) <= 0.025
+    return passed / runs
+
+
+def test_households_that_are_won_and_lost_alike_keep_the_level_but_skewed_ones_do_not():
+    rng = np.random.default_rng(4)
+    assert passes_by_chance(rng, [4, -4, 1, -1, 0, 0], size=4) <= 0.025
+    # 10 % of the households differ: ten times as many are won by one image as are lost with all ten
+    assert passes_by_chance(rng, [-10] + [1] * 10 + [0] * 99, size=10) > 0.03
+
+
 @pytest.fixture
 def held_back(tmp_path):
     """A workspace with three models on 2,000 images: better has 120 images right that old has wrong, and loses 20."""
@@ -116,6 +173,14 @@ def test_workspace_ladder_is_stored_and_outlives_names(held_back):
     held_back.models.import_predictions({"other": np.zeros(2000, dtype=int)}, test_set="secret")
     with pytest.raises(InputError, match="the best model of the ladder of secret, are no longer stored"):
         held_back.gate("other", test_sets=["secret"], ladder=True)
+
+
+def test_gate_without_the_ladder_of_a_test_set_says_that_it_tells_more(held_back):
+    plain = held_back.gate("alike", test_sets=["held-back"], baseline="old", margin=0.01)
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    told_more = held_back.gate("alike", test_sets=["held-back"], baseline="old", margin=0.01)
+    (note,) = set(told_more.notes) - set(plain.notes)
+    assert note.startswith("held-back has a ladder: without --ladder a gate tells more")
 
 
 def test_ladder_of_a_test_set_is_never_shortened(held_back):

@@ -11,7 +11,7 @@ from mistake_world import CLASSES, REVIEW_A, REVIEW_B, TEST_SET, A, predictions,
 from regrade.core import MistakeCategory, ReusedFrom, Severity, SliceSet
 from regrade.stats import proportion
 from regrade.studies import MistakePart
-from regrade.studies.hard_slices import hard_slice, took_part
+from regrade.studies.hard_slices import hard_slice, hard_slice_caution, took_part
 from regrade.studies.image_slice import image_slice
 from regrade.studies.mistakes.flow_paths import StateAfter, StateBefore
 from regrade.studies.mistakes.pair_annotations import categorized_pairs
@@ -33,6 +33,13 @@ def path(result, model):
 
 def counts(row):
     return row.right_images, row.novel, row.major, row.borderline, row.minor, row.open, row.unanswered
+
+
+def test_caution_agrees_in_number_with_the_models_that_chose_a_slice():
+    chosen = (replace(HARD, chosen_by=names) for names in (("a", "b"), ("a",)))
+    several, single = (hard_slice_caution(slice_set, "grave", ["c"]) for slice_set in chosen)
+    assert "mistakes of a and b, which are not compared: models that are similar to them may" in several
+    assert "mistakes of a, which is not compared: models that are similar to it may" in single
 
 
 class TestByHand:

@@ -111,6 +111,9 @@ def test_nothing_stated_is_one_clear_error():
         model_trends(sets, {f"m{place}": ModelAttributes() for place in range(3)})
     with pytest.raises(InputError, match=r"accuracy and year: a trend needs at least 4 models, got 3"):
         model_trends(sets, years(2010, 2011, 2012))
+    with_drops = ModelSets(counts("t", (0.5, 0.6, 0.7)), counts("old", (0.6, 0.7, 0.8)))
+    with pytest.raises(InputError, match=r"got 3; drop and year: .*, got 3; 1 more\): state year"):
+        model_trends(with_drops, years(2010, 2011, 2012))
     same = ModelSets(counts("t", (0.5, 0.6, 0.7, 0.8)))
     with pytest.raises(InputError, match=r"the attribute is the same for all models"):
         model_trends(same, years(2012, 2012, 2012, 2012))

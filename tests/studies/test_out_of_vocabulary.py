@@ -137,6 +137,12 @@ def write_npz(path, ids=CONCEPTS, embeddings=None, **changes):
     return path
 
 
+def write_parquet(path, **changes):
+    columns = {"id": ["a", "b"], "parents": ["", "a"], "embedding": [[1.0, 0.0], [0.0, 1.0]]} | changes
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
 class TestFiles:
     @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
     def test_both_formats_are_the_same(self, tmp_path, suffix):
@@ -159,11 +165,33 @@ class TestFiles:
             ({"embedding": np.zeros((len(CONCEPTS), 3))}, "is 0 or not finite"),
             ({"embedding": np.full((len(CONCEPTS), 3), np.nan)}, "is 0 or not finite"),
             ({"id": np.array(["cat"] * len(CONCEPTS))}, "'cat' occurs twice"),
+            ({"id": np.arange(len(CONCEPTS))}, "ids and parents must be texts"),
+            ({"parents": np.array([["a"]] * len(CONCEPTS))}, "ids and parents must be texts"),
+            ({"parents": np.array([""])}, "ids, but 1 texts with parents"),
+            ({"embedding": np.array([["a"]] * len(CONCEPTS))}, "cannot be read as a vocabulary"),
         ],
     )
     def test_bad_content(self, tmp_path, changes, words):
         with pytest.raises(FormatError, match=words):
             read_vocabulary(write_npz(tmp_path / "v.npz", **changes))
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"id": [None, "b"]}, "ids and parents must be texts"),
+            ({"parents": [[], ["a"]]}, "ids and parents must be texts"),
+            ({"embedding": [None, [0.0, 1.0]]}, "cannot be read as a vocabulary"),
+            ({"embedding": [1.0, 2.0]}, "cannot be read as a vocabulary"),
+            ({"embedding": [[1.0], [0.0, 1.0]]}, "differ in length"),
+        ],
+    )
+    def test_bad_columns(self, tmp_path, changes, words):
+        with pytest.raises(FormatError, match=words):
+            read_vocabulary(write_parquet(tmp_path / "v.parquet", **changes))
+
+    def test_column_of_parents_may_have_nulls(self, tmp_path):
+        vocabulary = read_vocabulary(write_parquet(tmp_path / "v.parquet", parents=[None, "a"]))
+        assert vocabulary.hierarchy.parents == {"a": (), "b": ("a",)}
 
     def test_bad_files(self, tmp_path):
         (tmp_path / "v.npz").write_text("no archive")

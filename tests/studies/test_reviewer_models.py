@@ -36,13 +36,19 @@ def test_two_careless_reviewers_are_outvoted_by_one_good_one_with_a_warning():
     result = modeled(*items, "aabbb")
     (item,) = result.disagreements
     assert (item.item, item.majority, item.votes) == ("image 80", "b", (("b", 3), ("a", 2)))
-    assert item.one_coin.answer == item.dawid_skene.answer == "a" and item.one_coin.probability > 0.5
+    assert item.one_coin.answer == item.dawid_skene.answer == "a" and item.one_coin.probability > 0.9
     (warning, *_) = result.table("models").notes
     assert warning == (
-        "WARNING: on 1 of 81 items a model and the majority disagree: image 80; decisions stay as they are: discuss "
-        "these items"
+        "WARNING: on 1 of 81 items a model contradicts the majority with a probability of at least 90 %: image 80; "
+        "decisions stay as they are: discuss these items"
     )
     assert result.disagreement_table("items").rows[0][:4] == ("image 80", "b 3, a 2", "b", "a")
+
+
+def test_two_answers_are_said_to_favor_weak_reviewers():
+    two, three = modeled(*["aaab", "bbba", "aaaa"] * 10), modeled(*["aaab", "bbba", "cccc"] * 10)
+    note = "with two answers, the accuracy and interval of one good reviewer among weak ones are too low"
+    assert note in two.notes and note not in three.notes
 
 
 def test_two_people_are_not_identified():
@@ -86,3 +92,16 @@ def test_person_who_votes_alone_has_no_accuracy():
 def test_ties_are_no_disagreement():
     result = modeled(*["aaab", "bbba", "aaaa", "bbbb"] * 10, "abab")
     assert result.items == 40 and "1 of them tied" in result.notes[0]
+
+
+@pytest.mark.parametrize("people", [3, 5])
+def test_equally_good_reviewers_give_no_warning(people, monkeypatch):
+    """All are right 80 % of the time. Without a required probability, a third to two thirds of the queues have one."""
+    monkeypatch.setattr("regrade.stats.annotators._DRAWS", 2)  # intervals are not of interest
+    rng = np.random.default_rng(5)
+    warned = 0
+    for _ in range(60):
+        wrong = rng.random((60, people)) > 0.8
+        answers = np.where(wrong ^ (rng.random((60, 1)) < 0.5), "a", "b")
+        warned += bool(modeled(*("".join(row) for row in answers)).disagreements)
+    assert warned <= 3  # 5 %

@@ -6,9 +6,10 @@ import logging
 import traceback
 from abc import ABC, abstractmethod
 from asyncio import CancelledError
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock, Timer
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -232,7 +233,15 @@ async def _http_error(request: Request, error: Exception) -> Response:
 async def _bad_request(request: Request, error: Exception) -> Response:
     first = error.errors()[0] if isinstance(error, RequestValidationError) else {"loc": (), "msg": str(error)}
     where = ".".join(str(part) for part in first["loc"][1:])
-    return _respond(request, 422, f"{where}: {first['msg']}" if where else str(first["msg"]))
+    return _respond(request, 422, ": ".join(part for part in (where, _invalid_value(first)) if part))
+
+
+def _invalid_value(error: Mapping[str, Any]) -> str:
+    """What is wrong with a value, from an error of pydantic, which counts the characters of texts as items."""
+    if error.get("type") == "too_long" and isinstance(error["input"], str):
+        most, length = (error["ctx"][name] for name in ("max_length", "actual_length"))
+        return f"a text of at most {most:,} characters is expected, got {length:,}"
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def _start_timer(seconds: float, action: Callable[[], None]) -> None:

@@ -135,6 +135,8 @@ def class_map_from_file(path: str | Path, source: ClassSpace, target: ClassSpace
                 "list every class, with an empty source if there is none"
             )
         sources = tuple(tuple(dict.fromkeys(entries[class_id])) for class_id in target.ids)
+        if not any(sources):
+            raise FormatError("maps no class: give each class the predicted classes that count as it")
         return ClassMap(source, target, sources, rule)
 
 

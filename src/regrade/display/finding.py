@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -41,6 +41,11 @@ class Finding(Record):
         """The fields, with the name and the test of the kind."""
         kind = {"kind": self.kind.name, "headline": self.headline, "text": self.text, "test": self.kind.test or None}
         return {**kind, "weight": self.weight}
+
+
+def by_weight(candidates: Iterable[Finding | None]) -> tuple[Finding, ...]:
+    """The findings of a result, the most important first; None is a question without a finding."""
+    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
 
 
 _KINDS: dict[str, FindingKind] = {}

@@ -405,7 +405,8 @@ def _images(content: Any, path: Path) -> list[str]:
 
 def _mapping(content: Any, path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict):
-        raise FormatError(f"{path}: expected a JSON object that maps images to classes")
+        published = "; the published list of ReaL is read with --format real" if isinstance(content, list) else ""
+        raise FormatError(f"{path}: expected a JSON object that maps images to classes{published}")
     return content
 
 

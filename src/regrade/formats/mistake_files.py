@@ -118,6 +118,8 @@ def _is_entry(entry: Any) -> bool:
 
 
 def _table(path: Path, test_set: TestSet, columns: Columns) -> _Rows:
+    if path.suffix.lower() == ".json":
+        raise FormatError(f"{path}: a table is expected; published JSON is read with --format vasudevan2022")
     table = read_table(path)
     class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
     category, severity = (column_named(table, name) for name in ("category", "severity"))

@@ -76,7 +76,7 @@ def _whole(column: str, text: str) -> int:
     """A count: digits, with or without thousands separators."""
     number = _number(text)
     if number is None or number != round(number):
-        raise FormatError(f"{column} is {text!r}, expected a whole number such as 25557032")
+        raise FormatError(f"{column} is {text!r}, expected a whole number")
     return round(number)
 
 

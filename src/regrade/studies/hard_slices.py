@@ -37,7 +37,8 @@ def hard_slice_caution(slice_set: SliceSet, name: str, models: Iterable[str]) ->
             f"{place} was chosen by scores or mistakes of {choosers}, which {listed(part_of)} took part in: {which}; "
             "choose hard images by an ensemble that is not compared"
         )
+    are, them = ("is", "it") if len(slice_set.chosen_by) == 1 else ("are", "them")
     return (
-        f"{place} was chosen by scores or mistakes of {choosers}, which is not compared: models that are similar to it "
-        "may still be at a disadvantage there"
+        f"{place} was chosen by scores or mistakes of {choosers}, which {are} not compared: models that are similar to "
+        f"{them} may still be at a disadvantage there"
     )

@@ -13,6 +13,7 @@ from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import accuracy_covariance
 from regrade.studies.grade.analysis import grade, top5_of
 from regrade.studies.grade.result import Grade
+from regrade.studies.image_slice import image_slice
 from regrade.studies.scoring import EVERYTHING, Scoring
 
 _ROUNDING = 1e-12  # relative error of a count that is computed from an accuracy
@@ -150,7 +151,4 @@ def counts_with_noise(
 
 def slice_mask(test_set: TestSet, name: str | None) -> BoolArray:
     """Shape (n,): the examples of a slice, or all examples without a name; an empty slice raises."""
-    inside = np.ones(len(test_set), dtype=bool) if name is None else test_set.slice(name)
-    if not inside.any():
-        raise InputError(f"slice {name!r} of {test_set.name} contains no examples")
-    return inside
+    return np.ones(len(test_set), dtype=bool) if name is None else image_slice(test_set, name).inside

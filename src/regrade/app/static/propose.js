@@ -2,6 +2,7 @@
 
 import { ClassSearch } from "./class_search.js";
 import { loadClasses } from "./classes.js";
+import "./sharp_pixels.js";
 
 const by = (id) => document.getElementById(id);
 const page = by("propose");

@@ -12,4 +12,4 @@ export function sharpen(image) {
   mark();
 }
 
-document.querySelectorAll(".grid img, .strip img, .topic img").forEach(sharpen);
+document.querySelectorAll(".grid img, .strip img, .topic img, .proposed-image").forEach(sharpen);

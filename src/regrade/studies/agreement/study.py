@@ -41,7 +41,7 @@ class AgreementOptions(StudyOptions):
     queue: str | None = option("The queue (default: all queues).", None, is_argument=True)
     reviewer_models: bool = option(
         "Fit models of the reviewers to the votes on a queue: the accuracy of each reviewer, and items on which a "
-        "model and the majority disagree. Decisions stay as they are.",
+        "model contradicts the majority. Decisions stay as they are.",
         False,
     )
     seed: int = seed_option("the intervals of --reviewer-models")

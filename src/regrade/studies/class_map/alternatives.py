@@ -85,11 +85,9 @@ def _without(first: ClassMap, target: int, left_out: int) -> ClassMap:
 
 
 def check_maps(first: NamedMap, alternatives: Sequence[NamedMap]) -> None:
-    """Raise if a map accepts no class at all, or the same classes as another one."""
+    """Raise if a map accepts the same classes as another one."""
     by_digest: dict[str, str] = {}
     for each in (first, *alternatives):
-        if not len(each.class_map.mapped):
-            raise InputError(f"{each.name} maps no class: give each class the predicted classes that count as it")
         if (same := by_digest.setdefault(each.class_map.digest, each.name)) != each.name:
             raise InputError(f"{each.name} accepts the same classes as {same}: leave it out")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from regrade.display.finding import Finding, claim, no_claim, register_verdicts
+from regrade.display.finding import Finding, by_weight, claim, no_claim, register_verdicts
 from regrade.display.wording import listed, share
 from regrade.studies.class_map.result import ClassMapAudit, MapEffect, MapRow
 
@@ -38,7 +38,7 @@ def class_map_findings(result: ClassMapAudit) -> tuple[Finding, ...]:
     """The best model's conclusion about groups under all maps, and the class with most of its errors."""
     first, *alternatives = _of_best(result)
     candidates = (_conclusion(result, first, [row for row in alternatives if row.effect]), _most_errors(result, first))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def _of_best(result: ClassMapAudit) -> tuple[MapRow, ...]:

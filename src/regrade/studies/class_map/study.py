@@ -10,9 +10,10 @@ from regrade.classes import class_map_from_file
 from regrade.core import ClassMap, ClassSpace, InputError, MapRule, TestSet
 from regrade.store import Store
 from regrade.studies.class_map.alternatives import NamedMap, check_maps, systematic_maps
-from regrade.studies.class_map.analysis import AuditSetting, class_map_audit
+from regrade.studies.class_map.analysis import class_map_audit
 from regrade.studies.class_map.figure import class_map_figure
 from regrade.studies.class_map.findings import class_map_findings, class_map_verdicts
+from regrade.studies.class_map.model_audit import AuditSetting
 from regrade.studies.class_map.result import ClassMapAudit, ClassMapPart
 from regrade.studies.geography.group_frame import grouping
 from regrade.studies.geography.study import PLACE_COLUMNS

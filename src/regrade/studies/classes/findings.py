@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim
+from regrade.display.finding import Finding, by_weight, claim, no_claim
 from regrade.display.wording import listed, share
 from regrade.studies.classes.result import ClassGrades
 from regrade.studies.lowest import may_be_lowest
@@ -21,7 +21,7 @@ _CONFUSED = no_claim("classes: most frequent confusion")
 def class_findings(result: ClassGrades) -> tuple[Finding, ...]:
     """The weakest class by recall, and the most frequent confusion, of the most accurate model."""
     candidates = (_weakest(result), _confused(result))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def _weakest(result: ClassGrades) -> Finding | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim, register_verdicts
+from regrade.display.finding import Finding, by_weight, claim, no_claim, register_verdicts, verdict_kinds
 from regrade.display.wording import listed, points, share
 from regrade.studies.confidence.result import (
     AcceptanceVerdict,
@@ -72,7 +72,7 @@ def confidence_findings(result: Confidence) -> tuple[Finding, ...]:
     for name in result.new:
         rows = [row for row in result.rows if row.test_set == name]
         candidates += [_coverage(result, rows), _acceptance(result, rows)]
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def calibration_finding(rows: Sequence[ModelConfidence]) -> Finding:
@@ -96,14 +96,9 @@ def calibration_finding(rows: Sequence[ModelConfidence]) -> Finding:
         text = f"Of {amount(len(rows), 'model')}, {listed(parts, most=len(parts))}. {text}"
         if furthest is not best and most is not CalibrationVerdict.MISCALIBRATED:
             text += f" The largest difference is that of {furthest.model}: {points(furthest.overconfidence)}."
-    kind = {
-        CalibrationVerdict.OVERCONFIDENT: _OVERCONFIDENT,
-        CalibrationVerdict.UNDERCONFIDENT: _UNDERCONFIDENT,
-        CalibrationVerdict.MISCALIBRATED: _MISCALIBRATED,
-    }[most]
     verb = "is" if len(concerned) == 1 else "are"
     headline = f"{_which(concerned, rows)} {verb} {most.value} on {test_set}"
-    return Finding(kind, headline, text, 0.4)
+    return Finding(verdict_kinds()[most], headline, text, 0.4)
 
 
 def _coverage(result: Confidence, rows: Sequence[ModelConfidence]) -> Finding | None:

@@ -7,7 +7,7 @@ from statistics import median
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim
+from regrade.display.finding import Finding, by_weight, claim, no_claim
 from regrade.display.wording import confidence_of, listed, plain, points, share
 from regrade.stats import spearman, widen_for_comparisons
 from regrade.studies.confusion.expected_error import ExpectedError
@@ -57,7 +57,7 @@ def confusion_findings(result: Confusion) -> tuple[Finding, ...]:
     """Hard images and other models, the order of models there, the expected error, rivals, and a remedy."""
     parts = (_transfer, _shared, _own, _ranking, _expected, worth_findings, band_findings)
     candidates = [finding for part in parts for finding in part(result)]
-    return tuple(sorted(candidates, key=lambda finding: -finding.weight)[:_MOST])
+    return by_weight(candidates)[:_MOST]
 
 
 def with_difference(models: tuple[ConfusedModel, ...]) -> list[ConfusedModel]:

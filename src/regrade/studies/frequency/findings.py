@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim
+from regrade.display.finding import Finding, by_weight, claim, no_claim
 from regrade.display.wording import listed, points
 from regrade.studies.frequency.result import Frequency, FrequencyChange
 
@@ -26,7 +26,7 @@ def frequency_findings(result: Frequency) -> tuple[Finding, ...]:
     candidates = [_rise(result)]
     if compared:
         candidates.append(_change(result, max(compared, key=_size)))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def _size(change: FrequencyChange) -> float:

@@ -47,7 +47,7 @@ def climb(ladder: Ladder, entrant: Entrant, count: Callable[[], Discordant]) -> 
     test. The result has the ladder with the submission, and tells nothing else about the test set.
     """
     if entrant.digest == ladder.baseline_digest:
-        raise InputError(f"{entrant.model} has the predictions of {ladder.baseline}, with which the ladder began")
+        raise InputError(f"{entrant.model} has the predictions with which the ladder began: submit another model")
     number = ladder.find(entrant.digest)
     if number is None:
         ladder = ladder.with_submission(_tested(ladder, entrant, count()))
@@ -83,8 +83,9 @@ def _result(ladder: Ladder, number: int, notes: tuple[str, ...]) -> GateResult:
         None,
         submission.images,
     )
-    history = f"{amount(number - 1, 'earlier submission')}, {before.passes or 'none'} of them PASS"
-    needed = f"required after {history}: {_needed_gain(submission.images, submission.level, before.best)}"
+    earlier = f"after {amount(number - 1, 'earlier submission')}, {before.passes or 'none'} of them PASS"
+    when = "of the first submission" if number == 1 else earlier
+    needed = f"required {when}: {_needed_gain(submission.images, submission.level, before.best)}"
     return GateResult(
         verdict,
         submission.model,

@@ -26,8 +26,13 @@ from regrade.tables import read_toml
 
 _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _HOUSEHOLDS_ON_LADDER = (
-    "images of one household are counted as dependent: what is required holds for independent images, and is more if "
-    "models differ on whole households"
+    "images of one household are counted as dependent, which makes the error rate of a ladder approximate; what is "
+    "required holds for independent images, and is more if models differ on whole households"
+)
+
+_TOLD_MORE = (
+    "{name} has a ladder: without --ladder a gate tells more than the verdict of a submission, and the error rate of "
+    "the ladder no longer holds for those who see this"
 )
 
 
@@ -81,7 +86,9 @@ def run(store: Store, options: GateOptions) -> GateResult:
     if len(set(test_sets)) < len(test_sets):
         raise InputError("a test set is named twice")
     sets = [_gate_set(store, name, file, options) for name in test_sets]
-    return gate(sets, confidence=store.config.confidence)
+    result = gate(sets, confidence=store.config.confidence)
+    held_back = tuple(_TOLD_MORE.format(name=name) for name in test_sets if store.ladders.has(name))
+    return replace(result, notes=(*result.notes, *held_back))
 
 
 def _gate_set(store: Store, name: str, file: GateFile, options: GateOptions) -> GateSet:

@@ -7,7 +7,7 @@ from enum import Enum
 from statistics import median
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim, register_verdicts
+from regrade.display.finding import Finding, by_weight, claim, no_claim, register_verdicts
 from regrade.display.wording import listed, plain, points, right_counts, share, signed
 from regrade.stats import best_share, widen_for_comparisons
 from regrade.studies.generalization.explanations import AdaptivityVerdict
@@ -53,7 +53,7 @@ def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
     """The largest change, the verdict on overfitting for that set, and models and people off the line."""
     largest = max(result.shifts, key=lambda shift: abs(shift.mean_change.value))
     candidates = (_change(result, largest), _carried(result, largest), _outlier(result), people_finding(result))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def _change(result: Generalization, shift: SetShift) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim, register_verdicts
+from regrade.display.finding import Finding, by_weight, claim, no_claim, register_verdicts
 from regrade.display.wording import plain, share
 from regrade.stats import Ratio
 from regrade.studies.geography.progress import GrowthVerdict
@@ -49,7 +49,7 @@ def geography_verdicts(result: Geography) -> frozenset[Enum]:
 def geography_findings(result: Geography) -> tuple[Finding, ...]:
     """The best model's disparity, the progress gap, and whether disparity grows with accuracy."""
     candidates = (_disparity(result), _gap(result), _growth(result))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def _disparity(result: Geography) -> Finding | None:

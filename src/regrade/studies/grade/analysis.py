@@ -104,7 +104,7 @@ def slice_masks(test_set: TestSet, slices: Sequence[str]) -> dict[str, BoolArray
     for slice_name in slices:
         parts = {name: test_set.slice(name) for name in test_set.slices_of(slice_name)}
         if not any(inside.any() for inside in parts.values()):
-            raise InputError(f"slice {slice_name!r} of {test_set.name} contains no examples")
+            raise InputError(f"slice {slice_name!r} of {test_set.name} contains no images")
         masks.update((name, inside) for name, inside in parts.items() if inside.any())
     return masks
 

@@ -6,7 +6,7 @@ from statistics import median
 
 from regrade.core import PERSON_PREFIX, Estimate
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim
+from regrade.display.finding import Finding, by_weight, claim, no_claim
 from regrade.display.wording import confidence_of, listed, points, right_counts, share
 from regrade.stats import (
     best_share,
@@ -43,7 +43,7 @@ def grade_findings(result: Grade) -> tuple[Finding, ...]:
     rows = [row for row in result.rows if row.slice == EVERYTHING and row.seeds is None]  # tests are for single models
     models = [row for row in rows if not row.model.startswith(PERSON_PREFIX)]
     candidates = (_range(result, rows), _labels(result, models), _slices(result, models))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:

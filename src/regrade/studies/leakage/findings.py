@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim
+from regrade.display.finding import Finding, by_weight, claim, no_claim
 from regrade.display.wording import points, share
 from regrade.stats import agreeing_with_test, widen_for_comparisons
 from regrade.studies.leakage.result import ANY, DistanceResult, Leakage, LeakedModel
@@ -25,7 +25,7 @@ _OTHER_LABELS = no_claim("leakage: duplicates with another label")
 def leakage_findings(result: Leakage) -> tuple[Finding, ...]:
     """How many images have near duplicates, how accurate models are on them, and pairs with different labels."""
     candidates = (_share(result), _accuracy(result), _labels(result))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
+    return by_weight(candidates)
 
 
 def _share(result: Leakage) -> Finding | None:

@@ -344,7 +344,7 @@ class _Collector:
 
 def _vocabulary_note(source: OutOfVocabulary | None) -> str:
     if source is None:
-        return "out-of-vocabulary: left out, it needs embeddings of images"
+        return "object without a class: left out, it needs embeddings of images and of texts (--vocabulary)"
     return (
         f"object without a class: of related WordNet concepts, the embeddings of {source.model} match one that is no "
         f"class ({len(source.vocabulary.ids):,} concepts have a text embedding)"

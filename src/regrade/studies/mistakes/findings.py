@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, no_claim
+from regrade.display.finding import Finding, by_weight, no_claim
 from regrade.display.wording import share
 from regrade.stats import proportion
 from regrade.studies.mistakes.categories import CategoryCount
@@ -21,7 +21,7 @@ _CONFUSED = no_claim("mistakes: confused classes")
 def mistakes_findings(result: Mistakes) -> tuple[Finding, ...]:
     """Overturned mistakes, errors that the labels accept, severity, confused classes; the three with most weight."""
     candidates = (_overturned(result), _accepted_errors(result), _severity(result), _confused(result))
-    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight)[:3])
+    return by_weight(candidates)[:3]
 
 
 def _overturned(result: Mistakes) -> Finding | None:

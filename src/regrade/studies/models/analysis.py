@@ -44,6 +44,7 @@ _FEWEST = 4  # models of a trend
 _FEWEST_CLUSTERS = 3  # families whose models are treated as dependent
 _COMPARED = (ModelMeasure.ACCURACY, ModelMeasure.ROBUSTNESS, ModelMeasure.DISPARITY)  # between families
 _LISTED = 5
+_REASONS = 2  # reasons that an error names
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +297,9 @@ def _missing(
 
 
 def _nothing(test_set: str, reasons: Sequence[str]) -> str:
-    why = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
+    distinct = tuple(dict.fromkeys(reasons))
+    further = (f"{len(distinct) - _REASONS} more",) if len(distinct) > _REASONS else ()
+    why = f" ({'; '.join((*distinct[:_REASONS], *further))})" if distinct else ""
     return (
         f"too little is stated about the models with predictions on {test_set}{why}: state year, parameters, "
         "training_images or family with regrade models describe FILE.csv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from regrade.core.amounts import amount
-from regrade.display.finding import Finding, claim, no_claim, register_verdicts
+from regrade.display.finding import Finding, by_weight, claim, no_claim, register_verdicts
 from regrade.display.wording import points
 from regrade.studies.models.result import (
     FamilyDifference,
@@ -58,7 +58,7 @@ def model_trends_findings(result: ModelTrends) -> tuple[Finding, ...]:
     measures = dict.fromkeys(trend.measure for trend in result.trends)
     trends = [_trend(result, measure) for measure in measures]
     stated = [finding for finding in trends if finding] or _no_trend(result)
-    return tuple(sorted([*stated, *_family(result)], key=lambda finding: -finding.weight))
+    return by_weight([*stated, *_family(result)])
 
 
 def _trend(result: ModelTrends, measure: ModelMeasure) -> Finding | None:

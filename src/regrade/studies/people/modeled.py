@@ -24,7 +24,7 @@ class ModeledPeople:
         return replace(table, columns=columns, rows=rows, notes=(*table.notes, _SHARED_ERRORS))
 
     def disagreement_table(self, title: str) -> Table:
-        """One row per image on which a model and the majority of people disagree."""
+        """One row per image on which a model contradicts the majority of people."""
         return self.models.disagreement_table(title)
 
 

@@ -38,7 +38,7 @@ _NEEDS = {
     PeoplePart.TIMES: "it requires people with answer times",
     PeoplePart.AGREEMENT: "it requires two people who answered the same images",
     PeoplePart.REVIEWER_MODELS: "it requires --reviewer-models",
-    PeoplePart.DISAGREEMENTS: "it requires --reviewer-models, and an image on which a model and the majority disagree",
+    PeoplePart.DISAGREEMENTS: "it requires --reviewer-models, and an image on which a model contradicts the majority",
 }
 
 
@@ -243,7 +243,7 @@ class People(PeopleResult, records="rows"):
 
     def disagreement_table(self) -> Table:
         """One row per image on which a model of people and their majority disagree; empty without models."""
-        title = f"images of {self.basis.title} on which models of people and the majority disagree"
+        title = f"images of {self.basis.title} on which a model of people contradicts the majority"
         return self.modeled.disagreement_table(title) if self.modeled else Table(title, (), ())
 
     def _findings(self) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ class PeopleOptions(StudyOptions):
     seed: int = seed_option("the random sets of classes, and of the intervals of --reviewer-models")
     reviewer_models: bool = option(
         "Fit models of annotators to people's answers: the accuracy of each person without labels, and images on which "
-        "a model and the majority disagree. Slow with hundreds of classes.",
+        "a model contradicts the majority.",
         False,
     )
 
