@@ -299,5 +299,5 @@ def _nothing(test_set: str, reasons: Sequence[str]) -> str:
     why = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
     return (
         f"too little is stated about the models with predictions on {test_set}{why}: state year, parameters, "
-        "training_images or family with regrade models describe FILE.csv"
+        "training_images or family with regrade models describe FILE.csv, or --from-zoo for models of zoos"
     )

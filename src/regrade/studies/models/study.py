@@ -87,8 +87,15 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     )
     rules = (*counts.notes, *(original.notes if original else ()))
     cautions = (*_overlap(store, test_set, options), *_chosen_hard(test_set, options.slice))
-    result = replace(result, notes=(*result.notes, *rules, *cautions))
+    result = replace(result, notes=(*result.notes, *_derived(store, models), *rules, *cautions))
     return with_household_note(result, *(store.test_set(name) for name in (test_set.name, options.original) if name))
+
+
+def _derived(store: Store, models: Sequence[str]) -> Iterator[str]:
+    """A note on the models whose attributes are derived from their names in part."""
+    described = store.described_models.read()
+    if count := sum(bool(described.sources_of(model)) for model in models):
+        yield f"attributes of {amount(count, 'model')} are derived in part from names: regrade models list --json"
 
 
 def _chosen_hard(test_set: TestSet, name: str | None) -> Iterator[str]:
