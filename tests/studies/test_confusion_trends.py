@@ -112,6 +112,13 @@ def test_models_with_few_errors_are_left_out_and_fewer_than_four_have_no_trend()
     assert score_trends(scores, {}, {}, confidence=0.95) is None
 
 
+def test_equal_scores_have_no_trend():
+    scores = np.random.default_rng(7).standard_normal(IMAGES)
+    models = graded(scores, [0.5] * 6, [0.3] * 6)
+    assert score_trends(np.ones(IMAGES), models, {}, confidence=0.95) is None
+    assert score_trends(np.arange(IMAGES) % 2 * scores, models, {}, confidence=0.95) is None  # equal on one half
+
+
 def test_attributes_that_cannot_be_studied_are_named():
     _, trends = studied([0.5] * 6, [0.3] * 6, [{"year": 2015, "family": "resnet"}] * 3)
     assert any(note.startswith("correlation and year: a trend needs at least 4 models, got 3") for note in trends.notes)

@@ -45,12 +45,9 @@ from regrade.studies.study import (
 )
 from regrade.studies.thumbnails import thumbnails
 
-_IN_REPORT = (
-    ConfusionPart.MODELS,
-    ConfusionPart.TRENDS,
-    ConfusionPart.RIVALS,
-    ConfusionPart.EXPECTED,
-)  # tables of a chapter
+_IN_REPORT = ConfusionPart.MODELS, ConfusionPart.TRENDS, ConfusionPart.RIVALS, ConfusionPart.EXPECTED
+"""The tables of a chapter."""
+
 _OF_ENSEMBLES = ConfusionPart.ENSEMBLES, ConfusionPart.RANKS  # further tables if there are several
 _GALLERY = "figure-1-gallery.html"
 _MEMBERS = "models"  # name of an ensemble whose members are models

@@ -31,6 +31,7 @@ ACCURACY = "accuracy"
 """The attribute of models that is measured, not stated."""
 
 _FEWEST_OF_EACH = 10  # errors, and right predictions, of a model on every second image
+_SAME = 1e-6  # scores this close are equal up to rounding
 _POINTS = 0.1  # of accuracy, the unit of a slope
 _LISTED = 5
 
@@ -126,7 +127,7 @@ def score_trends(
 
     The intervals of all slopes hold together, and those of all families.
     """
-    usable = {name: model for name, model in models.items() if _has_both(model)}
+    usable = {name: model for name, model in models.items() if _is_usable(scores, model)}
     if len(usable) < FEWEST_MODELS:
         return None
     study = _Study(
@@ -143,13 +144,14 @@ def score_trends(
     return ScoreTrends(study.models(), (*slopes, *families), notes)
 
 
-def _has_both(model: GradedModel) -> bool:
-    """Whether a model has enough errors and right predictions on every second image and on the others."""
-    halves = np.arange(len(model.counted)) % 2
-    return all(
-        min((model.counted & own & (halves == half)).sum() for own in (model.wrong, ~model.wrong)) >= _FEWEST_OF_EACH
-        for half in (0, 1)
-    )
+def _is_usable(scores: FloatArray, model: GradedModel) -> bool:
+    """Whether scores vary, and errors and right predictions are enough, on every second image and on the others."""
+    for first in (0, 1):
+        half = slice(first, None, 2)
+        wrong, own = model.wrong[half][model.counted[half]], scores[half][model.counted[half]]
+        if min(wrong.sum(), (~wrong).sum()) < _FEWEST_OF_EACH or np.ptp(own) < _SAME:
+            return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +284,6 @@ def _notes(slopes: Sequence[ScoreTrend], families: Sequence[ScoreTrend]) -> Iter
 def _left_out(models: Mapping[str, GradedModel], usable: Mapping[str, GradedModel]) -> Iterator[str]:
     if absent := [name for name in models if name not in usable]:
         yield (
-            f"with fewer than {_FEWEST_OF_EACH} errors or right predictions on half of the images, left out: "
-            f"{listed(absent, most=_LISTED)}"
+            f"with fewer than {_FEWEST_OF_EACH} errors or right predictions, or equal scores, on half of the images, "
+            f"left out: {listed(absent, most=_LISTED)}"
         )
