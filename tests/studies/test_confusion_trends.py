@@ -141,7 +141,8 @@ def result():
 def test_table_findings_json_and_figure(result, tmp_path):
     table = result.part(ConfusionPart.TRENDS)
     assert [row[1] for row in table.rows] == [
-        "accuracy", "accuracy", "parameters", "parameters", "family a", "family a", "family b", "family b",
+        "accuracy, 10 points", "accuracy, 10 points", "tenfold parameters", "tenfold parameters",
+        "family a", "family a", "family b", "family b",
     ]  # fmt: skip
     assert {model.model for model in result.trends.models} == {f"m{place}" for place in range(8)}  # not the ensemble
     assert {row["per"] for row in result.as_dict()["trends"]["rows"]} >= {"10 points", "tenfold parameters"}

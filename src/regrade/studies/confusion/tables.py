@@ -7,6 +7,7 @@ from regrade.core.amounts import amount
 from regrade.studies.attribute_trends import FEWEST_MODELS
 from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.rivals import Rival
+from regrade.studies.confusion.trends import ScoreTrend
 
 _NEEDS = {
     ConfusionPart.MODELS: "labels and models with predictions on them",
@@ -316,8 +317,7 @@ def _trends(study: Confusion) -> Table:
     columns = (
         Column("relation", "measure"),
         Column("attribute", "goes with"),
-        Column("per", "per"),
-        Column("effect", "change", percent=False, digits=3),
+        Column("effect", "change per unit", percent=False, digits=3),
         Column("models", "models"),
         Column("families", "families", detail=True),
         Column("verdict", "result"),
@@ -325,8 +325,7 @@ def _trends(study: Confusion) -> Table:
     rows = tuple(
         (
             row.relation.value,
-            f"family {row.family}" if row.family else row.attribute,
-            row.per,
+            _goes_with(row),
             row.effect,
             row.models,
             row.families,
@@ -338,6 +337,13 @@ def _trends(study: Confusion) -> Table:
         f"{study.test_set}: correlation of score and error over {amount(len(trends.models), 'model')}, {basis(study)}"
     )
     return Table(title, columns, rows, (*trends.notes, *study.notes))
+
+
+def _goes_with(row: ScoreTrend) -> str:
+    """The attribute with its unit, or the family."""
+    if row.family is not None:
+        return f"family {row.family}"
+    return row.per if row.is_per_tenfold or row.per == row.attribute else f"{row.attribute}, {row.per}"
 
 
 def _plain(estimate: Estimate) -> str:

@@ -276,7 +276,7 @@ def _notes(slopes: Sequence[ScoreTrend], families: Sequence[ScoreTrend]) -> Iter
     yield f"intervals treat {how}, and hold for {amount(len(slopes), 'trend')} together"
     if families:
         yield (
-            "intervals of families treat models as independent, and hold for "
+            "a family: its mean minus that of the others; these intervals treat models as independent, and hold for "
             f"{amount(len(families), 'difference')} together"
         )
 
