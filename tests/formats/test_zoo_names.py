@@ -26,7 +26,8 @@ NAMES = [
     ("timm:resnext50_32x4d.fb_ssl_yfcc100m_ft_in1k", "resnext", 2019, "YFCC100M, ImageNet-1k", None),
     ("timm:eva02_large_patch14_clip_224.merged2b", "eva", 2023, "Merged-2B", 2_000_000_000),
     ("timm:eva_giant_patch14_336.m30m_ft_in22k_in1k", "eva", 2022, "Merged-30M, ImageNet-21k, ImageNet-1k",
-     30_000_000 + IN21K),
+     30_000_000),  # Merged-30M contains ImageNet-21k
+    ("timm:mobilevitv2_150.cvnets_in22k_ft_in1k", "mobilevit", 2022, "ImageNet-21k-P, ImageNet-1k", None),
     ("timm:convnextv2_tiny.fcmae_ft_in22k_in1k_384", "convnext", 2023, "ImageNet-1k, ImageNet-21k", IN21K),
     ("timm:vit_base_patch32_clip_224.datacompxl", "vit", 2023, "DataComp-1B", 1_400_000_000),
     ("timm:vit_huge_patch14_clip_224.metaclip_2pt5b", "vit", 2023, "MetaCLIP-2.5B", 2_500_000_000),

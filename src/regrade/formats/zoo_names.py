@@ -24,25 +24,24 @@ class Zoo(Enum):
 class DataSet:
     """A training set: its name, its number of images and the year of its publication, None if unknown or irrelevant.
 
-    Sets that are ``in_imagenet`` are parts of each other: their images count once.
+    Sets that are ``nested``, those of ImageNet and collections that contain them, count once: as the largest of them.
     """
 
     name: str
     images: int | None
     year: int | None = None
-    in_imagenet: bool = False
+    nested: bool = False
 
 
 _MILLION, _BILLION = 10**6, 10**9
-_CLIP = DataSet("WIT-400M", 400 * _MILLION, 2021)
-_IN1K = DataSet("ImageNet-1k", 1_281_167, in_imagenet=True)
-_IN21K_P = DataSet("ImageNet-21k-P", None, 2021, in_imagenet=True)
+_IN1K = DataSet("ImageNet-1k", 1_281_167, nested=True)
 _DATA = {
     "in1k": _IN1K,
-    "in12k": DataSet("ImageNet-12k", 12 * _MILLION, in_imagenet=True),
-    "in21k": DataSet("ImageNet-21k", 14_197_122, in_imagenet=True),
-    "in22k": DataSet("ImageNet-21k", 14_197_122, in_imagenet=True),
-    "inw21k": DataSet("ImageNet-21k (winter 2021)", None, 2021, in_imagenet=True),
+    "in12k": DataSet("ImageNet-12k", 12 * _MILLION, nested=True),
+    "in21k": DataSet("ImageNet-21k", 14_197_122, nested=True),
+    "in22k": DataSet("ImageNet-21k", 14_197_122, nested=True),
+    "in21kp": DataSet("ImageNet-21k-P", None, 2021, nested=True),
+    "inw21k": DataSet("ImageNet-21k (winter 2021)", None, 2021, nested=True),
     "cc12m": DataSet("CC12M", 12 * _MILLION, 2021),
     "commonpool": DataSet("CommonPool", None, 2023),
     "datacomp": DataSet("DataComp", None, 2023),
@@ -57,16 +56,16 @@ _DATA = {
     "laion2b": DataSet("LAION-2B", 2_320 * _MILLION, 2022),
     "laion5b": DataSet("LAION-5B", 5_850 * _MILLION, 2022),
     "laiona": DataSet("LAION-Aesthetic", 900 * _MILLION, 2022),
-    "lvd142m": DataSet("LVD-142M", 142 * _MILLION, 2023),
+    "lvd142m": DataSet("LVD-142M", 142 * _MILLION, 2023, nested=True),
     "lvd1689m": DataSet("LVD-1689M", 1_689 * _MILLION, 2025),
-    "m30m": DataSet("Merged-30M", 30 * _MILLION, 2022),
-    "m38m": DataSet("Merged-38M", 38 * _MILLION, 2023),
+    "m30m": DataSet("Merged-30M", 30 * _MILLION, 2022, nested=True),
+    "m38m": DataSet("Merged-38M", 38 * _MILLION, 2023, nested=True),
     "merged2b": DataSet("Merged-2B", 2 * _BILLION, 2023),
     "metaclip400m": DataSet("MetaCLIP-400M", 400 * _MILLION, 2023),
     "metaclip2pt5b": DataSet("MetaCLIP-2.5B", 2_500 * _MILLION, 2023),
     "metaclip2": DataSet("MetaCLIP 2", None, 2025),
     "mscoco": DataSet("MS COCO", None, 2014),
-    "openai": _CLIP,
+    "openai": DataSet("WIT-400M", 400 * _MILLION, 2021),
     "sa1b": DataSet("SA-1B", 11 * _MILLION, 2023),
     "sat493m": DataSet("SAT-493M", 493 * _MILLION, 2025),
     "seer": DataSet("public Instagram images", _BILLION, 2021),
@@ -77,6 +76,7 @@ _DATA = {
 }  # fmt: skip
 """Data sets by the word in a name. Sizes are those that the authors state, web collections as rounded by them."""
 
+_PROCESSED = {"miil", "cvnets"}  # origins of weights whose in21k or in22k is ImageNet-21k-P, a processed subset
 _ON_IMAGENET = {"mae", "dino", "fcmae"}  # methods that are pretrained on ImageNet-1k unless a name states other data
 _UNKNOWN_DATA = re.compile(r"\d+(pt\d+)?[mb]|indomain|ssld")  # words of data that are not in the table
 _METHODS = {
@@ -174,8 +174,8 @@ def attributes_of_name(zoo: Zoo, name: str) -> ModelAttributes:
 def _timm(name: str, owner: str) -> ModelAttributes:
     architecture, _, tag = name.partition(".")
     stages = _stages(_words(tag)) if tag else []
-    if "miil" in _words(f"{architecture}_{tag}"):
-        stages = [["in21kp" if word == "in21k" else word for word in stage] for stage in stages]
+    if _PROCESSED.intersection(_words(f"{architecture}_{tag}")):
+        stages = [["in21kp" if word in ("in21k", "in22k") else word for word in stage] for stage in stages]
     return _attributes(architecture, stages, base_model=_base(owner + architecture, tag))
 
 
@@ -248,9 +248,7 @@ def _data(stages: Sequence[Sequence[str]]) -> list[DataSet]:
 
 def _data_of_stage(words: Sequence[str]) -> Iterator[DataSet]:
     for word in words:
-        if word == "in21kp":
-            yield _IN21K_P
-        elif word in _DATA:
+        if word in _DATA:
             yield _DATA[word]
     if _ON_IMAGENET.intersection(words) and not any(word in _DATA for word in words):
         yield _IN1K
@@ -260,8 +258,8 @@ def _images(data: Sequence[DataSet]) -> int | None:
     """The images of all data sets; None if a size is unknown or there is no data set."""
     if not data or any(part.images is None for part in data):
         return None
-    nested = [part.images or 0 for part in data if part.in_imagenet]
-    return max(nested, default=0) + sum(part.images or 0 for part in data if not part.in_imagenet)
+    nested = [part.images or 0 for part in data if part.nested]
+    return max(nested, default=0) + sum(part.images or 0 for part in data if not part.nested)
 
 
 def _latest(year: int | None, words: Sequence[str], data: Sequence[DataSet]) -> int | None:

@@ -95,7 +95,7 @@ def _derived(store: Store, models: Sequence[str]) -> Iterator[str]:
     """A note on the models whose attributes are derived from their names in part."""
     described = store.described_models.read()
     if count := sum(bool(described.sources_of(model)) for model in models):
-        yield f"attributes of {amount(count, 'model')} are derived in part from names: regrade models list --json"
+        yield f"attributes of {amount(count, 'model')} are derived in part from names, see regrade models list --json"
 
 
 def _chosen_hard(test_set: TestSet, name: str | None) -> Iterator[str]:
