@@ -35,8 +35,8 @@ NO_VERDICTS = {
     "_Rates", "AgreementPart", "BenchmarkKind", "ClassesPart", "ClassMapPart", "ClassOrder", "ComparisonPart",
     "ConfidencePart", "ConformalScore", "ConfusionPart", "Contender", "FrequencyStudyPart", "GateRule", "GeographyPart",
     "ImageKind", "LabelChangePart", "LeakagePart", "LogBase", "MistakePart", "ModelAttribute", "ModelMeasure",
-    "ModelTrendsPart", "MultilabelPart", "PeoplePart", "Relation", "RemedyMeasure", "ShiftPart", "StateAfter",
-    "StateBefore", "TriageKind",
+    "ModelTrendsPart", "MultilabelPart", "PeoplePart", "Relation", "RemedyMeasure", "ScoreRelation", "ShiftPart",
+    "StateAfter", "StateBefore", "TriageKind",
 }  # fmt: skip
 """Enums of studies that name a part, a kind or an order, and conclude nothing."""
 

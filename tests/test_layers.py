@@ -25,7 +25,7 @@ PURE = ("core", "metrics", "stats", "studies")
 NOT_PURE = {
     "study.py", "figure.py", "figure_parts.py", "paper_figures.py", "stride_figures.py", "rival_figure.py",
     "gallery.py", "progress_figure.py", "world_map.py", "label_places.py", "flow_figure.py", "pair_figure.py",
-    "slice_figure.py", "figure_files.py", "sets_figure.py",
+    "slice_figure.py", "figure_files.py", "sets_figure.py", "trend_figure.py",
 }  # fmt: skip
 """Files in the folder of a study that may load data or draw; its analysis and its result may not."""
 SHARED_LOADERS = {

@@ -57,6 +57,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "CHANGELOG.md": ("neighbour", "catalogue", "recipe", "pictures", "licence", "judgement"),  # what was renamed
     "src/regrade/cli/testsets.py": ("recipe",),  # a key of the JSON output
     "src/regrade/models/open_clip_model.py": ("picture",),  # the published prompts
+    "src/regrade/formats/architectures.py": ("twins",),  # the name of an architecture
     "src/regrade/formats/label_files.py": ("judgement",),  # columns of other people's files
     "src/regrade/store/upgrade.py": ("pictures", "neighbour"),  # folders of older workspaces
     "tests/cli/test_verify.py": ("pictures", "neighbour"),

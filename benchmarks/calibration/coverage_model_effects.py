@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from scipy import special
 
 from benchmarks.calibration.checks import coverage_check, repeated
 from benchmarks.calibration.worlds import correct_predictions
 from regrade.core import Estimate
-from regrade.stats import MeasuredModels, accuracy_covariance, attribute_effect
+from regrade.stats import MeasuredModels, accuracy_covariance, attribute_effect, biserial_correlations
 
 SLOPE = 0.02
 
@@ -41,7 +42,18 @@ def adjusted(rng: np.random.Generator, *, models: int) -> Estimate:
     return attribute_effect(measure, member, adjusted_for=original)
 
 
+def of_biserial_correlations(rng: np.random.Generator, *, models: int) -> Estimate:
+    """Biserial correlations, on 600 images, of models whose relation to a score depends on an attribute."""
+    attribute = rng.normal(0, 1, models)
+    relation = np.clip(0.5 + SLOPE * attribute + rng.normal(0, 0.02, models), -0.9, 0.9)[:, None]
+    score, own = rng.standard_normal(600), rng.standard_normal((models, 600))
+    tendency = relation * score + np.sqrt(1 - relation**2) * own
+    wrong = tendency > special.ndtri(1 - rng.uniform(0.1, 0.5, models))[:, None]
+    return attribute_effect(biserial_correlations(np.exp(score), wrong, np.ones_like(wrong)), attribute)
+
+
 for name, draw, sizes in (
+    ("slope of biserial correlations", partial(of_biserial_correlations), (8, 30)),
     ("slope on an attribute", partial(independent), (8, 30)),
     ("difference at equal accuracy", partial(adjusted), (12, 30)),
 ):

@@ -7,8 +7,8 @@ from scipy import special
 
 from benchmarks.calibration.checks import null_check
 from benchmarks.calibration.worlds import correct_predictions, model_names
-from regrade.core import Checkpoints, ClassSpace, Predictions, ScoreKind, TestSet, checkpoints_of
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core import Checkpoints, ClassSpace, ModelAttributes, Predictions, ScoreKind, TestSet, checkpoints_of
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.studies import Confusion, Scoring
 from regrade.studies.confusion.analysis import FurtherInputs, confusion
 from regrade.studies.confusion.bands import Remedy
@@ -57,6 +57,43 @@ def half_an_order(rng: np.random.Generator) -> Confusion:
     hard = difficulty >= np.quantile(difficulty, 0.9)
     right = np.where(hard, _right(rng, 1.5 + on_hard, difficulty), _right(rng, 1.5 + ability, difficulty))
     return studied(rng, difficulty, right)
+
+
+_TREND = "confusion: the score goes more closely with the errors of some models"
+_FAMILY = "confusion: the score goes more closely with the errors of a family"
+
+
+@null_check(_TREND, _FAMILY, case="one relation at error rates of 8% to 50%, 15 models of 3 families, 500 images")
+def one_relation(rng: np.random.Generator) -> Confusion:
+    return _of_models(rng, rng.uniform(0.0, 1.8, 15), np.repeat(np.arange(3), 5))
+
+
+@null_check(_TREND, _FAMILY, case="one relation, 12 models of nearly equal accuracy, 500 images")
+def one_relation_and_accuracy(rng: np.random.Generator) -> Confusion:
+    return _of_models(rng, rng.normal(0.8, 0.05, 12), np.repeat(np.arange(4), 3))
+
+
+@null_check(_TREND, case="8 alike families of 1 to 6 models with relations of their own, 500 images")
+def alike_families(rng: np.random.Generator) -> Confusion:
+    families = np.repeat(np.arange(8), [6, 5, 4, 3, 2, 2, 1, 1])
+    return _of_models(rng, rng.uniform(0.0, 1.8, len(families)), families, own=rng.uniform(0.7, 1.3, 8)[families])
+
+
+def _of_models(
+    rng: np.random.Generator, abilities: FloatArray, families: IntArray, *, own: FloatArray | None = None
+) -> Confusion:
+    """Models with errors by difficulty and noise of their ``own`` (m,); years and sizes are those of the family."""
+    difficulty = rng.standard_normal(500)
+    scale = np.ones(len(abilities)) if own is None else own
+    noise = scale[:, None] * rng.standard_normal((len(abilities), len(difficulty)))
+    right = (abilities * np.sqrt(1 + scale**2))[:, None] > difficulty + noise
+    years, sizes = rng.integers(2012, 2022, 8), rng.uniform(5, 9, 8)
+    stated = {
+        name: ModelAttributes(family=f"family {family}", year=int(years[family]), parameters=int(10 ** sizes[family]))
+        for name, family in zip(model_names(len(abilities)), families, strict=True)
+    }
+    logits = [[_with_entropy(rng, 1.0 + 0.25 * difficulty)]]
+    return _studied(logits, right, rng, FurtherInputs(attributes=stated))
 
 
 _ENTROPIES = (0.05, 1.95)  # bits of four classes that a simulated score may have

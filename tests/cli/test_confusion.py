@@ -92,11 +92,23 @@ class TestPublished:
 
     def test_findings_and_figure(self, cifar, tmp_path):
         result = regrade.open(cifar).study.confusion("cifar10.test")
-        first, second = findings(result)
+        first, second, third = findings(result)
         assert first.headline == "Images that confuse pyx are harder for all 30 other models"
         assert "25.9%, compared with 2.9%" in first.text
         assert second.headline == "The order of models is largely kept on confusing images"
+        assert third.headline == "No trend of the relation between confusion score and errors with accuracy detected"
         assert figure(result).save(tmp_path / "f.svg").stat().st_size > 10_000
+
+    def test_trends_over_thirty_models(self, cifar):
+        """Pearson's r is lower for the best models, as their errors are rarer; the biserial correlation is not."""
+        data = json.loads(run_well(*STUDY, cifar, "--show", "trends", "--json").out)
+        values = {row["model"]: row["biserial"] for row in data["trends"]["models"]}
+        assert len(values) == 30
+        assert (min(values.values()), max(values.values())) == pytest.approx((0.581, 0.728), abs=0.001)
+        rows = {row["relation"]: row for row in data["trends"]["rows"]}
+        assert rows["biserial correlation"]["verdict"] == "no trend detected"
+        assert rows["biserial correlation"]["effect"]["value"] == pytest.approx(0.028, abs=0.001)
+        assert_one_line(run(*STUDY, cifar, "--show", "trends", "--model", "nas"), "needs 4 models outside the ensemble")
 
     def test_rivals_on_published_probabilities_and_people(self, cifar, published):
         """Scores that use labels identify errors of 30 models best; people's disagreement identifies fewer."""

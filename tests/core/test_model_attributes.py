@@ -72,3 +72,19 @@ def test_rows_of_one_model_complete_each_other_or_are_rejected():
     assert described_models(rows).by_name == {"m": ModelAttributes(family="vgg", year=2015)}
     with pytest.raises(InputError, match="two rows of m differ in year: 2015 and 2016; keep one of them"):
         described_models([*rows, ("m", ModelAttributes(year=2016))])
+
+
+@given(ATTRIBUTES, ATTRIBUTES, ATTRIBUTES)
+def test_derived_attributes_fill_gaps_only_and_the_first_source_counts(stated, first, second):
+    described = DescribedModels({"m": stated}, {"m": {"a": first, "b": second}})
+    assert described.derived_of("m").stated == {**second.stated, **first.stated}
+    completed = ModelSpec("m", "digits").described(described.of("m"), described.derived_of("m"))
+    expected = {**second.stated, **first.stated, **stated.stated}
+    assert all(getattr(completed, name) == value for name, value in expected.items())
+    sources = {**dict.fromkeys(second.stated, "b"), **dict.fromkeys(first.stated, "a")}
+    assert described.sources_of("m") == {key: sources[key] for key in sources if key not in stated.stated}
+
+
+def test_the_manifest_wins_over_what_is_derived():
+    spec = ModelSpec("m", "digits", year=2014)
+    assert spec.described(ModelAttributes(), ModelAttributes(family="vgg", year=2015)).year == 2014

@@ -7,7 +7,7 @@ from PIL import Image
 from regrade.classes import cifar_10, imagenet_1k
 from regrade.core import InputError, MismatchError, Preprocessing, UnknownName
 from regrade.models import Settings, load_model, preprocess
-from regrade.models.torchvision_model import torchvision_preprocessing
+from regrade.models.torchvision_model import torchvision_parameters, torchvision_preprocessing
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +89,11 @@ def test_load_torchvision_reports_a_failed_download(monkeypatch):
     with pytest.raises(InputError, match="torchvision:resnet18 cannot be loaded: OSError: no network here") as raised:
         load_model("torchvision:resnet18", Settings())
     assert "at all" not in str(raised.value)
+
+
+def test_torchvision_parameters_are_those_of_the_weights(torchvision):
+    places = ["resnet50:IMAGENET1K_V2", "resnet18", "resnet50:NO_SUCH", "no_such_model"]
+    counts = torchvision_parameters(places)
+    assert counts == {"resnet50:IMAGENET1K_V2": 25_557_032, "resnet18": 11_689_512}
+    module = torchvision.models.get_model("resnet18", weights=None)
+    assert sum(part.numel() for part in module.parameters()) == counts["resnet18"]

@@ -43,7 +43,7 @@ class TestFigure:
     def test_panels_and_title(self):
         study = studied(with_unlabeled=True)
         drawn = figure(study)
-        assert len(panels(drawn)) == 4
+        assert len(panels(drawn)) == 5
         assert drawn.spec["title"]["text"] == ["Images that confuse E are harder for all 6 other models"]
         shares = rows(drawn, having="share")
         assert sum(row["images"] for row in shares) == 600

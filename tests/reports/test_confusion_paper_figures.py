@@ -47,6 +47,7 @@ def test_every_figure_is_drawn(studied, tmp_path):
     assert list(figures) == [
         "figure-2-distribution", "figure-3-ensembles", "figure-4-error-by-score", "figure-5-strides",
         "figure-6-correlations", "figure-7-bands", "accuracy-by-confusion", "rivals",
+        "trends",
     ]  # fmt: skip
     for name, figure in figures.items():
         assert figure.alt and figure.save(tmp_path / f"{name}.svg").stat().st_size > 5_000

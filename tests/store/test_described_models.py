@@ -4,6 +4,7 @@ import pytest
 
 import regrade
 from regrade.core import DamagedFile, DescribedModels, ModelAttributes
+from regrade.store.checked_files import read_parquet, write_parquet
 
 
 @pytest.fixture
@@ -56,3 +57,28 @@ def test_stated_attributes_win_over_the_manifest(store, tmp_path):
     store.described_models.update(FIRST)
     assert (store.model_spec("pets", "m").family, store.model_spec("pets", "m").class_space) == ("vgg", "digits")
     assert store.predictions.manifest("pets", "m").model.family == ""
+
+
+def test_derived_attributes_are_read_back_with_their_sources_and_fill_gaps(store, tmp_path):
+    (tmp_path / "pets.csv").write_text("id,label\na,1\nb,2\n")
+    workspace = regrade.open(store.root)
+    workspace.testsets.add("pets", tmp_path / "pets.csv", classes="digits")
+    workspace.models.add_predictions("m", [[0.0] * 10] * 2, test_set="pets")
+    rows = {"m": {"name in timm": ModelAttributes(family="resnet", year=2016), "timm": ModelAttributes(parameters=7)}}
+    store.described_models.update(DescribedModels(derived=rows))
+    assert store.described_models.read() == DescribedModels(derived=rows)
+    store.described_models.update(FIRST)
+    assert store.described_models.read() == DescribedModels(FIRST.by_name, rows)
+    spec = store.model_spec("pets", "m")
+    assert (spec.family, spec.year, spec.parameters) == ("vgg", 2014, 7)
+    assert store.described_models.read().sources_of("m") == {"parameters": "timm"}
+
+
+def test_files_without_sources_are_statements(store):
+    store.described_models.update(FIRST)
+    path = store.described_models.path("attributes")
+    content, meta = read_parquet(path)
+    path.unlink()
+    with path.open("wb") as file:
+        write_parquet(content.drop_columns(["source"]), meta, file)
+    assert store.described_models.read() == FIRST

@@ -2,13 +2,14 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
 from running import assert_one_line, run, run_well
 
 import regrade
-from regrade.core import TestSet
+from regrade.core import DescribedModels, ModelAttributes, TestSet
 from regrade.studies.registry import all_studies
 from regrade.studies.report_data import ReportData
 
@@ -124,3 +125,12 @@ def test_reports_have_chapters_of_both(workspace):
     by_name = {study.name: [chapter.about for chapter in study.chapters(data)] for study in all_studies()}
     assert by_name["models"] == ["new, compared with old"]
     assert by_name["frequency"] == ["old, new"]
+
+
+def test_models_with_derived_attributes_are_counted(workspace, tmp_path):
+    copy = regrade.open(shutil.copytree(workspace.store.root, tmp_path / "W"))
+    assert not [note for note in copy.study.models("new").notes if "derived" in note]
+    rows = {"unknown": {"name in timm": ModelAttributes(year=2019)}, "m0": {"name in timm": ModelAttributes(year=1999)}}
+    copy.store.described_models.update(DescribedModels(derived=rows))
+    notes = copy.study.models("new").notes
+    assert [note for note in notes if note.startswith("attributes of 1 model are derived in part from names")]

@@ -14,8 +14,9 @@ from regrade.cli.completion import complete_models, complete_test_sets
 from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import report_import, watching
 from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
+from regrade.core import ATTRIBUTES, InputError
 from regrade.core.amounts import amount
-from regrade.formats import ModelFormat
+from regrade.formats import ModelFormat, Zoo
 
 app = typer.Typer(no_args_is_help=True)
 SomeTestSet = Annotated[
@@ -37,18 +38,24 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     A test set of which only some images have predictions shows how many. Predictions with a damaged manifest are
     skipped and reported as errors; the exit code is then 1.
     """
-    from regrade.core import ATTRIBUTES, Column, Table
+    from regrade.core import Column, Table
 
     store, errors = opened(workspace).store, ListErrors()
     described = store.described_models.read()
     sets: dict[str, list[str]] = {}
     coverage: dict[str, dict[str, int]] = {}
     stated: dict[str, dict[str, Any]] = {}
+    sources: dict[str, dict[str, str]] = {}
     for test_set in store.test_sets.names():
         for model in (*store.predictions.model_names(test_set), *store.predictions.people_names(test_set)):
             with errors.skip_unreadable():
                 manifest = store.predictions.manifest(test_set, model)
-                spec = manifest.model.described(described.of(model))
+                spec = manifest.model.described(described.of(model), described.derived_of(model))
+                sources[model] = {
+                    key: source
+                    for key, source in described.sources_of(model).items()
+                    if not getattr(manifest.model, key)
+                }
                 if manifest.asked is not None:
                     coverage.setdefault(model, {})[test_set] = manifest.asked
                 sets.setdefault(model, []).append(test_set)
@@ -66,9 +73,22 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     models = [
         {"model": name, "test_sets": sets[name], **stated[name]}
         | ({"covered": coverage[name]} if name in coverage else {})
+        | ({"sources": sources[name]} if sources[name] else {})
         for name in sorted(sets)
     ]
-    return errors.result_with(Table("models", tuple(columns), rows), {"models": models})
+    return errors.result_with(Table("models", tuple(columns), rows, _derived(sources)), {"models": models})
+
+
+def _derived(sources: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """A note on the values that nobody stated, by source."""
+    by_source: dict[str, set[str]] = {}
+    for attributes in sources.values():
+        for key, source in attributes.items():
+            by_source.setdefault(source, set()).add(key)
+    return tuple(
+        f"derived from {source}: {', '.join(name.replace('_', ' ') for name in ATTRIBUTES if name in keys)}"
+        for source, keys in sorted(by_source.items())
+    )
 
 
 def _covered(test_set: str, coverage: Mapping[str, int]) -> str:
@@ -84,12 +104,12 @@ def _cell(attribute: str, value: str | int | None) -> str | int | None:
 @app.command()
 def describe(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="CSV, TSV, Parquet or JSON lines file with the column model and any of family, parameters, "
             "training_data, training_images, year and base_model."
         ),
-    ],
+    ] = None,
     form: Annotated[
         ModelFormat, typer.Option("--format", help="Format of the file; timm: results as timm publishes them.")
     ] = ModelFormat.TABLE,
@@ -100,6 +120,18 @@ def describe(
             "timm: timm)."
         ),
     ] = None,
+    from_zoo: Annotated[
+        bool,
+        typer.Option(
+            "--from-zoo",
+            help="Instead of a file: derive metadata from the names of models of timm, torchvision, open_clip and "
+            "transformers; stated values win.",
+        ),
+    ] = False,
+    zoo: Annotated[
+        Zoo | None,
+        typer.Option(help="With --from-zoo: the zoo of models whose names have no prefix (default: left out)."),
+    ] = None,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
@@ -108,6 +140,14 @@ def describe(
     A name is that of a model, a pattern such as 'trained:plain/seed-*', or a training (plain). Empty cells change
     nothing, and a stated value replaces an earlier one. The command is idempotent.
     """
+    if from_zoo:
+        _refuse_with_zoo(file, form, prefix)
+        _describe_from_zoos(workspace, zoo, as_json=as_json)
+        return
+    if zoo is not None:
+        raise InputError("--zoo needs --from-zoo")
+    if file is None:
+        raise InputError("give a file with the metadata of models, or --from-zoo")
     done = opened(workspace).models.describe(file, form=form, prefix=prefix)
     counts = f"new: {len(done.new):,}, updated: {len(done.updated):,}, unchanged: {len(done.unchanged):,}"
     data = {
@@ -119,6 +159,17 @@ def describe(
         "missing_base_models": list(done.missing_bases),
     }
     report_import([f"models described: {counts}"], done.notes, data, as_json=as_json)
+
+
+def _refuse_with_zoo(file: Path | None, form: ModelFormat, prefix: str | None) -> None:
+    if file is not None or form is not ModelFormat.TABLE or prefix is not None:
+        raise InputError("--from-zoo reads no file: leave out the file, --format and --prefix")
+
+
+def _describe_from_zoos(workspace: Path, zoo: Zoo | None, *, as_json: bool) -> None:
+    done = opened(workspace).models.describe_from_zoos(without_prefix=zoo)
+    counts = f"new: {len(done.new):,}, updated: {len(done.updated):,}, unchanged: {len(done.unchanged):,}"
+    report_import([f"models described from their names: {counts}"], done.notes, asdict(done), as_json=as_json)
 
 
 @app.command()

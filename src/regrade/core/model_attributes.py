@@ -66,10 +66,12 @@ ATTRIBUTES = tuple(item.name for item in fields(ModelAttributes))
 class DescribedModels:
     """The attributes of models by name; a name may be a pattern with ``*``, or the name of a training.
 
-    A model that is its own base model, directly or through others, raises.
+    ``derived`` are those that nobody stated, by model and by source, such as the name of the model in a zoo: they
+    never replace what is stated. A model that is its own base model, directly or through others, raises.
     """
 
     by_name: Mapping[str, ModelAttributes] = field(default_factory=dict)
+    derived: Mapping[str, Mapping[str, ModelAttributes]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.by_name:
@@ -100,7 +102,10 @@ class DescribedModels:
     @cached_property
     def digest(self) -> str:
         """A hash of all names and attributes, independent of their order."""
-        content = {name: attributes.stated for name, attributes in self.by_name.items()}
+        content: dict[str, Any] = {name: attributes.stated for name, attributes in self.by_name.items()}
+        if self.derived:
+            rows = {name: {key: row.stated for key, row in rows.items()} for name, rows in self.derived.items()}
+            content = {"stated": content, "derived": rows}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def of(self, model: str) -> ModelAttributes:
@@ -111,15 +116,31 @@ class DescribedModels:
                 attributes = attributes.updated(self.by_name[name])
         return attributes.updated(self._entry(model))
 
+    def derived_of(self, model: str) -> ModelAttributes:
+        """The attributes of a model that are derived; the first source of a value counts."""
+        attributes = ModelAttributes()
+        for row in self.derived.get(model, {}).values():
+            attributes = row.updated(attributes)
+        return attributes
+
+    def sources_of(self, model: str) -> dict[str, str]:
+        """The source of each attribute of a model that is derived and not stated."""
+        sources: dict[str, str] = {}
+        for source, row in self.derived.get(model, {}).items():
+            sources = dict.fromkeys(row.stated, source) | sources
+        stated = self.of(model).stated
+        return {key: sources[key] for key in ATTRIBUTES if key in sources and key not in stated}
+
     @cached_property
     def _patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
         """The names that may stand for several models: patterns, and names without a source, such as a training's."""
         return tuple((name, model_pattern(name)) for name in self.by_name if "*" in name or ":" not in name)
 
     def updated(self, later: DescribedModels) -> DescribedModels:
-        """All models, with the attributes that ``later`` states in place of earlier ones."""
+        """All models, with the attributes that ``later`` states in place of earlier ones; so for derived ones."""
         names = dict.fromkeys((*self.by_name, *later.by_name))
-        return DescribedModels({name: self._entry(name).updated(later._entry(name)) for name in names})
+        stated = {name: self._entry(name).updated(later._entry(name)) for name in names}
+        return DescribedModels(stated, {**self.derived, **later.derived})
 
     def changed(self, later: DescribedModels) -> tuple[AttributeChange, ...]:
         """The attributes that ``later`` states with another value."""

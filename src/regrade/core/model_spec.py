@@ -31,9 +31,10 @@ class ModelSpec:
     year: int | None = None
     base_model: str = ""
 
-    def described(self, attributes: ModelAttributes) -> ModelSpec:
-        """The same model, with the stated attributes in place of its own."""
-        return replace(self, **attributes.stated)
+    def described(self, attributes: ModelAttributes, derived: ModelAttributes | None = None) -> ModelSpec:
+        """The same model, with the stated attributes in place of its own, and the derived ones where it has none."""
+        missing = {} if derived is None else {key: v for key, v in derived.stated.items() if not getattr(self, key)}
+        return replace(self, **{**missing, **attributes.stated})
 
 
 class Interpolation(Enum):

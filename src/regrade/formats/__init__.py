@@ -23,6 +23,7 @@ from regrade.formats.prediction_files import read_prediction_file
 from regrade.formats.prediction_table import read_prediction_table
 from regrade.formats.slice_files import SliceFile, SliceFormat, read_slice_file
 from regrade.formats.vocabulary_files import read_vocabulary
+from regrade.formats.zoo_names import Zoo, attributes_of_name, source_of_name, zoo_of
 
 __all__ = [
     "MODEL_COLUMNS",
@@ -43,6 +44,8 @@ __all__ = [
     "PredictionKind",
     "SliceFile",
     "SliceFormat",
+    "Zoo",
+    "attributes_of_name",
     "checkpoint_notes",
     "complete_labels",
     "given_classes",
@@ -63,4 +66,6 @@ __all__ = [
     "read_prediction_table",
     "read_slice_file",
     "read_vocabulary",
+    "source_of_name",
+    "zoo_of",
 ]

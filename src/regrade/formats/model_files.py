@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from regrade.core import (
     UnknownName,
     described_models,
 )
+from regrade.formats.zoo_names import Zoo, attributes_of_name, source_of_name
 from regrade.tables import errors_with_path, optional_texts, read_table
 
 MODEL_COLUMNS = ("model", *ATTRIBUTES)
@@ -36,16 +38,25 @@ class ModelFormat(Enum):
     """A table with the column model and any of the attributes as columns; an empty cell states nothing."""
 
     TIMM = "timm"
-    """timm's results: model and param_count, in millions; further columns are not used."""
+    """timm's results: model and param_count, in millions; further attributes are derived from the names."""
 
 
 def read_model_file(path: Path, form: ModelFormat, *, prefix: str = "") -> DescribedModels:
-    """Read the attributes of models, whose names get ``prefix:`` in front if a prefix is given."""
+    """Read the attributes of models, whose names get ``prefix:`` in front if a prefix is given.
+
+    From the names in timm's results further attributes are derived, except for the base model.
+    """
     table = read_table(path)
     front = f"{prefix}:" if prefix else ""
     with errors_with_path(path):
         read = _table_rows if form is ModelFormat.TABLE else _timm_rows
-        return described_models((front + _checked_name(name), attributes) for name, attributes in read(table))
+        stated = described_models((front + _checked_name(name), attributes) for name, attributes in read(table))
+    if form is ModelFormat.TABLE:
+        return stated
+    source = source_of_name(Zoo.TIMM)
+    derived = {name: attributes_of_name(Zoo.TIMM, name.removeprefix(front)) for name in stated.by_name}
+    rows = {name: {source: replace(row, base_model="")} for name, row in derived.items() if row.stated}
+    return replace(stated, derived=rows)
 
 
 def _table_rows(table: pa.Table) -> Iterator[tuple[str, ModelAttributes]]:
@@ -89,7 +100,7 @@ def _number(text: str) -> float | None:
 
 
 def _timm_rows(table: pa.Table) -> Iterator[tuple[str, ModelAttributes]]:
-    """Timm lists a model once per input size; names do not state a family (tf_efficientnet_b0 is no family tf)."""
+    """Timm lists a model once per input size."""
     _check_columns(table, _TIMM_COLUMNS)
     for name, text in zip(*(optional_texts(table, column) for column in _TIMM_COLUMNS), strict=True):
         millions = _number(text)

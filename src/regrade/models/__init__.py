@@ -8,6 +8,7 @@ from regrade.models.preprocess import Resizer, crop_and_resize, fastest_resizer,
 from regrade.models.published import LITE_PUBLISHED, PublishedAccuracies, published_warning, read_published_accuracies
 from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
 from regrade.models.torch_to_onnx import OnnxExport, can_export, export_to_onnx
+from regrade.models.torchvision_model import torchvision_parameters
 
 __all__ = [
     "ENTRY_POINTS",
@@ -36,6 +37,7 @@ __all__ = [
     "preprocess",
     "published_warning",
     "read_published_accuracies",
+    "torchvision_parameters",
     "usable_cores",
     "warm_up",
 ]

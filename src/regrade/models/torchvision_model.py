@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from regrade.classes import imagenet_1k
@@ -50,6 +52,23 @@ def _weights(offered: Any, tag: str, architecture: str) -> Any:
     if tag not in tags:
         raise UnknownName(f"weights of {architecture}", tag, tags)
     return offered[tag]
+
+
+def torchvision_parameters(places: Sequence[str]) -> dict[str, int]:
+    """The number of parameters that torchvision publishes, by ``ARCHITECTURE`` or ``ARCHITECTURE:WEIGHTS``.
+
+    Places that torchvision does not have are left out.
+    """
+    with needs("timm", "torchvision"):
+        import torchvision
+
+    counts = {}
+    for place in places:
+        architecture, _, tag = place.partition(":")
+        with suppress(UnknownName, ValueError):
+            weights = _weights(torchvision.models.get_model_weights(architecture), tag or "DEFAULT", architecture)
+            counts[place] = int(weights.meta["num_params"])
+    return counts
 
 
 def untrained_torchvision(name: str, channels: int, classes: int) -> Any:

@@ -31,6 +31,7 @@ from regrade.stats.correlation import (
     spearman_matrix,
 )
 from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
+from regrade.stats.error_correlation import biserial_correlations, error_correlations
 from regrade.stats.f1 import FEWEST_PER_CLASS, f1_scores, macro_f1, weighted_f1
 from regrade.stats.finite_population import finite_share
 from regrade.stats.group_shares import (
@@ -184,6 +185,7 @@ __all__ = [
     "best_share",
     "better_p_value",
     "binned_correlation",
+    "biserial_correlations",
     "bonferroni_confidence",
     "bootstrap_line",
     "bootstrap_lines",
@@ -213,6 +215,7 @@ __all__ = [
     "difference_of_samples",
     "discordant_counts",
     "disparity_power",
+    "error_correlations",
     "excess_area",
     "exclusive_difference",
     "extremes_differ",

@@ -1,4 +1,4 @@
-"""What users state about models, as one Parquet file: a row per model, a column per attribute."""
+"""What users state about models, and what is derived, as one Parquet file: a row per model and source."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from regrade.store.layout import place_of
 from regrade.store.transaction import Transaction, transaction
 
 _NAME = "attributes"
+_SOURCE = "source"  # files of earlier versions have no such column: everything is stated
 _TYPES = {item.name: pa.string() if item.type == "str" else pa.int64() for item in fields(ModelAttributes)}
 
 
@@ -40,11 +41,17 @@ class DescribedModelsCollection(Collection[DescribedModels, None]):
         change.replace_at(self.path(_NAME), lambda file: self.write(models, None, file))
 
     def write(self, models: DescribedModels, _context: None, file: BinaryIO) -> None:
-        """Write one row per model; what is not stated is empty."""
-        rows = [attributes.stated for attributes in models.by_name.values()]
+        """Write one row per model and source; what is not stated is empty, and so is the source of a statement."""
+        keys = [("", name) for name in models.by_name]
+        keys += [(source, name) for name, rows in models.derived.items() for source in rows]
+        rows = [(models.derived[name][source] if source else models.by_name[name]).stated for source, name in keys]
         columns = {name: pa.array([row.get(name) for row in rows], type=_TYPES[name]) for name in ATTRIBUTES}
+        names = {
+            "model": pa.array([name for _, name in keys], type=pa.string()),
+            _SOURCE: pa.array([source for source, _ in keys], type=pa.string()),
+        }
         meta = {PLACE: place_of(self.kind, _NAME), "digest": models.digest}
-        write_parquet(pa.table({"model": pa.array(list(models.by_name), type=pa.string()), **columns}), meta, file)
+        write_parquet(pa.table({**names, **columns}), meta, file)
 
     def read(self) -> DescribedModels:
         """Read all described models; none if there is no file, and raise if it was removed by hand."""
@@ -53,8 +60,13 @@ class DescribedModelsCollection(Collection[DescribedModels, None]):
             self.refuse_lost(_NAME)
             return DescribedModels()
         rows = read_parquet(path)[0].to_pylist()
+        stated: dict[str, ModelAttributes] = {}
+        derived: dict[str, dict[str, ModelAttributes]] = {}
         try:
-            return DescribedModels({row.pop("model"): _attributes(row) for row in rows})
+            for row in rows:
+                name, source = row.pop("model"), row.pop(_SOURCE, "")
+                (derived.setdefault(name, {}) if source else stated)[source or name] = _attributes(row)
+            return DescribedModels(stated, derived)
         except (KeyError, TypeError, InputError) as error:
             raise damaged(path, str(error)) from None
 

@@ -187,8 +187,13 @@ class Store:
         return Stored(tuple(new), tuple(unchanged))
 
     def model_spec(self, test_set: str, model: str) -> ModelSpec:
-        """The record of a model in the manifest of its predictions; what users state about the model wins."""
-        return self.predictions.manifest(test_set, model).model.described(self.described_models.read().of(model))
+        """The record of a model in the manifest of its predictions, completed by `DescribedModels`.
+
+        What users state about the model wins; what is derived from its name counts where neither states a value.
+        """
+        described = self.described_models.read()
+        own = self.predictions.manifest(test_set, model).model
+        return own.described(described.of(model), described.derived_of(model))
 
     def replace_predictions(self, test_set: TestSet, predictions: Predictions, manifest: Manifest) -> None:
         """Replace the stored predictions of a model atomically."""

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.classes import class_map_from_file, class_space_from_file
-from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
+from regrade.core import (
+    ATTRIBUTES,
+    PERSON_PREFIX,
+    ClassMap,
+    ClassSpace,
+    InputError,
+    MapRule,
+    ModelAttributes,
+    Predictions,
+    TestSet,
+    UnknownName,
+)
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.names import member, refuse_text
 from regrade.metrics import MultilabelRule
@@ -35,6 +46,12 @@ def chosen_models(store: Store, test_set: TestSet, models: Sequence[str]) -> tup
     """The named models (default: all models of the test set, without people), checked to exist and to be distinct."""
     store.predictions.check_manifests(test_set.name, models)
     return _chosen(models, store.predictions.model_names(test_set.name), "model", test_set)
+
+
+def model_attributes(store: Store, test_set: TestSet, model: str) -> ModelAttributes:
+    """The attributes of a model: those in its manifest, those that users state, and those derived from its name."""
+    spec = store.model_spec(test_set.name, model)
+    return ModelAttributes(**{name: getattr(spec, name) for name in ATTRIBUTES})
 
 
 def chosen_people(store: Store, test_set: TestSet, people: Sequence[str]) -> tuple[str, ...]:

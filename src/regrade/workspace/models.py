@@ -21,6 +21,7 @@ from regrade.formats import (
     ModelFormat,
     PeopleFormat,
     PredictionKind,
+    Zoo,
     predictions_from_scores,
     read_prediction_file,
 )
@@ -58,6 +59,7 @@ from regrade.workspace.prediction_imports import (
 )
 from regrade.workspace.removal import carry_out, plan_model_removal
 from regrade.workspace.renaming import Renamed, rename_model
+from regrade.workspace.zoo_descriptions import ZooDescription, describe_from_zoos
 
 
 class Models:
@@ -112,6 +114,16 @@ class Models:
         (default: ``timm`` for timm's results).
         """
         return describe_models(self.store, Path(path), form=member(ModelFormat, form), prefix=prefix)
+
+    def describe_from_zoos(self, *, without_prefix: Zoo | str | None = None) -> ZooDescription:
+        """Derive metadata of all models of timm, torchvision, open_clip and transformers from their names.
+
+        What users state and what manifests record wins. Names without a prefix are those of the zoo
+        ``without_prefix``, and left out by default.
+        """
+        return describe_from_zoos(
+            self.store, without_prefix=None if without_prefix is None else member(Zoo, without_prefix)
+        )
 
     def import_predictions(
         self,

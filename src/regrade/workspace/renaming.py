@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from regrade.core import (
     PERSON_PREFIX,
@@ -34,6 +34,8 @@ from regrade.workspace.removal import (
     test_set_paths,
     trainings_with,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -166,16 +168,26 @@ def _renamed_descriptions(described: DescribedModels, old: str, new: str, *, is_
 
     Other attributes of the new name that were stated before are kept.
     """
-    by_name = dict(described.by_name)
-    if old in by_name and new not in by_name:
-        moved = {new: by_name[old]} if is_everywhere else {old: by_name[old], new: by_name[old]}
-        rows = (moved if name == old else {name: stated} for name, stated in by_name.items())
-        by_name = {name: stated for row in rows for name, stated in row.items()}
-    elif old in by_name and is_everywhere and by_name[new] == by_name[old]:
-        del by_name[old]
+    by_name = _moved(described.by_name, old, new, is_everywhere=is_everywhere)
+    derived = _moved(described.derived, old, new, is_everywhere=is_everywhere)
     if is_everywhere:
         by_name = {name: _with_base(stated, old, new) for name, stated in by_name.items()}
-    return DescribedModels(by_name)
+        derived = {
+            name: {source: _with_base(row, old, new) for source, row in rows.items()} for name, rows in derived.items()
+        }
+    return DescribedModels(by_name, derived)
+
+
+def _moved(rows: Mapping[str, T], old: str, new: str, *, is_everywhere: bool) -> dict[str, T]:
+    """The rows by name, with that of the old name under the new one unless that has its own."""
+    by_name = dict(rows)
+    if old in by_name and new not in by_name:
+        moved = {new: by_name[old]} if is_everywhere else {old: by_name[old], new: by_name[old]}
+        parts = (moved if name == old else {name: row} for name, row in by_name.items())
+        return {name: row for part in parts for name, row in part.items()}
+    if old in by_name and is_everywhere and by_name[new] == by_name[old]:
+        del by_name[old]
+    return by_name
 
 
 def _with_base(stated: ModelAttributes, old: str, new: str) -> ModelAttributes:

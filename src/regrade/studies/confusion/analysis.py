@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from regrade.core import Checkpoints, Estimate, InputError, TestSet, UndefinedError
+from regrade.core import Checkpoints, Estimate, InputError, ModelAttributes, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import (
@@ -28,6 +28,7 @@ from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set, rank
 from regrade.studies.confusion.reduced_checkpoints import fewer_checkpoints, rank_agreements, strided_scores
 from regrade.studies.confusion.result import ConfusedModel, Confusion, ScoredEnsemble
 from regrade.studies.confusion.rivals import compare_rivals, error_share, image_scores
+from regrade.studies.confusion.trends import score_trends
 from regrade.studies.confusion.unlabeled import LabeledSet, UnlabeledInputs, expected_errors
 from regrade.studies.scoring import Scoring
 
@@ -44,6 +45,7 @@ class FurtherInputs:
     ``scorings`` are those of the further ensembles' predictions, in their order; ``human`` (n,) is the entropy of
     people's answers, NaN without; ``early`` is the number of checkpoints of EL2N. ``train`` are checkpoints of the
     first ensemble on its training images, and ``remedy`` names two models to compare on easy and on hard images.
+    ``attributes`` are what is stated about models, by name.
     """
 
     scorings: Sequence[Scoring | None] = ()
@@ -51,6 +53,7 @@ class FurtherInputs:
     early: int = EARLY_CHECKPOINTS
     train: Checkpoints | None = None
     remedy: Remedy | None = None
+    attributes: Mapping[str, ModelAttributes] = field(default_factory=dict)
 
 
 def confusion(
@@ -90,12 +93,16 @@ def confusion(
     graded = grade_models(test_set, first, last, predictions, own, with_confidence=unlabeled is not None)
     insiders = {own_name(first), *first.members}
     rows = [
-        _model(name, model, scores, bins, hard_images, inside=name in insiders, rng=rng, confidence=confidence)
+        replace(
+            _model(name, model, scores, bins, hard_images, inside=name in insiders, rng=rng, confidence=confidence),
+            family=extra.attributes.get(name, ModelAttributes()).family or None,
+        )
         for name, model in graded.items()
         if model.counted.any()
     ]
     models = tuple(sorted(rows, key=lambda row: (row.error.value, row.model)))
-    outside = [model for name, model in graded.items() if model.counted.any() and name not in insiders]
+    outsiders = {name: model for name, model in graded.items() if model.counted.any() and name not in insiders}
+    outside = list(outsiders.values())
     if not models:
         notes.append(
             f"no label of {test_set.name} counts, so nothing is said of errors"
@@ -135,6 +142,7 @@ def confusion(
         None
         if extra.remedy is None
         else compare_bands(extra.remedy, graded, scores, top=ensemble.top, confidence=confidence),
+        score_trends(scores, outsiders, extra.attributes, confidence=confidence),
     )
 
 

@@ -27,6 +27,7 @@ from regrade.display.style import COLORS, GRAY, INK, SHAPES
 from regrade.stats import proportion
 from regrade.studies.confusion.findings import harder_for, with_difference
 from regrade.studies.confusion.result import ConfusedModel, Confusion
+from regrade.studies.confusion.trend_figure import accuracy_trend, trend_heading, trend_panel
 from regrade.studies.scoring import FEWEST_DRAWN
 
 _WIDTH = 400
@@ -48,6 +49,9 @@ def confusion_figure(result: Confusion) -> Figure:
         panels.append(_curves(result))
     if with_difference(result.models) and not _few_hard(result):
         panels.append(_transfer(result))
+    if (trend := accuracy_trend(result)) is not None:
+        panel = trend_panel(result, trend, width=_WIDTH, orient="bottom", columns=4)
+        panels.append(panel.properties(title=_panel(*trend_heading(trend))))
     if result.unlabeled:
         panels.append(_expected(result))
     title = _title(result)

@@ -13,6 +13,8 @@ from regrade.stats import spearman, widen_for_comparisons
 from regrade.studies.confusion.expected_error import ExpectedError
 from regrade.studies.confusion.result import ConfusedModel, Confusion
 from regrade.studies.confusion.rivals import TrainingCost
+from regrade.studies.confusion.trends import ACCURACY, ScoreRelation, ScoreTrend
+from regrade.studies.models.result import TrendVerdict
 
 _MOST = 4
 
@@ -35,6 +37,17 @@ _WORTH_TEST = (
     "Bonferroni-corrected for all scores: below 0 for every cheaper score without labels, or above 0 for any."
 )
 _BANDS_TEST = "Paired score intervals of the change on easy and on hard images, Bonferroni-corrected for both."
+_TREND_TEST = (
+    "Cluster-robust t interval over models and images, by family, of the slope of the biserial correlation of score "
+    "and error, Bonferroni-corrected for all slopes, compared with 0."
+)
+_FAMILY_TEST = (
+    "Robust t interval over models and images of a family's mean biserial correlation minus that of the others, "
+    "Bonferroni-corrected for all families, compared with 0."
+)
+_TREND = claim("confusion: the score goes more closely with the errors of some models", _TREND_TEST)
+_NO_TREND = no_claim("confusion: no trend over models", _TREND_TEST)
+_FAMILY = claim("confusion: the score goes more closely with the errors of a family", _FAMILY_TEST)
 _WORTH = claim("confusion: the score is worth its cost", _WORTH_TEST)
 _NOT_WORTH = claim("confusion: a cheaper score is better", _WORTH_TEST)
 _WORTH_OPEN = no_claim("confusion: the score is not shown to be worth its cost", _WORTH_TEST)
@@ -55,7 +68,7 @@ _EXPECTED = no_claim("confusion: expected error", _LEVEL_TEST)
 
 def confusion_findings(result: Confusion) -> tuple[Finding, ...]:
     """Hard images and other models, the order of models there, the expected error, rivals, and a remedy."""
-    parts = (_transfer, _shared, _own, _ranking, _expected, worth_findings, band_findings)
+    parts = (_transfer, _shared, _own, _ranking, _expected, worth_findings, band_findings, trend_findings)
     candidates = [finding for part in parts for finding in part(result)]
     return by_weight(candidates)[:_MOST]
 
@@ -252,6 +265,64 @@ def _cost(cost: TrainingCost | None) -> str:
 def _fine(estimate: Estimate) -> str:
     value, low, high = (f"{part:+z.3f}".replace("-", "−") for part in (estimate.value, estimate.low, estimate.high))
     return f"{value} ({low} to {high})"
+
+
+def trend_findings(result: Confusion) -> list[Finding]:
+    """Whether the score goes with the errors of some models more closely than with those of others."""
+    rows = result.trends.rows if result.trends else ()
+    shown = [row for row in rows if row.relation is ScoreRelation.BISERIAL]
+    slopes = sorted((row for row in shown if row.family is None), key=_clearness)
+    families = sorted((row for row in shown if row.family is not None), key=_clearness)
+    attributes = list(dict.fromkeys(row.attribute for row in shown if row.family is None))
+    return [*_slope_finding(result, slopes, attributes), *_family_finding(result, families)]
+
+
+def _clearness(row: ScoreTrend) -> float:
+    return abs(row.effect.value) / max(row.effect.half_width, 1e-12)
+
+
+def _slope_finding(result: Confusion, slopes: Sequence[ScoreTrend], attributes: list[str]) -> list[Finding]:
+    if not slopes:
+        return []
+    row, name = slopes[-1], result.ensemble.name
+    unit = f"{row.per} more accuracy" if row.attribute == ACCURACY else f"one more {row.per}"
+    if row.is_per_tenfold:
+        unit = f"a {row.per}"
+    text = (
+        f"{unit[0].upper()}{unit[1:]} goes with a change of {_fine(row.effect)} in the biserial correlation of score "
+        f"and error, over {amount(row.models, 'model')}, corrected for all trends. This is an association: models that "
+        "differ in it also differ in many other ways."
+    )
+    if row.verdict is TrendVerdict.NOT_DETECTED:
+        headline = f"No trend of the relation between confusion score and errors with {listed(attributes)} detected"
+        return [Finding(_NO_TREND, headline, text, 0.2)]
+    closely = "more" if row.verdict is TrendVerdict.RISES else "less"
+    headline = (
+        f"The confusion score of {name} goes {closely} closely with the errors of models {_HIGHER[row.attribute]}"
+    )
+    return [Finding(_TREND, headline, text, 0.45)]
+
+
+_HIGHER = {
+    ACCURACY: "of higher accuracy", "year": "of later years", "parameters": "with more parameters",
+    "training images": "with more training images",
+}  # fmt: skip
+
+
+def _family_finding(result: Confusion, families: Sequence[ScoreTrend]) -> list[Finding]:
+    if not families or families[-1].verdict is TrendVerdict.NOT_DETECTED:
+        return []
+    row = families[-1]
+    closely = "more" if row.verdict is TrendVerdict.RISES else "less"
+    headline = (
+        f"The confusion score of {result.ensemble.name} goes {closely} closely with the errors of the family "
+        f"{row.family} than with those of other models"
+    )
+    text = (
+        f"The mean biserial correlation of score and error of {amount(row.models, 'model')} of the family minus that "
+        f"of the others is {_fine(row.effect)}, corrected for all families."
+    )
+    return [Finding(_FAMILY, headline, text, 0.35)]
 
 
 def band_findings(result: Confusion) -> list[Finding]:

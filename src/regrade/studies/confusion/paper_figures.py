@@ -31,6 +31,7 @@ from regrade.studies.confusion.findings import band_findings
 from regrade.studies.confusion.result import ConfusedModel, Confusion
 from regrade.studies.confusion.rival_figure import rival_figure
 from regrade.studies.confusion.stride_figures import stride_correlations, stride_histograms
+from regrade.studies.confusion.trend_figure import trend_figure
 
 _CELLS = 60  # cells of the scatter of two ensembles, per axis
 _NOTHING = 0.5  # a count of 0 on a logarithmic axis that starts above it
@@ -302,4 +303,5 @@ _FIGURES: Mapping[str, Callable[[Confusion], Figure | None]] = {
     "figure-7-bands": _bands,
     "accuracy-by-confusion": _accuracy,
     "rivals": rival_figure,
+    "trends": trend_figure,
 }

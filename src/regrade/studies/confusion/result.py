@@ -17,6 +17,7 @@ from regrade.studies.confusion.expected_error import ExpectedError
 from regrade.studies.confusion.hard_set import HardSet, Transfer
 from regrade.studies.confusion.reduced_checkpoints import RankAgreement, ReducedCheckpoints, StridedScore
 from regrade.studies.confusion.rivals import Rival
+from regrade.studies.confusion.trends import ScoreTrends
 
 
 class ConfusionPart(Enum):
@@ -33,6 +34,7 @@ class ConfusionPart(Enum):
     STRIDES = "strides"
     ENSEMBLES = "ensembles"
     BANDS = "bands"
+    TRENDS = "trends"
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ class Confusion(Tabular, records="models"):
     rivals: tuple[Rival, ...] = ()
     train: TrainingSet | None = None
     bands: BandComparison | None = None
+    trends: ScoreTrends | None = field(default=None, metadata=json_key("trends", only_if_set=True))
 
     @property
     def images(self) -> int:
@@ -171,6 +174,7 @@ class Confusion(Tabular, records="models"):
             ConfusionPart.STRIDES: len(self.strides) > 1,
             ConfusionPart.ENSEMBLES: self.ensembles,
             ConfusionPart.BANDS: self.bands,
+            ConfusionPart.TRENDS: self.trends,
         }
         return tuple(part for part, content in contents.items() if content)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from math import e
 from pathlib import Path
@@ -24,10 +24,10 @@ from regrade.studies.confusion.findings import confusion_findings
 from regrade.studies.confusion.gallery import gallery_page
 from regrade.studies.confusion.hard_set import HardRule
 from regrade.studies.confusion.paper_figures import paper_figures
-from regrade.studies.confusion.result import ConfusedModel, Confusion, ConfusionPart
+from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
 from regrade.studies.image_clusters import with_household_note
-from regrade.studies.loading import chosen_models, scored_predictions
+from regrade.studies.loading import chosen_models, model_attributes, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.scoring import Scoring, scoring_for
 from regrade.studies.stored_subset import store_subset
@@ -45,7 +45,9 @@ from regrade.studies.study import (
 )
 from regrade.studies.thumbnails import thumbnails
 
-_IN_REPORT = ConfusionPart.MODELS, ConfusionPart.RIVALS, ConfusionPart.EXPECTED  # tables of a chapter
+_IN_REPORT = ConfusionPart.MODELS, ConfusionPart.TRENDS, ConfusionPart.RIVALS, ConfusionPart.EXPECTED
+"""The tables of a chapter."""
+
 _OF_ENSEMBLES = ConfusionPart.ENSEMBLES, ConfusionPart.RANKS  # further tables if there are several
 _GALLERY = "figure-1-gallery.html"
 _MEMBERS = "models"  # name of an ensemble whose members are models
@@ -144,18 +146,11 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
             options.early,
             _train(store, test_set, chosen[0], options),
             remedy,
+            {name: model_attributes(store, test_set, name) for name in names},
         ),
         confidence=store.config.confidence,
     )
-    families = tuple(_with_family(store, model, test_set, names) for model in result.models)
-    return with_household_note(replace(result, models=families), test_set)
-
-
-def _with_family(store: Store, model: ConfusedModel, test_set: TestSet, stored: Sequence[str]) -> ConfusedModel:
-    """A stored model with its family, if that is stated."""
-    if model.model not in stored:
-        return model
-    return replace(model, family=store.model_spec(test_set.name, model.model).family or None)
+    return with_household_note(result, test_set)
 
 
 def _models(store: Store, test_set: TestSet, options: ConfusionOptions, remedy: Remedy | None) -> tuple[str, ...]:
@@ -372,7 +367,8 @@ CONFUSION = Study(
         "Table to print. bins: error by score. images: score per image. distribution: of the scores. checkpoints: with "
         "fewer epochs or seeds. ranks: correlation of ensembles or seeds. expected: --unlabeled. rivals: other scores, "
         "and their cost. strides: by epochs and seeds. ensembles: mean score and accuracy. bands: --before and "
-        "--after.",
+        "--after. trends: how the correlation of score and errors goes with accuracy, size, data, year and family of "
+        "models.",
         _chosen_part,
     ),
     outputs=(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from regrade.core import Cell, Column, Estimate, ScoreKind, Table, UndefinedError
 from regrade.core.amounts import amount
+from regrade.studies.attribute_trends import FEWEST_MODELS
 from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.rivals import Rival
+from regrade.studies.confusion.trends import ScoreTrend
 
 _NEEDS = {
     ConfusionPart.MODELS: "labels and models with predictions on them",
@@ -17,6 +19,7 @@ _NEEDS = {
     ConfusionPart.STRIDES: "several epochs or several members",
     ConfusionPart.ENSEMBLES: "an ensemble",
     ConfusionPart.BANDS: "two models: --before and --after",
+    ConfusionPart.TRENDS: f"{FEWEST_MODELS} models outside the ensemble with errors and right predictions",
 }
 
 
@@ -307,6 +310,42 @@ def _bands(study: Confusion) -> Table:
     return Table(title, columns, rows, (*notes, *study.notes))
 
 
+def _trends(study: Confusion) -> Table:
+    trends = study.trends
+    if trends is None:
+        raise UndefinedError(_NEEDS[ConfusionPart.TRENDS])
+    columns = (
+        Column("relation", "measure"),
+        Column("attribute", "goes with"),
+        Column("effect", "change per unit", percent=False, digits=3),
+        Column("models", "models"),
+        Column("families", "families", detail=True),
+        Column("verdict", "result"),
+    )
+    rows = tuple(
+        (
+            row.relation.value,
+            _goes_with(row),
+            row.effect,
+            row.models,
+            row.families,
+            row.verdict_in_words,
+        )
+        for row in trends.rows
+    )
+    title = (
+        f"{study.test_set}: correlation of score and error over {amount(len(trends.models), 'model')}, {basis(study)}"
+    )
+    return Table(title, columns, rows, (*trends.notes, *study.notes))
+
+
+def _goes_with(row: ScoreTrend) -> str:
+    """The attribute with its unit, or the family."""
+    if row.family is not None:
+        return f"family {row.family}"
+    return row.per if row.is_per_tenfold or row.per == row.attribute else f"{row.attribute}, {row.per}"
+
+
 def _plain(estimate: Estimate) -> str:
     return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
@@ -323,4 +362,5 @@ _TABLES = {
     ConfusionPart.STRIDES: _strides,
     ConfusionPart.ENSEMBLES: _ensembles,
     ConfusionPart.BANDS: _bands,
+    ConfusionPart.TRENDS: _trends,
 }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -22,6 +20,12 @@ from regrade.stats import (
     noise_on_scale,
     proportion,
 )
+from regrade.studies.attribute_trends import (
+    FEWEST_MODELS,
+    families_to_compare,
+    family_clusters,
+    simultaneous_rows,
+)
 from regrade.studies.generalization.result import ModelShift
 from regrade.studies.lines import clip_to_scale
 from regrade.studies.models.result import (
@@ -34,14 +38,6 @@ from regrade.studies.models.result import (
 )
 from regrade.studies.set_counts import SetCounts
 
-FEWEST_IN_FAMILY = 3
-"""The fewest models of a family that is compared, and the fewest other models."""
-
-K = TypeVar("K", ModelAttribute, str)
-R = TypeVar("R")
-
-_FEWEST = 4  # models of a trend
-_FEWEST_CLUSTERS = 3  # families whose models are treated as dependent
 _COMPARED = (ModelMeasure.ACCURACY, ModelMeasure.ROBUSTNESS, ModelMeasure.DISPARITY)  # between families
 _LISTED = 5
 _REASONS = 2  # reasons that an error names
@@ -139,18 +135,13 @@ class _Study:
             if attribute is not ModelAttribute.FAMILY and (chosen or any(map(attribute.of, self.models)))
         ]
         cells = [(measure, attribute) for attribute in numeric for measure in self.measures]
-        return _together(cells, self._trend, reasons)
+        return simultaneous_rows(cells, self._trend, reasons, _named)
 
     def families(self, reasons: list[str]) -> list[FamilyDifference]:
         """All family differences that can be computed, with simultaneous intervals."""
-        sizes = Counter(model.family for model in self.models if model.family)
-        most = len(self.models) - FEWEST_IN_FAMILY
-        compared = [name for name, size in sorted(sizes.items()) if FEWEST_IN_FAMILY <= size <= most]
-        if small := [name for name in sorted(sizes) if name not in compared]:
-            fewest = f"fewer than {FEWEST_IN_FAMILY} models in or outside of the family"
-            reasons.append(f"not compared, with {fewest}: {listed(small)}")
+        compared = families_to_compare([model.family for model in self.models], reasons)
         cells = [(measure, name) for measure in self.measures if measure in _COMPARED for name in compared]
-        return _together(cells, self._family, reasons)
+        return simultaneous_rows(cells, self._family, reasons, _named)
 
     def _trend(self, measure: ModelMeasure, attribute: ModelAttribute, comparisons: int) -> ModelTrend:
         inside = [
@@ -181,8 +172,8 @@ class _Study:
     ) -> Estimate:
         """The effect of an attribute on a measure in points, one of so many comparisons."""
         names = tuple(model.model for model in models)
-        if len(names) < _FEWEST:
-            raise UndefinedError(f"a trend needs at least {_FEWEST} models, got {len(names)}")
+        if len(names) < FEWEST_MODELS:
+            raise UndefinedError(f"a trend needs at least {FEWEST_MODELS} models, got {len(names)}")
         level = bonferroni_confidence(comparisons, self.confidence)
         scale = self.scale if measure is ModelMeasure.ROBUSTNESS else Scale.LINEAR
         if measure is ModelMeasure.DISPARITY:
@@ -206,20 +197,8 @@ class _Study:
         return MeasuredModels(old.values - new.values, noise), None
 
 
-def _together(
-    cells: Sequence[tuple[ModelMeasure, K]], row: Callable[[ModelMeasure, K, int], R], reasons: list[str]
-) -> list[R]:
-    """The rows of the cells that are defined, each as one of so many; the reasons of the others are added."""
-    defined = []
-    for measure, key in cells:
-        try:
-            row(measure, key, 1)
-        except UndefinedError as error:
-            name = key.value if isinstance(key, ModelAttribute) else key
-            reasons.append(f"{measure.value} and {name}: {error}")
-        else:
-            defined.append((measure, key))
-    return [row(measure, key, len(defined)) for measure, key in defined]
+def _named(measure: ModelMeasure, key: ModelAttribute | str) -> str:
+    return f"{measure.value} and {key.value if isinstance(key, ModelAttribute) else key}"
 
 
 def _measured(counts: SetCounts, names: Sequence[str], scale: Scale) -> MeasuredModels:
@@ -250,11 +229,7 @@ def _has(model: DescribedModel, measure: ModelMeasure) -> bool:
 
 
 def _clusters(models: Sequence[DescribedModel]) -> IntArray | None:
-    """Numbers of the families (m,), each model without a family its own; None for fewer than three of them."""
-    names = [model.family or f"\0{model.model}" for model in models]
-    numbers: IntArray = np.unique(names, return_inverse=True)[1]
-    has_families = any(model.family for model in models)
-    return numbers if has_families and len(set(names)) >= _FEWEST_CLUSTERS else None
+    return family_clusters([model.model for model in models], [model.family for model in models])
 
 
 def _notes(
@@ -302,5 +277,5 @@ def _nothing(test_set: str, reasons: Sequence[str]) -> str:
     why = f" ({'; '.join((*distinct[:_REASONS], *further))})" if distinct else ""
     return (
         f"too little is stated about the models with predictions on {test_set}{why}: state year, parameters, "
-        "training_images or family with regrade models describe FILE.csv"
+        "training_images or family with regrade models describe FILE.csv, or --from-zoo for models of zoos"
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,7 +36,9 @@ from regrade.studies.models.result import (
 
 _WIDE, _HEIGHT = WIDTH - 20, 220
 _COLORED = len(COLORS) - 1  # families with a color of their own, the largest ones
-_OTHER = "other"
+OTHER = "other"
+"""The name of the families without a color, in the field ``family`` of the rows of a figure."""
+
 _ENDS = 40  # points of the lines
 _DRAWN = (ModelMeasure.ACCURACY, ModelMeasure.ROBUSTNESS, ModelMeasure.DISPARITY)
 _TITLES = {
@@ -47,7 +50,7 @@ _TITLES = {
 
 def model_trends_figure(result: ModelTrends) -> Figure:
     """A panel for each trend with the models, their family by color, and the line; below, the families."""
-    names = _families(result)
+    names = colored_families(model.family for model in result.models)
     drawn = [trend for trend in result.trends if trend.measure in _DRAWN and _points(result, trend)]
     panels = [_trend(result, trend, names) for trend in drawn]
     panels += [_family_panel(result, measure) for measure in dict.fromkeys(row.measure for row in result.families)]
@@ -63,14 +66,10 @@ def model_trends_figure(result: ModelTrends) -> Figure:
     return Figure(f"attributes of models and accuracy on {result.test_set}", f"{headline}. {subtitle}", chart)
 
 
-def _families(result: ModelTrends) -> list[str]:
+def colored_families(families: Iterable[str]) -> list[str]:
     """The families with a color, the largest first; the others are gray."""
-    sizes: dict[str, int] = {}
-    for model in result.models:
-        if model.family:
-            sizes[model.family] = sizes.get(model.family, 0) + 1
-    largest = sorted(sizes, key=lambda name: (-sizes[name], name))
-    return largest[:_COLORED]
+    sizes = Counter(filter(None, families))
+    return sorted(sizes, key=lambda name: (-sizes[name], name))[:_COLORED]
 
 
 def _trend(result: ModelTrends, trend: ModelTrend, families: Sequence[str]) -> altair.LayerChart:
@@ -88,7 +87,7 @@ def _trend(result: ModelTrends, trend: ModelTrend, families: Sequence[str]) -> a
     ]  # fmt: skip
     fan = altair.Chart(inline(_fan(trend, models))).encode(x=x)
     base = altair.Chart(inline(rows)).encode(x=x, tooltip=tooltip)
-    color, shape = _color_and_shape(families, rows)
+    color, shape = family_marks(families, rows)
     layers = [
         fan.mark_area(color=GRAY, opacity=0.15, clip=True).encode(y=altair.Y("low:Q", **up), y2="high:Q"),
         fan.mark_line(color=INK, strokeWidth=1.4, clip=True).encode(y=altair.Y("y:Q", **up)),
@@ -116,17 +115,23 @@ def _description(trend: ModelTrend) -> str:
     return f"{unit} goes with {points(trend.slope)}{at_equal}{verdict}"
 
 
-def _color_and_shape(families: Sequence[str], rows: Sequence[dict[str, Any]]) -> tuple[Any, Any]:
+def family_marks(
+    families: Sequence[str],
+    rows: Sequence[dict[str, Any]],
+    *,
+    orient: Literal["top", "bottom"] = "top",
+    columns: int = 5,
+) -> tuple[Any, Any]:
     """Color and shape of the families, with one legend for both; without families, one of each."""
     if not families:
         return altair.value(COLORS[0]), altair.value("circle")
-    unnamed = [_OTHER] if any(row["family"] == _OTHER for row in rows) else []
+    unnamed = [OTHER] if any(row["family"] == OTHER for row in rows) else []
     names = [*families, *unnamed]
     colors, shapes = (
         altair.Scale(domain=names, range=[*palette[: len(families)], last][: len(names)])
         for palette, last in ((COLORS, GRAY), (SHAPES, "circle"))
     )
-    legend = altair.Legend(title=None, orient="top", columns=5, symbolOpacity=1)
+    legend = altair.Legend(title=None, orient=orient, columns=columns, symbolOpacity=1)
     return (
         altair.Color("family:N", sort=names, scale=colors, legend=legend),
         altair.Shape("family:N", sort=names, scale=shapes, legend=legend),
@@ -164,7 +169,7 @@ def _point(model: DescribedModel, trend: ModelTrend, families: Sequence[str]) ->
     assert measured is not None
     return {
         "model": model.model,
-        "family": model.family if model.family in families else _OTHER,
+        "family": model.family if model.family in families else OTHER,
         "family_text": model.family or "not stated",
         "x": trend.attribute.of(model),
         "shown": interval_text(measured),

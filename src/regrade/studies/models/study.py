@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.core import ATTRIBUTES, Estimate, InputError, ModelAttributes, TestSet, UndefinedError
+from regrade.core import Estimate, InputError, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.stats import Scale, share_range
 from regrade.store import Store
@@ -16,7 +16,7 @@ from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import ModelShift
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of, frame_of, grouping
 from regrade.studies.image_clusters import with_household_note
-from regrade.studies.loading import chosen_models, scored_predictions
+from regrade.studies.loading import chosen_models, model_attributes, scored_predictions
 from regrade.studies.models.analysis import ModelSets, model_trends
 from regrade.studies.models.figure import model_trends_figure
 from regrade.studies.models.findings import model_trends_findings, model_trends_verdicts
@@ -77,7 +77,7 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     disparities = _disparities(test_set, correctness, options.disparity_by, store.config.confidence)
     shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
     sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
-    attributes = {model: _attributes(store, test_set, model) for model in models}
+    attributes = {model: model_attributes(store, test_set, model) for model in models}
     result = model_trends(
         sets,
         attributes,
@@ -87,8 +87,15 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     )
     rules = (*counts.notes, *(original.notes if original else ()))
     cautions = (*_overlap(store, test_set, options), *_chosen_hard(test_set, options.slice))
-    result = replace(result, notes=(*result.notes, *rules, *cautions))
+    result = replace(result, notes=(*result.notes, *_derived(store, models), *rules, *cautions))
     return with_household_note(result, *(store.test_set(name) for name in (test_set.name, options.original) if name))
+
+
+def _derived(store: Store, models: Sequence[str]) -> Iterator[str]:
+    """A note on the models whose attributes are derived from their names in part."""
+    described = store.described_models.read()
+    if count := sum(bool(described.sources_of(model)) for model in models):
+        yield f"attributes of {amount(count, 'model')} are derived in part from names, see regrade models list --json"
 
 
 def _chosen_hard(test_set: TestSet, name: str | None) -> Iterator[str]:
@@ -182,16 +189,11 @@ def _disparities(
     }
 
 
-def _attributes(store: Store, test_set: TestSet, model: str) -> ModelAttributes:
-    spec = store.model_spec(test_set.name, model)
-    return ModelAttributes(**{name: getattr(spec, name) for name in ATTRIBUTES})
-
-
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """The original set and the first new set, if enough of their models are described."""
     original = data.original
     stored = data.store.predictions.model_names(original.name)
-    described = [_attributes(data.store, original, model) for model in stored]
+    described = [model_attributes(data.store, original, model) for model in stored]
     counts = [sum(bool(getattr(stated, part.field)) for stated in described) for part in ModelAttribute]
     if max(counts, default=0) < _FEWEST_DESCRIBED:
         return

@@ -146,11 +146,11 @@ def _stored_on_all(store: Store, test_sets: Sequence[str]) -> tuple[str, ...]:
 
 
 def _interventions(store: Store, stored: Sequence[str], options: RemediesOptions) -> Interventions:
-    """The interventions among the stored models; base models that users state win over those in manifests."""
+    """The interventions among the stored models; base models that users state win over others."""
     described = store.described_models.read()
-    own = {model: store.predictions.manifest(options.test_sets[0], model).model.base_model for model in stored}
-    in_manifests = {model: base for model, base in own.items() if base and not described.of(model).base_model}
-    return interventions({**in_manifests, **described.base_models}, stored, where=", ".join(options.test_sets))
+    own = {model: store.model_spec(options.test_sets[0], model).base_model for model in stored}
+    unstated = {model: base for model, base in own.items() if base and not described.of(model).base_model}
+    return interventions({**unstated, **described.base_models}, stored, where=", ".join(options.test_sets))
 
 
 def _models_of(pairs: Sequence[MethodPair]) -> tuple[str, ...]:
