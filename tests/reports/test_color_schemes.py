@@ -97,7 +97,7 @@ class TestSchemes:
     def test_all_colors_differ_for_every_color_vision(self, scheme, vision):
         """By 10 in CIE L*a*b* or more, where 2 can just be told apart."""
         colors = [lab(VISIONS[vision] @ linear(seen(color, scheme))) for color in COLORS]
-        assert min(float(np.linalg.norm(one - other)) for one, other in combinations(colors, 2)) > 10
+        assert min(float(np.linalg.norm(first - second)) for first, second in combinations(colors, 2)) > 10
 
 
 def test_contrast_of_black_and_white():
