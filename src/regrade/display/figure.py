@@ -104,6 +104,7 @@ _SCRIPT = """
     room = target.clientWidth;
     if (shown) shown.finalize();
     shown = await drawFitted(target, figure, room);
+    hideTouching(target);
   }
   draw();
   addEventListener("resize", () => { clearTimeout(draw.soon); draw.soon = setTimeout(draw, 150); });

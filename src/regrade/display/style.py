@@ -10,6 +10,9 @@ FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 INK, GRAY, FAINT = "#1b1f24", "#5b6470", "#e5e7eb"
 """Colors of text and marks, of secondary elements, and of grid lines."""
 
+PALE = "#8b949e"
+"""The color of marks in the background, such as those of all models without a name."""
+
 PAPER, WASH, LINE, MARKED = "#ffffff", "#f4f6f8", "#d5d9df", "#fff1cc"
 """Colors of a page: background, highlighted areas, borders, and what a reader has selected."""
 

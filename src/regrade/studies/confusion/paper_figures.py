@@ -23,7 +23,7 @@ from regrade.display.parts import (
     percent,
     percent_axis,
 )
-from regrade.display.style import COLORS, GRAY, INK, SEQUENTIAL, SHAPES, WIDTH
+from regrade.display.style import COLORS, GRAY, INK, PALE, SEQUENTIAL, SHAPES, WIDTH
 from regrade.studies.confusion.distribution import Distribution, skewness
 from regrade.studies.confusion.figure import error_in, joined_bins, score_axis, score_scale
 from regrade.studies.confusion.figure_parts import numbers, plain_interval, titled_figure
@@ -36,7 +36,7 @@ _CELLS = 60  # cells of the scatter of two ensembles, per axis
 _NOTHING = 0.5  # a count of 0 on a logarithmic axis that starts above it
 _HEIGHT = 300
 _SMALL_WIDTH, _SMALL_HEIGHT = 250, 70  # a histogram by stride and members
-_UNNAMED, _PALE = "other models", "#b9c0c9"  # all but the best, the median and the worst
+_UNNAMED = "other models"  # all but the best, the median and the worst
 
 
 def paper_figures(result: Confusion) -> dict[str, Figure]:
@@ -152,7 +152,7 @@ def _errors(result: Confusion) -> Figure | None:
     ]  # fmt: skip
     shown = list(dict.fromkeys(named.values()))
     domain = [*shown, *([_UNNAMED] if len(outsiders) > len(named) else [])]
-    palette = [*COLORS[: len(shown)], _PALE][: len(domain)]
+    palette = [*COLORS[: len(shown)], PALE][: len(domain)]
     base = altair.Chart().encode(
         x=altair.X("at:Q", axis=score_axis(result), scale=score_scale(result)),
         y=altair.Y("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False)),

@@ -9,7 +9,9 @@ from regrade.core.amounts import amount
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
+    apart,
     direct_labels,
+    halo,
     heading,
     inline,
     interval,
@@ -192,7 +194,7 @@ def _against_original(result: Geography, progress: Progress, named: list[str]) -
         back.mark_point(color=GRAY, size=26, opacity=0.8).encode(y=value),
         front.mark_rule(strokeWidth=1.6, opacity=0.7).encode(y=low, y2="value_high:Q", color=color),
         front.mark_point(stroke="white", strokeWidth=0.5, size=70).encode(y=value, color=color, shape=shape),
-        *_names(main, rising=line.slope.value >= 0),
+        *_names(_spaced(main, rows), rising=line.slope.value >= 0),
     ]
     best, worst = progress.extremes
     description = (
@@ -216,6 +218,12 @@ def _band(line: ModelLine, x: altair.X, up: dict[str, Any]) -> list[altair.Chart
     ]
 
 
+def _spaced(named: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points whose names have room among all points."""
+    wide = max(row["x"] for row in rows) - min(row["x"] for row in rows)
+    return apart(named, x="x", y="value", wide=wide / 4, high=max(row["value_high"] for row in rows) / 18)
+
+
 def _names(rows: list[dict[str, Any]], *, rising: bool) -> list[altair.Chart]:
     """Names next to the points, towards the middle and on the side away from the line."""
     if not rows:
@@ -224,10 +232,11 @@ def _names(rows: list[dict[str, Any]], *, rising: bool) -> list[altair.Chart]:
     left_half = [row for row in rows if row["x"] <= middle]
     right_half = [row for row in rows if row["x"] > middle]
     down = 11 if rising else -11
-    return [
+    names = [
         *([direct_labels(left_half, x="x", y="value", align="left", dx=7, dy=down)] if left_half else []),
         *([direct_labels(right_half, x="x", y="value", align="right", dx=-7, dy=-down)] if right_half else []),
     ]
+    return [*map(halo, names), *names]
 
 
 def _by_model(rows: Sequence[ModelByGroup]) -> altair.LayerChart:

@@ -15,7 +15,7 @@ from typing import Any
 from regrade.core import Estimate, UndefinedError, UnknownName
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
-from regrade.display.parts import heading, inline, interval_text, percent
+from regrade.display.parts import halo, heading, inline, interval_text, percent
 from regrade.display.style import FAINT, INK, SEQUENTIAL, SMALL, TEXT, WIDTH
 from regrade.display.wording import listed
 from regrade.studies.geography.result import Geography, ModelByGroup
@@ -249,9 +249,8 @@ def _layers(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[Any]
     size = TEXT if len(drawn) <= _LABELS else SMALL
     text = altair.Chart(inline(labels)).encode(**where, text="text:N")
     letters: dict[str, Any] = {"fontSize": size, "fontWeight": "bold", "lineBreak": "|"}
-    halo = text.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", **letters)
     ink = text.mark_text(color=INK, **letters)
-    return [ground, *([shapes] if areas else []), *([small] if dots else []), halo, ink]
+    return [ground, *([shapes] if areas else []), *([small] if dots else []), halo(ink), ink]
 
 
 def _tooltip() -> list[altair.Tooltip]:

@@ -19,7 +19,7 @@ from regrade.display.parts import (
     panel_heading,
     percent_axis,
 )
-from regrade.display.style import COLORS, INK, SHAPES
+from regrade.display.style import COLORS, INK, PALE, SHAPES
 from regrade.studies.leakage.result import ANY, Leakage
 
 _MODELS = 60  # the most rows that are readable
@@ -88,7 +88,7 @@ def _histogram(result: Leakage, name: str) -> Any:
         y2=altair.datum(0),
         color=altair.Color(
             "part:N",
-            scale=altair.Scale(domain=["within the threshold", "beyond"], range=[COLORS[1], "#9aa3ad"]),
+            scale=altair.Scale(domain=["within the threshold", "beyond"], range=[COLORS[1], PALE]),
             legend=None,
         ),
         tooltip=[altair.Tooltip("shown:N", title="distance / threshold"), altair.Tooltip("images:Q", format=",")],

@@ -9,7 +9,9 @@ from regrade.core.amounts import amount
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
+    apart,
     direct_labels,
+    halo,
     heading,
     inline,
     interval,
@@ -93,9 +95,8 @@ def _chart(points: list[dict[str, Any]], rows: Sequence[ModelSeverity], name: st
         "value:Q", axis=percent_axis(f"right on {name}"), scale=altair.Scale(domainMin=0, domainMax=_top(points))
     )
     layers = [upright, across, *([bounds] if _novel(rows) else []), base.mark_point().encode(x=x, y=y, shape=shape)]
-    halo: dict[str, Any] = {"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
-    labels = [direct_labels(_named(points), x="top1", y="value", fontSize=11, **mark) for mark in (halo, {})]
-    chart: altair.LayerChart = layered(*layers, *labels)
+    names = direct_labels(_named(points), x="top1", y="value", fontSize=11)
+    chart: altair.LayerChart = layered(*layers, halo(names), names)
     return chart.properties(data=inline(points))
 
 
@@ -108,21 +109,11 @@ def _named(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     A name that would cover an earlier one is left out.
     """
-    named: list[dict[str, Any]] = []
     extremes = [max(points, key=lambda point: point[key]) for key in ("value", "top1")]
     chosen = [point for point in points if point["group"] == _CHOSE]
-    for point in (*extremes, *chosen, *(points if len(points) <= _NAMED else ())):
-        if not any(_is_near(point, earlier, points) for earlier in named):
-            named.append(point)
-    return named
-
-
-def _is_near(point: dict[str, Any], earlier: dict[str, Any], points: list[dict[str, Any]]) -> bool:
-    """Whether the names of two points would cover each other."""
-    wide = max(row["top1"] for row in points) - min(row["top1"] for row in points)
-    return bool(
-        abs(point["value"] - earlier["value"]) < _top(points) / 25 and abs(point["top1"] - earlier["top1"]) <= wide / 4
-    )
+    wide = max(point["top1"] for point in points) - min(point["top1"] for point in points)
+    candidates = (*extremes, *chosen, *(points if len(points) <= _NAMED else ()))
+    return apart(candidates, x="top1", y="value", wide=wide / 4, high=_top(points) / 25)
 
 
 def _tooltip() -> list[altair.Tooltip]:

@@ -14,6 +14,7 @@ from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
     direct_labels,
+    halo,
     heading,
     inline,
     interval_text,
@@ -214,13 +215,14 @@ def _dominance(result: Similarity) -> altair.LayerChart:
     tooltip = [altair.Tooltip(f"{key}:N") for key in ("stronger", "weaker", "only the weaker right", "if independent")]
     points = altair.Chart().encode(x=x, tooltip=tooltip)
     line = altair.Chart(inline([{"at": 0.0}, {"at": top}]))
+    names = [_line_label(top), *_named(rows)]
     shown = "" if step == 1 else f" (one in {step} of all {len(result.pairs):,})"
     return layered(
         line.mark_line(color=GRAY, strokeDash=[5, 4], strokeWidth=1.5).encode(x="at:Q", y="at:Q"),
         points.mark_rule(color=COLORS[0], opacity=0.45).encode(y=altair.Y("low:Q"), y2="high:Q"),
         points.mark_point(color=COLORS[0], size=16, opacity=0.55).encode(y=y),
-        _line_label(top),
-        *_named(rows),
+        *map(halo, names),
+        *names,
     ).properties(
         data=inline(rows),
         width=_SIDE,
