@@ -11,8 +11,12 @@ function narrow(view, by, usual) {
   view.width = Math.max(LEAST, (view.width || usual) - by);
   (view.layer || []).forEach(layer => { if (layer.width) layer.width = view.width; });
   for (const layer of [view, ...(view.layer || [])]) {
-    const axis = layer.encoding?.x?.axis;
-    if (axis?.title) axis.title = broken(axis.title, (view.width + 40) / 6.4);
+    const {x, y} = layer.encoding || {};
+    if (x?.axis?.title) x.axis.title = broken(x.axis.title, (view.width + 40) / 6.4);
+    if (y?.axis?.title) {  // it is above the axis
+      y.axis.title = broken(y.axis.title, (view.width + 40) / 6.4);
+      y.axis.titleY = -10 - 13 * (y.axis.title.length - 1);
+    }
   }
 }
 
@@ -44,11 +48,14 @@ function breakTitles(view, room, small) {
   (view.hconcat || view.vconcat || view.concat || []).forEach(part => breakTitles(part, room, small));
 }
 
-function narrowLegends(view, columns) {
+// Limits the columns of legends, and the width of names in pixels.
+function limit(view, columns, names) {
   for (const channel of Object.values(view.encoding || {}))
-    for (const part of [channel, channel?.condition].flat())
+    for (const part of [channel, channel?.condition].flat()) {
       if (part?.legend?.columns > columns) part.legend.columns = columns;
-  partsOf(view).forEach(part => narrowLegends(part, columns));
+      for (const guide of [part?.legend, part?.axis]) if (guide?.labelLimit > names) guide.labelLimit = names;
+    }
+  partsOf(view).forEach(part => limit(part, columns, names));
 }
 
 const MANY = 25;  // texts of a mark that are the numbers of a table
@@ -81,11 +88,12 @@ async function drawFitted(target, figure, room, more = {}, fill = false) {
     return target.querySelector("svg").width.baseVal.value - room;
   };
   const small = room < 520;
-  for (const columns of small ? [2, 1] : [Infinity]) {
+  for (const [columns, names] of small ? [[2, Infinity], [1, Infinity], [1, 0.38 * room]] : [[Infinity, Infinity]]) {
     const spec = structuredClone(figure);
     breakTitles(spec, Math.min(room, usual) - (small ? 110 : 50), small);
     spec.config.legend.columns = Math.min(spec.config.legend.columns, columns);
-    narrowLegends(spec, columns);
+    for (const guide of ["axis", "legend"]) spec.config[guide].labelLimit = Math.min(spec.config[guide].labelLimit, names);
+    limit(spec, columns, names);
     if (small) stack(spec, columns);
     let over = await drawn(spec);
     const spare = fill ? Math.min(-over - 4, (WIDEST - 1) * usual) : 0;

@@ -243,7 +243,7 @@ def _bands(result: Confusion) -> Figure | None:
         y=y, x="at:Q", text="change:N"
     )  # fmt: skip
     chart = layered(
-        base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="value_low:Q", x2="value_high:Q"),
+        base.mark_rule(strokeWidth=2).encode(x="value_low:Q", x2="value_high:Q"),
         base.mark_point(size=70).encode(x=x, shape=shape),
         text,
     ).properties(width=WIDTH - 60, height=70 * len(names))
@@ -282,8 +282,8 @@ def _accuracy(result: Confusion) -> Figure | None:
     y = altair.Y("accuracy:Q", scale=unzeroed, axis=percent_axis("accuracy after the last epoch"))
     base = altair.Chart(inline(rows)).encode(tooltip=tooltip)
     chart = layered(
-        base.mark_rule(opacity=0.5, strokeWidth=2).encode(x="low:Q", x2="high:Q", y=y),
-        base.mark_rule(opacity=0.5, strokeWidth=2).encode(x=x, y="accuracy_low:Q", y2="accuracy_high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q", y=y),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y="accuracy_low:Q", y2="accuracy_high:Q"),
         base.mark_point(color=COLORS[0], size=60).encode(x=x, y=y),
         direct_labels(rows, x="value", y="accuracy", text="ensemble", dy=-9),
     ).properties(width=WIDTH, height=_HEIGHT)

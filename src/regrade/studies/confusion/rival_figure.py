@@ -48,7 +48,7 @@ def rival_figure(result: Confusion) -> Figure | None:
     )  # fmt: skip
     chart = layered(
         rule,
-        base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="low:Q", x2="high:Q"),
+        base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
         base.mark_point(size=70).encode(x=x, shape=shape),
         cost,
     ).properties(width=_WIDTH, height=26 * len(names))

@@ -22,7 +22,7 @@ from regrade.display.parts import (
     percent,
     percent_axis,
 )
-from regrade.display.style import COLORS, GRAY, INK, SHAPES, WIDTH
+from regrade.display.style import COLORS, GRAY, INK, PALE, SHAPES, WIDTH
 from regrade.display.wording import plain, points
 from regrade.studies.geography.findings import group_phrase
 from regrade.studies.geography.progress import Progress
@@ -131,8 +131,8 @@ def _groups(result: Geography, named: list[str]) -> altair.LayerChart:
     ticks = altair.Chart(inline(rest)).encode(x=altair.X("value:Q", **x), y=y, tooltip=tooltip)
     front = altair.Chart(inline(main)).encode(y=y, yOffset=offset, color=color, tooltip=tooltip)
     layers = [
-        *([ticks.mark_tick(color=GRAY, opacity=0.35, thickness=1)] if rest else []),
-        front.mark_rule(strokeWidth=2, opacity=0.7).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
+        *([ticks.mark_tick(color=PALE, thickness=1, opacity=1)] if rest else []),
+        front.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
         front.mark_point(stroke="white", strokeWidth=0.5).encode(x=altair.X("value:Q", **x), shape=shape),
     ]
     step = max(18, 8 * len(named) + 6) if len(order) <= _FEW else 14
@@ -190,9 +190,9 @@ def _against_original(result: Geography, progress: Progress, named: list[str]) -
     back, front = (altair.Chart(inline(chosen)).encode(x=x, tooltip=tooltip) for chosen in (rest, main))
     layers = [
         *_band(line, x, up),
-        back.mark_rule(strokeWidth=1, opacity=0.35, color=GRAY).encode(y=low, y2="value_high:Q"),
+        back.mark_rule(strokeWidth=1, color=PALE).encode(y=low, y2="value_high:Q"),
         back.mark_point(color=GRAY, size=26, opacity=0.8).encode(y=value),
-        front.mark_rule(strokeWidth=1.6, opacity=0.7).encode(y=low, y2="value_high:Q", color=color),
+        front.mark_rule(strokeWidth=1.6).encode(y=low, y2="value_high:Q", color=color),
         front.mark_point(stroke="white", strokeWidth=0.5, size=70).encode(y=value, color=color, shape=shape),
         *_names(_spaced(main, rows), rising=line.slope.value >= 0),
     ]
@@ -260,9 +260,7 @@ def _by_model(rows: Sequence[ModelByGroup]) -> altair.LayerChart:
     x: dict[str, Any] = {"scale": altair.Scale(zero=True), "axis": altair.Axis(title="disparity, in points")}
     base = altair.Chart(inline(data)).encode(y=y, tooltip=tooltip)
     chart = layered(
-        base.mark_rule(strokeWidth=2, opacity=0.6, color=COLORS[0]).encode(
-            x=altair.X("value_low:Q", **x), x2="value_high:Q"
-        ),
+        base.mark_rule(strokeWidth=1.5, color=COLORS[0]).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
         base.mark_point(color=COLORS[0]).encode(x=altair.X("value:Q", **x)),
         base.mark_tick(color=INK, thickness=1.5).encode(x=altair.X("chance:Q", **x)),
     )

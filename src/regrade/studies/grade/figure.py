@@ -141,5 +141,5 @@ def _dots(points: list[dict[str, Any]], color: Any, shape: Any, **offset: Any) -
         ],
     )  # fmt: skip
     x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("accuracy"))
-    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
+    ranges = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
     return layered(ranges, base.mark_point().encode(x=x, shape=shape)).properties(data=inline(points))

@@ -138,7 +138,7 @@ def _accuracies(result: Leakage) -> list[Any]:
     )  # fmt: skip
     shape = altair.Shape("kind:N", sort=list(words), scale=altair.Scale(domain=list(words), range=list(SHAPES[:2])))
     x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("top-1 accuracy"))
-    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
+    ranges = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
     counts = {row["kind"]: row["images"] for row in rows}
     every = len(result.models_by())
     which = f"; the best {_MODELS} of {every:,} models" if every > _MODELS else ""

@@ -88,8 +88,8 @@ def _chart(points: list[dict[str, Any]], rows: Sequence[ModelSeverity], name: st
     scale = altair.Scale(domain=[max(0.0, min(lows) - 2), min(100.0, max(highs) + 2)], nice=False)
     x = altair.X("top1:Q", axis=percent_axis("top-1 accuracy on all images"), scale=scale)
     base = altair.Chart().encode(color=color, tooltip=_tooltip())
-    upright = base.mark_rule(opacity=0.35).encode(x=x, y="value_low:Q", y2="highest:Q")
-    across = base.mark_rule(opacity=0.35).encode(x="top1_low:Q", x2="top1_high:Q", y="value:Q")
+    upright = base.mark_rule().encode(x=x, y="value_low:Q", y2="highest:Q")
+    across = base.mark_rule().encode(x="top1_low:Q", x2="top1_high:Q", y="value:Q")
     bounds = base.mark_rule(opacity=0.6, strokeWidth=4).encode(x=x, y="value:Q", y2="most:Q")
     y = altair.Y(
         "value:Q", axis=percent_axis(f"right on {name}"), scale=altair.Scale(domainMin=0, domainMax=_top(points))

@@ -220,7 +220,7 @@ def _dominance(result: Similarity) -> altair.LayerChart:
     return layered(
         line.mark_line(color=GRAY, strokeDash=[5, 4], strokeWidth=1.5).encode(x="at:Q", y="at:Q"),
         points.mark_rule(color=COLORS[0], opacity=0.45).encode(y=altair.Y("low:Q"), y2="high:Q"),
-        points.mark_point(color=COLORS[0], size=16, opacity=0.55).encode(y=y),
+        points.mark_point(color=COLORS[0], size=16, opacity=0.8).encode(y=y),
         *map(halo, names),
         *names,
     ).properties(
