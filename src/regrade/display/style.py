@@ -78,8 +78,8 @@ def color_schemes() -> str:
     """CSS: the colors of a page as custom properties, and charts, light in print and light or dark on a screen.
 
     A chart is drawn once, in light colors. The dark scheme inverts its lightness and keeps its hues, which keeps
-    contrasts with the page, also those of images; white becomes the color of the page. Text on marks of medium lightness
-    would lose contrast, so texts have an outline.
+    contrasts with the page, also those of images; white becomes the color of the page. Text on marks of medium
+    lightness would lose contrast, so texts have an outline.
     """
     light, dark = (
         "".join(f"--{name}: {color}; " for name, color in colors.items()) for colors in (_LIGHT, _DARK)
