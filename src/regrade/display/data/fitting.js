@@ -48,14 +48,18 @@ function breakTitles(view, room, small) {
   (view.hconcat || view.vconcat || view.concat || []).forEach(part => breakTitles(part, room, small));
 }
 
-// Limits the columns of legends, and the width of names in pixels.
-function limit(view, columns, names) {
+// Limits the columns of legends and the letters of names, which are shortened in the middle so that they stay different.
+function limit(view, columns, letters) {
   for (const channel of Object.values(view.encoding || {}))
     for (const part of [channel, channel?.condition].flat()) {
       if (part?.legend?.columns > columns) part.legend.columns = columns;
-      for (const guide of [part?.legend, part?.axis]) if (guide?.labelLimit > names) guide.labelLimit = names;
+      for (const guide of [part?.legend, part?.axis]) {
+        if (!guide || letters === Infinity || !(guide.labelExpr || part.type === "nominal")) continue;
+        const name = guide.labelExpr ? `(${guide.labelExpr})` : "datum.label", half = Math.floor(letters / 2);
+        guide.labelExpr = `length(${name}) > ${letters} ? slice(${name}, 0, ${half}) + "…" + slice(${name}, ${-half}) : ${name}`;
+      }
     }
-  partsOf(view).forEach(part => limit(part, columns, names));
+  partsOf(view).forEach(part => limit(part, columns, letters));
 }
 
 const MANY = 25;  // texts of a mark that are the numbers of a table
@@ -88,12 +92,11 @@ async function drawFitted(target, figure, room, more = {}, fill = false) {
     return target.querySelector("svg").width.baseVal.value - room;
   };
   const small = room < 520;
-  for (const [columns, names] of small ? [[2, Infinity], [1, Infinity], [1, 0.38 * room]] : [[Infinity, Infinity]]) {
+  for (const [columns, letters] of small ? [[2, Infinity], [1, Infinity], [1, Math.floor(room / 16)]] : [[Infinity, Infinity]]) {
     const spec = structuredClone(figure);
     breakTitles(spec, Math.min(room, usual) - (small ? 110 : 50), small);
     spec.config.legend.columns = Math.min(spec.config.legend.columns, columns);
-    for (const guide of ["axis", "legend"]) spec.config[guide].labelLimit = Math.min(spec.config[guide].labelLimit, names);
-    limit(spec, columns, names);
+    limit(spec, columns, letters);
     if (small) stack(spec, columns);
     let over = await drawn(spec);
     const spare = fill ? Math.min(-over - 4, (WIDEST - 1) * usual) : 0;

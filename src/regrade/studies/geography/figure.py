@@ -265,7 +265,7 @@ def _by_model(rows: Sequence[ModelByGroup]) -> altair.LayerChart:
         base.mark_tick(color=INK, thickness=1.5).encode(x=altair.X("chance:Q", **x)),
     )
     which = f", the best {_ROWS} of {len(rows)}" if len(rows) > _ROWS else ""
-    description = f"Models, best first{which}. Black ticks: disparity expected by chance if all groups were equal."
+    description = f"Models, best first{which}. Upright ticks: disparity expected by chance if all groups were equal."
     return chart.properties(
         width=_WIDE, height=22 * len(shown), title=panel_heading("Disparity: best group minus worst", description)
     )

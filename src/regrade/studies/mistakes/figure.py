@@ -133,7 +133,7 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
     )
     title = _panel(
         "Suggested kinds of errors, before review",
-        f"The first kind that fits, as a suggestion. {shown}; numbers are counts of errors, dark lines are intervals "
+        f"The first kind that fits, as a suggestion. {shown}; numbers are counts of errors, thin lines are intervals "
         "of the borders",
     )
     height = len(rows) * name_step(len(rows))
