@@ -7,6 +7,7 @@ from build_world import make_build
 from class_map_world import make_workspace
 from confusion_world import world as confusion_images
 from mistake_world import TEST_SET, studied, verdicts
+from report_world import HOSTILE, SKILLS
 
 import regrade
 from regrade.build.comparison_figure import comparison_figure
@@ -51,6 +52,7 @@ def _of_studies(report_world: Path, folder: Path) -> list[Figure]:
         world.study.remedies(["old", "new"], baseline="poor", remedies=["good", "fair"]),
         world.study.multilabel("old", labels="many"),
         make_workspace(folder / "maps").study.class_map("objects"),
+        world.study.similarity("old", models=[name for name in SKILLS if name != HOSTILE]),
         world.study.classes("old"),
         world.study.confidence("old", new=["new"]),
         pair,

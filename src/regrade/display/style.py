@@ -28,6 +28,9 @@ SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down"
 SEQUENTIAL: Final = "blues"
 """The color scale for amounts, light for small values."""
 
+WHITE_TEXT: Final = 0.71
+"""The share of that scale from which white text has more contrast than dark text."""
+
 WIDTH, HEIGHT = 560, 360
 """The default size of a figure, in pixels."""
 
@@ -78,17 +81,17 @@ def color_schemes() -> str:
     """CSS: the colors of a page as custom properties, and charts, light in print and light or dark on a screen.
 
     A chart is drawn once, in light colors. The dark scheme inverts its lightness and keeps its hues, which keeps
-    contrasts with the page, also those of images; white becomes the color of the page. Text on marks of medium
-    lightness would lose contrast, so texts have an outline.
+    contrasts with the page, also those of images; white becomes the color of the page. Texts within a chart have an
+    outline, for those on marks of medium lightness.
     """
     light, dark = (
         "".join(f"--{name}: {color}; " for name, color in colors.items()) for colors in (_LIGHT, _DARK)
     )  # fmt: skip
     return (
         f":root {{ color-scheme: light; --font: {FONT}; {light}}}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{\n:root {{ color-scheme: dark; {dark}}}\n"
-        ".chart svg, .chart img { filter: invert(0.93) hue-rotate(180deg); mix-blend-mode: lighten; }\n"
         ".chart .mark-text.role-mark > text { paint-order: stroke; stroke-width: 3px; stroke-linejoin: round; }\n"
         f'.chart .mark-text.role-mark > [fill="{INK}"] {{ stroke: white; }}\n'
-        f'.chart .mark-text.role-mark > [fill="white"] {{ stroke: {INK}; }}\n}}\n'
+        f'.chart .mark-text.role-mark > [fill="white"] {{ stroke: {INK}; }}\n'
+        f"@media screen and (prefers-color-scheme: dark) {{\n:root {{ color-scheme: dark; {dark}}}\n"
+        ".chart svg, .chart img { filter: invert(0.93) hue-rotate(180deg); mix-blend-mode: lighten; }\n}\n"
     )

@@ -186,8 +186,8 @@ def map_figure(result: Geography, model: str | None = None) -> Figure:
     title = _title(result, row, accuracies)
     missing = [name for name in result.names if name not in {place.group for place in drawn}]
     subtitle = (
-        f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}; a stronger blue is more accurate, gray "
-        f"has no images. In brackets: {100 * result.confidence:g}% intervals."
+        f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}; a stronger blue is more "
+        f"accurate, gray has no images. In brackets: {100 * result.confidence:g}% intervals."
     )
     if missing:
         subtitle += f" Not on the map: {listed(missing)}."

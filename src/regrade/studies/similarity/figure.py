@@ -23,7 +23,7 @@ from regrade.display.parts import (
     percent,
     percent_axis,
 )
-from regrade.display.style import COLORS, FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT
+from regrade.display.style import COLORS, FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT, WHITE_TEXT
 from regrade.studies.similarity.findings import shared_errors
 from regrade.studies.similarity.result import Similarity, SimilarPair
 
@@ -96,7 +96,7 @@ def _matrix(result: Similarity) -> altair.LayerChart:
     frames = _frames(result, side).encode(x=altair.X("low:Q", **across), y=altair.Y("low:Q", **down))
     numbers = [
         layer.encode(x=altair.X("x:Q", **across), y=altair.Y("y:Q", **down))
-        for layer in _numbers(base, (low + high) / 2, side)
+        for layer in _numbers(base, low + WHITE_TEXT * (high - low), side)
     ]
     width = min(height, side * (_SIDE // side))
     return layered(rect, *numbers, frames).properties(data=inline(cells), width=width, height=height)
@@ -175,7 +175,7 @@ def _rounded(low: float, high: float) -> tuple[float, float]:
     return (float(bottom), float(top)) if bottom < top else (float(bottom), float(bottom) + 0.1)
 
 
-def _numbers(base: altair.Chart, middle: float, side: int) -> list[altair.Chart]:
+def _numbers(base: altair.Chart, white: float, side: int) -> list[altair.Chart]:
     """Kappa as text in its cell, if there is room."""
     if side > _NUMBERED:
         return []
@@ -186,7 +186,7 @@ def _numbers(base: altair.Chart, middle: float, side: int) -> list[altair.Chart]
         .encode(
             text=altair.Text("kappa:Q", format=".2f"),
             color=altair.condition(
-                f"datum.kappa > {middle} && datum.row !== datum.column", altair.value("white"), altair.value(INK)
+                f"datum.kappa > {white:g} && datum.row !== datum.column", altair.value("white"), altair.value(INK)
             ),
         )
     ]
