@@ -112,3 +112,9 @@ def test_the_app_has_the_same_colors():
         common = app.keys() & PALETTES[scheme].keys()
         assert len(common) >= 7
         assert {name: app[name] for name in common} == {name: PALETTES[scheme][name] for name in common}
+
+
+def test_every_offline_page_has_both_schemes():
+    modules = [path for path in Path(regrade.__file__).parent.rglob("*.py") if "<!doctype html>" in path.read_text()]
+    assert len(modules) == 4
+    assert [path for path in modules if "color_schemes()" not in path.read_text()] == []
