@@ -40,13 +40,21 @@ CONTRASTS = """() => {
     }
     return [255, 255, 255];
   };
+  const filtered = (svg, color) => {  // the color after the filter of the dark scheme; filter effects of CSS, part 1
+    const parts = svg && getComputedStyle(svg).filter.match(/^invert\\(([\\d.]+)\\) hue-rotate\\(180deg\\)$/);
+    if (!parts) return color;
+    const [red, green, blue] = color.slice(0, 3).map(value => value + (255 - 2 * value) * parts[1]);
+    const twice = 2 * (0.213 * red + 0.715 * green + 0.072 * blue);
+    return [red, green, blue].map(value => Math.min(255, Math.max(0, twice - value)));
+  };
   const texts = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const text = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement;
     if (!text || ["SCRIPT", "STYLE", "OPTION"].includes(element.tagName) || !element.checkVisibility()) continue;
     if (element.closest(".role-mark")) continue;
     const style = getComputedStyle(element), svg = element.closest("svg");
-    const front = luminance(numbers(svg ? style.fill : style.color)), back = luminance(backgroundOf(svg || element));
+    const front = luminance(filtered(svg, numbers(svg ? style.fill : style.color)));
+    const back = luminance(backgroundOf(svg?.parentElement ?? element));
     const ratio = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
     const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
     texts.push({text: text.slice(0, 40), ratio, needed: large ? 3 : 4.5});

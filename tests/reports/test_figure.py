@@ -13,6 +13,7 @@ import pytest
 
 from regrade.core import InputError, MissingExtra
 from regrade.display import Figure
+from regrade.display.parts import apart
 from regrade.display.style import COLORS, FONT, SHAPES, config
 from regrade.studies import figure
 
@@ -173,3 +174,8 @@ def test_tables_do_not_import_altair():
     code = "import sys; from regrade.display import print_table; import regrade.studies; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"altair", "vl_convert"} & set(loaded)
+
+
+def test_names_apart_leave_out_those_that_cover_an_earlier_one():
+    rows = [{"x": x, "y": y} for x, y in ((0, 0), (3, 1), (3, 2), (9, 1))]
+    assert apart(rows, x="x", y="y", wide=5, high=2) == [rows[0], rows[2], rows[3]]

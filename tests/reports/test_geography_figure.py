@@ -113,7 +113,7 @@ class TestFigure:
 
     def test_without_an_original_disparity_is_drawn_by_model(self):
         spec = figure(study(original=False)).spec
-        assert len(spec["vconcat"]) == 2 and "Black ticks" in json.dumps(spec)
+        assert len(spec["vconcat"]) == 2 and "Upright ticks" in json.dumps(spec)
 
     @pytest.mark.parametrize(
         ("options", "words"),

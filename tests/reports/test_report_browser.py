@@ -1,5 +1,6 @@
 """The report in a real browser without network: reading, mouse and keyboard, phone and print."""
 
+import io
 import re
 import shutil
 import subprocess
@@ -7,8 +8,10 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from browser import CONTRASTS, opened
+from PIL import Image
 from report_world import HOSTILE, SKILLS
 from skipping import skip
 
@@ -158,6 +161,55 @@ class TestReading:
         contrasts = shown.page.evaluate(CONTRASTS)
         assert len(contrasts) > 300
         assert [contrast for contrast in contrasts if contrast["ratio"] < contrast["needed"]] == []
+
+    @pytest.mark.parametrize("media", ["screen", "print"])
+    def test_all_text_has_enough_contrast_for_readers_who_prefer_dark(self, desktop, media):
+        page = desktop.page
+        draw_all(page)
+        page.locator("#finder").fill("good")
+        settled(page, "good")
+        page.emulate_media(color_scheme="dark", media=media)
+        contrasts = page.evaluate(CONTRASTS)
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        filters = page.evaluate(
+            "[...new Set([...document.querySelectorAll('.chart svg')].map(svg => getComputedStyle(svg).filter))]"
+        )
+        page.emulate_media(color_scheme="light", media="screen")
+        assert len(contrasts) > 300
+        assert [contrast for contrast in contrasts if contrast["ratio"] < contrast["needed"]] == []
+        if media == "print":
+            assert (background, filters) == ("rgb(255, 255, 255)", ["none"])
+        else:
+            assert (background, filters) == ("rgb(20, 23, 27)", ["invert(0.93) hue-rotate(180deg)"])
+
+    def test_dark_figures_have_the_background_of_the_page_and_light_marks(self, desktop):
+        """The pixels of the first figure, as the tests of contrast compute with the filter rather than see it."""
+        page = desktop.page
+        chart = page.locator("figure").first.locator(".chart")
+        chart.scroll_into_view_if_needed()
+        chart.locator("svg").first.wait_for()
+        page.emulate_media(color_scheme="dark")
+        image = Image.open(io.BytesIO(chart.screenshot())).convert("RGB")
+        page.emulate_media(color_scheme="light")
+        colors = {color: count for count, color in image.getcolors(1 << 24)}
+        assert max(colors, key=colors.get) == image.getpixel((1, 1)) == (20, 23, 27)
+        assert min(map(min, colors)) >= 18  # no mark is darker than the page
+        assert any(np.abs(np.subtract(color, (0x4B, 0xAD, 0xE4))).max() <= 2 for color in colors)  # COLORS[0], filtered
+
+    def test_tooltips_are_readable_in_both_schemes(self, desktop):
+        page = desktop.page
+        unfold(page)
+        figure = page.locator("figure#figure-grade-new")
+        figure.scroll_into_view_if_needed()
+        figure.locator(DRAWN).wait_for()
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            figure.locator(".mark-symbol.role-mark > path").first.hover()
+            page.locator("#vg-tooltip-element.visible").wait_for()
+            contrasts = page.evaluate(CONTRASTS)
+            assert any(contrast["text"] == "accuracy" for contrast in contrasts)
+            assert [contrast for contrast in contrasts if contrast["ratio"] < contrast["needed"]] == []
+            page.mouse.move(0, 0)
 
     def test_key_findings_come_first_and_lead_to_their_evidence(self, shown):
         page = shown.page

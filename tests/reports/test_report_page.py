@@ -11,7 +11,6 @@ import pytest
 from report_world import HOSTILE
 
 from regrade.core import Column, Estimate, Table
-from regrade.display.style import COLORS, FAINT, GRAY, INK, LINE, MARKED, PAPER, WASH
 from regrade.reports.report_table import MOST_ROWS, packed, packed_text, script_hash, table_endings, table_html
 
 
@@ -142,34 +141,3 @@ class TestTables:
 
     def test_empty_table_has_zero_rows(self):
         assert "<output>0 rows</output>" in table_html(rows(0), anchor="t", names=())
-
-
-def luminance(color):
-    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(first, second):
-    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-class TestColors:
-    @pytest.mark.parametrize("paper", [PAPER, WASH, MARKED])
-    @pytest.mark.parametrize("ink", [INK, GRAY, COLORS[0]])
-    def test_text_on_paper(self, ink, paper):
-        """WCAG AA: 4.5 to 1."""
-        assert contrast(ink, paper) >= 4.5
-
-    def test_white_text_on_dark_backgrounds(self):
-        assert contrast(PAPER, INK) >= 4.5
-        assert contrast(PAPER, COLORS[0]) >= 4.5
-
-    def test_borders_of_controls(self):
-        """WCAG AA: 3 to 1 for the borders of controls; decorative lines have no minimum."""
-        assert contrast(GRAY, PAPER) >= 3
-        assert contrast(LINE, PAPER) > contrast(FAINT, PAPER) > 1.1
-
-    def test_contrast_of_black_and_white(self):
-        assert contrast("#000000", "#ffffff") == pytest.approx(21)

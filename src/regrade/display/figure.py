@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regrade.core import InputError, MissingExtra
-from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, config
+from regrade.display.style import color_schemes, config
 from regrade.store import replace_file
 
 if TYPE_CHECKING:
@@ -86,16 +86,13 @@ _FORMS: dict[str, Callable[[dict[str, Any]], bytes]] = {
 }
 
 
-_STYLE = f"""
-  body {{ margin: 0; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
-  figure {{ margin: 0 auto; padding: 16px; max-width: 960px; box-sizing: border-box; }}
-  h1 {{ font-size: 20px; line-height: 1.25; margin: 0 0 4px; }}
-  figcaption {{ color: {GRAY}; font-size: 14px; margin: 0 0 12px; }}
-  #chart {{ width: 100%; overflow-x: auto; }}
-  #chart svg {{ max-width: 100%; height: auto; }}
-  #vg-tooltip-element {{ font: 13px/1.4 {FONT}; border: 1px solid {FAINT}; }}
-  #vg-tooltip-element table tr td.key {{ color: {GRAY}; max-width: 220px; }}
-  a {{ color: {COLORS[0]}; }}
+_STYLE = """
+  body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.45 var(--font); }
+  figure { margin: 0 auto; padding: 16px; max-width: 960px; box-sizing: border-box; }
+  h1 { font-size: 20px; line-height: 1.25; margin: 0 0 4px; }
+  figcaption { color: var(--gray); font-size: 14px; margin: 0 0 12px; }
+  .chart { width: 100%; overflow-x: auto; }
+  .chart svg { max-width: 100%; height: auto; }
 """
 
 _SCRIPT = """
@@ -107,6 +104,7 @@ _SCRIPT = """
     room = target.clientWidth;
     if (shown) shown.finalize();
     shown = await drawFitted(target, figure, room);
+    hideTouching(target);
   }
   draw();
   addEventListener("resize", () => { clearTimeout(draw.soon); draw.soon = setTimeout(draw, 150); });
@@ -119,14 +117,14 @@ def page(spec: dict[str, Any], *, scripts: str) -> str:
     drawn = without_title(spec)
     alt = html.escape(str(spec.get("description", "")))
     data = json.dumps(drawn).replace("</", r"<\/")
-    fitting = asset("fitting.js")
+    fitting, style = asset("fitting.js"), f"{color_schemes()}{_STYLE}{asset('tooltip.css')}"
     library = scripts.replace("</script", r"<\/script")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title) or alt}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<figure>\n"
+        f"<title>{html.escape(title) or alt}</title>\n<style>{style}</style>\n</head>\n<body>\n<figure>\n"
         f"<h1>{html.escape(title)}</h1>\n<figcaption>{html.escape(subtitle)}</figcaption>\n"
-        f'<div id="chart" role="img" aria-label="{alt}"></div>\n</figure>\n'
+        f'<div id="chart" class="chart" role="img" aria-label="{alt}"></div>\n</figure>\n'
         f'<script type="application/json" id="figure">{data}</script>\n'
         f"<script>{library}</script>\n<script>{fitting}{_SCRIPT}</script>\n</body>\n</html>\n"
     )

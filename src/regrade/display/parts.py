@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from regrade.core import Estimate
@@ -81,6 +81,23 @@ def direct_labels(
         .mark_text(**mark)
         .encode(x=altair.X(f"{x}:Q"), y=altair.Y(f"{y}:Q"), text=altair.Text(f"{text}:N"))
     )
+
+
+def halo(text: altair.Chart) -> altair.Chart:
+    """The white outline of a text mark, to be drawn below it, so that the text is readable on top of other marks."""
+    outline = text.copy(deep=False)
+    outline.mark = text.mark.copy()
+    outline.mark.stroke, outline.mark.strokeWidth, outline.mark.strokeJoin = "white", 4, "round"
+    return outline
+
+
+def apart(rows: Iterable[dict[str, Any]], *, x: str, y: str, wide: float, high: float) -> list[dict[str, Any]]:
+    """The rows whose names do not cover an earlier one, if names are ``wide`` and ``high`` in the units of the axes."""
+    named: list[dict[str, Any]] = []
+    for row in rows:
+        if all(abs(row[x] - earlier[x]) > wide or abs(row[y] - earlier[y]) >= high for earlier in named):
+            named.append(row)
+    return named
 
 
 def _broken(text: str, letters: float) -> list[str]:

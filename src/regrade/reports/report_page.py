@@ -11,17 +11,13 @@ from itertools import groupby
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure, asset, heading_of, without_title
 from regrade.display.finding import Finding
-from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
+from regrade.display.style import color_schemes
 from regrade.reports.drawing import DrawnFigure
 from regrade.reports.report_table import packed, packed_text, script_hash, table_html
 from regrade.reports.sections import Gallery, GalleryTile, KeyFinding, Report, Section
 from regrade.studies import Methodology
 
 _PACKAGE = "regrade.reports"  # has the style and the script of the page
-_COLORS = {
-    "ink": INK, "gray": GRAY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
-    "accent": COLORS[0],
-}  # fmt: skip
 _FIRST_FINDINGS = 2  # findings of a section that are shown first
 _FIRST_TILES = 10  # images of a gallery that are shown first
 _SMALL = 64  # images with fewer pixels per side are scaled without smoothing
@@ -40,7 +36,7 @@ def report_page(report: Report, drawn: Callable[[Figure], DrawnFigure], *, scrip
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(own, scripts)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" '
-        f'content="light">\n<title>{_escaped(report.title)}</title>\n<style>{_style()}</style>\n</head>\n<body>\n'
+        f'content="light dark">\n<title>{_escaped(report.title)}</title>\n<style>{_style()}</style>\n</head>\n<body>\n'
         '<a class="skip" href="#findings">Skip to the findings</a>\n'
         f"<header>\n<h1>{_escaped(report.title)}</h1>\n<p>{_escaped(report.subtitle)}</p>\n</header>\n"
         f'<div class="layout">\n{_contents(report)}<main>\n{_finder(options)}{_key_findings(report)}{chapters}'
@@ -61,8 +57,7 @@ def _policy(own: str, scripts: str) -> str:
 
 
 def _style() -> str:
-    variables = "".join(f"--{name}:{color};" for name, color in _COLORS.items())
-    return f":root{{{variables}--font:{FONT};}}\n{asset('report.css', _PACKAGE)}"
+    return f"{color_schemes()}{asset('report.css', _PACKAGE)}{asset('tooltip.css')}"
 
 
 def _grouped(report: Report) -> Iterator[tuple[str, list[Section]]]:

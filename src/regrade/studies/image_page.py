@@ -6,21 +6,22 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from regrade.display.style import FAINT, FONT, GRAY, INK, WASH
+from regrade.display.style import color_schemes
 from regrade.studies.thumbnails import ThumbnailLoader, image_element
 
-_STYLE = f"""
-  body {{ margin: 0 auto; padding: 16px; max-width: 1120px; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
-  h1 {{ font-size: 22px; line-height: 1.25; margin: 0 0 4px; }}
-  h2 {{ font-size: 18px; margin: 24px 0 8px; }}
-  .about {{ color: {GRAY}; margin: 0; }}
-  ul {{ list-style: none; margin: 0; padding: 0; display: grid; gap: 12px;
-       grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); }}
-  li {{ border: 1px solid {FAINT}; border-radius: 6px; padding: 8px; break-inside: avoid; min-width: 0; }}
-  img, .gone {{ width: 100%; height: 132px; object-fit: contain; background: {WASH}; display: block; }}
-  .gone {{ display: grid; place-items: center; color: {GRAY}; }}
-  p.caption {{ font-size: 13px; margin: 6px 0 0; overflow-wrap: anywhere; }}
-  .caption span {{ color: {GRAY}; display: block; }}
+_STYLE = """
+  body { margin: 0 auto; padding: 16px; max-width: 1120px; background: var(--paper); color: var(--ink);
+         font: 16px/1.45 var(--font); }
+  h1 { font-size: 22px; line-height: 1.25; margin: 0 0 4px; }
+  h2 { font-size: 18px; margin: 24px 0 8px; }
+  .about { color: var(--gray); margin: 0; }
+  ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 12px;
+       grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); }
+  li { border: 1px solid var(--faint); border-radius: 6px; padding: 8px; break-inside: avoid; min-width: 0; }
+  img, .gone { width: 100%; height: 132px; object-fit: contain; background: var(--wash); display: block; }
+  .gone { display: grid; place-items: center; color: var(--gray); }
+  p.caption { font-size: 13px; margin: 6px 0 0; overflow-wrap: anywhere; }
+  .caption span { color: var(--gray); display: block; }
 """
 
 
@@ -48,7 +49,7 @@ def image_page(title: str, about: str, sections: Iterable[ImageSection], load: T
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(title)}</title>\n<style>{color_schemes()}{_STYLE}</style>\n</head>\n<body>\n"
         f'<h1>{html.escape(title)}</h1>\n<p class="about">{html.escape(about)}</p>\n<main>\n{body}</main>\n'
         "</body>\n</html>\n"
     )

@@ -41,6 +41,7 @@ class Chart {
     if (this.shown) this.shown.finalize();
     for (const child of [...this.target.children]) if (child !== fresh) child.remove();
     fresh.hidden = false;
+    hideTouching(fresh);
     this.shown = shown;
     this.modelNames = modelNames;
     this.mark();

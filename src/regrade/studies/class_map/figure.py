@@ -55,7 +55,7 @@ def _by_map(result: ClassMapAudit, rows: Sequence[MapRow]) -> altair.LayerChart:
     x: dict[str, Any] = {"scale": altair.Scale(zero=False), "axis": altair.Axis(title="accuracy, in %")}
     mark: dict[str, Any] = {} if colored else {"color": GRAY}
     chart = layered(
-        base.mark_rule(strokeWidth=1.6, opacity=0.6, **mark).encode(
+        base.mark_rule(strokeWidth=1.6, **mark).encode(
             x=altair.X("value_low:Q", **x), x2="value_high:Q", yOffset=offset,
             **{key: value for key, value in colored.items() if key == "color"},
         ),
@@ -89,9 +89,7 @@ def _by_class(classes: Sequence[ClassErrors]) -> altair.LayerChart:
     )  # fmt: skip
     x: dict[str, Any] = {"scale": altair.Scale(zero=True), "axis": altair.Axis(title="share of all errors, in %")}
     chart = layered(
-        base.mark_rule(strokeWidth=2, opacity=0.6, color=COLORS[0]).encode(
-            x=altair.X("value_low:Q", **x), x2="value_high:Q"
-        ),
+        base.mark_rule(strokeWidth=1.5, color=COLORS[0]).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
         base.mark_point(color=COLORS[0]).encode(x=altair.X("value:Q", **x)),
     )
     which = f", the {_CLASSES} of {len(classes)} with most errors" if len(classes) > _CLASSES else ""

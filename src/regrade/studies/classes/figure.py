@@ -9,7 +9,7 @@ import numpy as np
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import heading, inline, layered, panel_heading, percent
-from regrade.display.style import FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT
+from regrade.display.style import FAINT, INK, SEQUENTIAL, SMALL, TEXT, WHITE_TEXT
 from regrade.studies.classes.findings import class_findings
 from regrade.studies.classes.result import ClassGrades, ConfusionMatrix
 
@@ -68,8 +68,8 @@ def _numbers(base: altair.Chart, largest: float, side: int) -> list[altair.Chart
     if side > _NUMBERED:
         return []
     text = base.transform_filter(f"datum.share >= {100 * _LEAST}").mark_text(fontSize=TEXT - 1)
-    ink = f"datum.label !== datum.predicted && datum.share > {largest / 2:g}"
-    color = altair.condition(ink, altair.value("white"), altair.value(INK if side else GRAY))
+    ink = f"datum.label !== datum.predicted && datum.share > {WHITE_TEXT * largest:g}"
+    color = altair.condition(ink, altair.value("white"), altair.value(INK))
     return [text.encode(text=altair.Text("share:Q", format=".0f"), color=color)]
 
 

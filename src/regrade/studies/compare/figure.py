@@ -40,9 +40,9 @@ def _ranks(result: Comparison) -> Figure:
         axis=altair.Axis(title="rank, 1 the best", tickMinStep=1, format="d"),
     )
     chart = layered(
-        base.mark_bar(color=COLORS[0], opacity=0.35, height=0.6 * name_step(count), cornerRadius=2).encode(
-            x=x, x2="end:Q"
-        ),
+        base.mark_bar(
+            color=COLORS[0], fillOpacity=0.35, stroke=COLORS[0], height=0.6 * name_step(count), cornerRadius=2
+        ).encode(x=x, x2="end:Q"),
         base.mark_point(color=COLORS[0]).encode(x="rank:Q"),
     ).properties(
         width=380,

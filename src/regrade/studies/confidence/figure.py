@@ -62,7 +62,7 @@ def _reliability(rows: Sequence[ModelConfidence], sets: Sequence[str]) -> altair
     start, end = max(low, bottom), altair.datum(100)
     diagonal = altair.Chart().mark_rule(color=GRAY, strokeDash=[4, 3], strokeWidth=1)
     diagonal = diagonal.encode(x=altair.XDatum(start, **across), y=altair.YDatum(start, **up), x2=end, y2=end)
-    bands = base.mark_rule(strokeWidth=1.5, opacity=0.55).encode(y=altair.Y("accuracy_low:Q"), y2="accuracy_high:Q")
+    bands = base.mark_rule(strokeWidth=1.5).encode(y=altair.Y("accuracy_low:Q"), y2="accuracy_high:Q")
     lines = base.mark_line(strokeWidth=1.2).encode(y=y)
     dots = base.mark_point(size=26).encode(y=y, shape=_shape(sets))
     models = list(dict.fromkeys(row.model for row in rows))
@@ -167,7 +167,7 @@ def _conformal(result: Confidence, rows: Sequence[ModelConfidence], sets: Sequen
     x = altair.X(
         "value:Q", scale=altair.Scale(zero=False), axis=altair.Axis(title="labels in the set, in %", tickCount=5)
     )
-    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
+    ranges = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
     dots = base.mark_point(size=32).encode(x=x, shape=_shape(sets))
     height = len(models) * max(14 * len(sets), 20)
     panel = layered(rule, ranges, dots).properties(width=(WIDTH - 130) // len(scores), height=height)

@@ -177,7 +177,7 @@ def _curves(result: Confusion) -> altair.LayerChart:
     ends = f"{min(correlations):.2f} to {max(correlations):.2f}" if correlations else ""
     correlation = f" Correlation over images: {ends}." if ends else ""
     return layered(
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=altair.Y("value_low:Q"), y2="value_high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(y=altair.Y("value_low:Q"), y2="value_high:Q"),
         base.mark_line(strokeWidth=1, opacity=0.5).encode(y=y),
         base.mark_point().encode(y=y, shape=_shape(names)),
     ).properties(
@@ -283,7 +283,7 @@ def _transfer(result: Confusion) -> altair.LayerChart:
     order = "" if result.ranking is None else f". Kendall's tau of both errors: {_bounds(result.ranking)}"
     return layered(
         link.encode(y=y, x="from:Q", x2="to:Q"),
-        base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="value_low:Q", x2="value_high:Q"),
+        base.mark_rule(strokeWidth=2).encode(x="value_low:Q", x2="value_high:Q"),
         base.mark_point(size=60).encode(x=x, shape=shape),
     ).properties(
         title=_panel(
@@ -338,7 +338,7 @@ def _expected(result: Confusion) -> altair.LayerChart:
     )
     x = altair.X("value:Q", scale=altair.Scale(zero=True), axis=percent_axis("error"))
     marks = [
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="value_low:Q", x2="value_high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(x="value_low:Q", x2="value_high:Q"),
         base.mark_point().encode(x=x, shape=shape),
     ]
     if actual:

@@ -23,7 +23,7 @@ from regrade.display.parts import (
     percent,
     percent_axis,
 )
-from regrade.display.style import COLORS, GRAY, INK, SEQUENTIAL, SHAPES, WIDTH
+from regrade.display.style import COLORS, GRAY, INK, PALE, SEQUENTIAL, SHAPES, WIDTH
 from regrade.studies.confusion.distribution import Distribution, skewness
 from regrade.studies.confusion.figure import error_in, joined_bins, score_axis, score_scale
 from regrade.studies.confusion.figure_parts import numbers, plain_interval, titled_figure
@@ -37,7 +37,7 @@ _CELLS = 60  # cells of the scatter of two ensembles, per axis
 _NOTHING = 0.5  # a count of 0 on a logarithmic axis that starts above it
 _HEIGHT = 300
 _SMALL_WIDTH, _SMALL_HEIGHT = 250, 70  # a histogram by stride and members
-_UNNAMED, _PALE = "other models", "#b9c0c9"  # all but the best, the median and the worst
+_UNNAMED = "other models"  # all but the best, the median and the worst
 
 
 def paper_figures(result: Confusion) -> dict[str, Figure]:
@@ -153,7 +153,7 @@ def _errors(result: Confusion) -> Figure | None:
     ]  # fmt: skip
     shown = list(dict.fromkeys(named.values()))
     domain = [*shown, *([_UNNAMED] if len(outsiders) > len(named) else [])]
-    palette = [*COLORS[: len(shown)], _PALE][: len(domain)]
+    palette = [*COLORS[: len(shown)], PALE][: len(domain)]
     base = altair.Chart().encode(
         x=altair.X("at:Q", axis=score_axis(result), scale=score_scale(result)),
         y=altair.Y("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False)),
@@ -244,7 +244,7 @@ def _bands(result: Confusion) -> Figure | None:
         y=y, x="at:Q", text="change:N"
     )  # fmt: skip
     chart = layered(
-        base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="value_low:Q", x2="value_high:Q"),
+        base.mark_rule(strokeWidth=2).encode(x="value_low:Q", x2="value_high:Q"),
         base.mark_point(size=70).encode(x=x, shape=shape),
         text,
     ).properties(width=WIDTH - 60, height=70 * len(names))
@@ -283,8 +283,8 @@ def _accuracy(result: Confusion) -> Figure | None:
     y = altair.Y("accuracy:Q", scale=unzeroed, axis=percent_axis("accuracy after the last epoch"))
     base = altair.Chart(inline(rows)).encode(tooltip=tooltip)
     chart = layered(
-        base.mark_rule(opacity=0.5, strokeWidth=2).encode(x="low:Q", x2="high:Q", y=y),
-        base.mark_rule(opacity=0.5, strokeWidth=2).encode(x=x, y="accuracy_low:Q", y2="accuracy_high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q", y=y),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y="accuracy_low:Q", y2="accuracy_high:Q"),
         base.mark_point(color=COLORS[0], size=60).encode(x=x, y=y),
         direct_labels(rows, x="value", y="accuracy", text="ensemble", dy=-9),
     ).properties(width=WIDTH, height=_HEIGHT)

@@ -43,12 +43,12 @@ def rival_figure(result: Confusion) -> Figure | None:
     x = altair.X("value:Q", scale=altair.Scale(zero=False, padding=12), axis=altair.Axis(title="AUROC of errors"))
     baseline = next(row["value"] for row in rows if row["score"] == result.rivals[0].score)
     rule = altair.Chart(inline([{"value": baseline}])).mark_rule(color=GRAY, strokeDash=[3, 3]).encode(x="value:Q")
-    cost = altair.Chart(inline(rows)).mark_text(align="left", color=GRAY).encode(
-        y=y, x=altair.value(_WIDTH + 22), text="cost:N"
+    cost = altair.Chart(inline(rows)).mark_text(align="left", dx=22, color=GRAY).encode(
+        y=y, x=altair.value("width"), text="cost:N"
     )  # fmt: skip
     chart = layered(
         rule,
-        base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="low:Q", x2="high:Q"),
+        base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q"),
         base.mark_point(size=70).encode(x=x, shape=shape),
         cost,
     ).properties(width=_WIDTH, height=26 * len(names))

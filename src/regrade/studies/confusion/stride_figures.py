@@ -100,7 +100,7 @@ def stride_correlations(result: Confusion) -> Figure | None:
     )
     y = altair.Y("value:Q", axis=altair.Axis(title="Pearson's r"), scale=altair.Scale(zero=False, nice=True))
     chart = layered(
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=altair.Y("low:Q"), y2="high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(y=altair.Y("low:Q"), y2="high:Q"),
         base.mark_point(size=60).encode(y=y, shape=shape),
     ).properties(data=inline(rows), width=WIDTH, height=300)
     models = amount(len(result.outsiders), "model")

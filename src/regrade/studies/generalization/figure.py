@@ -129,8 +129,8 @@ def _marks(
     points, x, y = altair.Chart(_values([frame.point(row) for row in rows])), axes.across("x"), axes.up("y")
     tooltip = [altair.Tooltip(f"{key}:N", title=name) for key, name in _TOOLTIP.items()]
     return [
-        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=x, y=axes.up("low"), y2="high:Q", color=color),
-        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=axes.across("left"), x2="right:Q", y=y, color=color),
+        points.mark_rule(strokeWidth=1).encode(x=x, y=axes.up("low"), y2="high:Q", color=color),
+        points.mark_rule(strokeWidth=1).encode(x=axes.across("left"), x2="right:Q", y=y, color=color),
         points.mark_point(filled=True, stroke="white", strokeWidth=0.6, opacity=1).encode(
             x=x, y=y, color=color, size=size, shape=shape, tooltip=tooltip
         ),

@@ -9,7 +9,9 @@ from regrade.core.amounts import amount
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
+    apart,
     direct_labels,
+    halo,
     heading,
     inline,
     interval,
@@ -20,7 +22,7 @@ from regrade.display.parts import (
     percent,
     percent_axis,
 )
-from regrade.display.style import COLORS, GRAY, INK, SHAPES, WIDTH
+from regrade.display.style import COLORS, GRAY, INK, PALE, SHAPES, WIDTH
 from regrade.display.wording import plain, points
 from regrade.studies.geography.findings import group_phrase
 from regrade.studies.geography.progress import Progress
@@ -129,8 +131,8 @@ def _groups(result: Geography, named: list[str]) -> altair.LayerChart:
     ticks = altair.Chart(inline(rest)).encode(x=altair.X("value:Q", **x), y=y, tooltip=tooltip)
     front = altair.Chart(inline(main)).encode(y=y, yOffset=offset, color=color, tooltip=tooltip)
     layers = [
-        *([ticks.mark_tick(color=GRAY, opacity=0.35, thickness=1)] if rest else []),
-        front.mark_rule(strokeWidth=2, opacity=0.7).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
+        *([ticks.mark_tick(color=PALE, thickness=1, opacity=1)] if rest else []),
+        front.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
         front.mark_point(stroke="white", strokeWidth=0.5).encode(x=altair.X("value:Q", **x), shape=shape),
     ]
     step = max(18, 8 * len(named) + 6) if len(order) <= _FEW else 14
@@ -188,11 +190,11 @@ def _against_original(result: Geography, progress: Progress, named: list[str]) -
     back, front = (altair.Chart(inline(chosen)).encode(x=x, tooltip=tooltip) for chosen in (rest, main))
     layers = [
         *_band(line, x, up),
-        back.mark_rule(strokeWidth=1, opacity=0.35, color=GRAY).encode(y=low, y2="value_high:Q"),
+        back.mark_rule(strokeWidth=1, color=PALE).encode(y=low, y2="value_high:Q"),
         back.mark_point(color=GRAY, size=26, opacity=0.8).encode(y=value),
-        front.mark_rule(strokeWidth=1.6, opacity=0.7).encode(y=low, y2="value_high:Q", color=color),
+        front.mark_rule(strokeWidth=1.6).encode(y=low, y2="value_high:Q", color=color),
         front.mark_point(stroke="white", strokeWidth=0.5, size=70).encode(y=value, color=color, shape=shape),
-        *_names(main, rising=line.slope.value >= 0),
+        *_names(_spaced(main, rows), rising=line.slope.value >= 0),
     ]
     best, worst = progress.extremes
     description = (
@@ -216,6 +218,12 @@ def _band(line: ModelLine, x: altair.X, up: dict[str, Any]) -> list[altair.Chart
     ]
 
 
+def _spaced(named: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points whose names have room among all points."""
+    wide = max(row["x"] for row in rows) - min(row["x"] for row in rows)
+    return apart(named, x="x", y="value", wide=wide / 4, high=max(row["value_high"] for row in rows) / 18)
+
+
 def _names(rows: list[dict[str, Any]], *, rising: bool) -> list[altair.Chart]:
     """Names next to the points, towards the middle and on the side away from the line."""
     if not rows:
@@ -224,10 +232,11 @@ def _names(rows: list[dict[str, Any]], *, rising: bool) -> list[altair.Chart]:
     left_half = [row for row in rows if row["x"] <= middle]
     right_half = [row for row in rows if row["x"] > middle]
     down = 11 if rising else -11
-    return [
+    names = [
         *([direct_labels(left_half, x="x", y="value", align="left", dx=7, dy=down)] if left_half else []),
         *([direct_labels(right_half, x="x", y="value", align="right", dx=-7, dy=-down)] if right_half else []),
     ]
+    return [*map(halo, names), *names]
 
 
 def _by_model(rows: Sequence[ModelByGroup]) -> altair.LayerChart:
@@ -251,14 +260,12 @@ def _by_model(rows: Sequence[ModelByGroup]) -> altair.LayerChart:
     x: dict[str, Any] = {"scale": altair.Scale(zero=True), "axis": altair.Axis(title="disparity, in points")}
     base = altair.Chart(inline(data)).encode(y=y, tooltip=tooltip)
     chart = layered(
-        base.mark_rule(strokeWidth=2, opacity=0.6, color=COLORS[0]).encode(
-            x=altair.X("value_low:Q", **x), x2="value_high:Q"
-        ),
+        base.mark_rule(strokeWidth=1.5, color=COLORS[0]).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
         base.mark_point(color=COLORS[0]).encode(x=altair.X("value:Q", **x)),
         base.mark_tick(color=INK, thickness=1.5).encode(x=altair.X("chance:Q", **x)),
     )
     which = f", the best {_ROWS} of {len(rows)}" if len(rows) > _ROWS else ""
-    description = f"Models, best first{which}. Black ticks: disparity expected by chance if all groups were equal."
+    description = f"Models, best first{which}. Upright ticks: disparity expected by chance if all groups were equal."
     return chart.properties(
         width=_WIDE, height=22 * len(shown), title=panel_heading("Disparity: best group minus worst", description)
     )

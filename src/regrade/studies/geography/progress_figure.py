@@ -46,7 +46,7 @@ def progress_panel(progress: Progress) -> altair.LayerChart:
     equal = altair.Chart(inline([{"equal": 1}])).mark_rule(color=INK, strokeWidth=1, strokeDash=[3, 3])
     chart = layered(
         equal.encode(x=altair.X("equal:Q", **x)),
-        base.mark_rule(strokeWidth=2, opacity=0.7).encode(x=altair.X("low:Q", **x), x2="high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(x=altair.X("low:Q", **x), x2="high:Q"),
         base.mark_point(size=60).encode(x=altair.X("value:Q", **x), shape=shape),
     )
     heading = panel_heading("Progress rates: gain per point of accuracy on the original", *_gaps(progress))

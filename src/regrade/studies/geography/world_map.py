@@ -15,7 +15,7 @@ from typing import Any
 from regrade.core import Estimate, UndefinedError, UnknownName
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
-from regrade.display.parts import heading, inline, interval_text, percent
+from regrade.display.parts import halo, heading, inline, interval_text, percent
 from regrade.display.style import FAINT, INK, SEQUENTIAL, SMALL, TEXT, WIDTH
 from regrade.display.wording import listed
 from regrade.studies.geography.result import Geography, ModelByGroup
@@ -186,8 +186,8 @@ def map_figure(result: Geography, model: str | None = None) -> Figure:
     title = _title(result, row, accuracies)
     missing = [name for name in result.names if name not in {place.group for place in drawn}]
     subtitle = (
-        f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}; darker is more accurate, gray "
-        f"has no images. In brackets: {100 * result.confidence:g}% intervals."
+        f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}; a stronger blue is more "
+        f"accurate, gray has no images. In brackets: {100 * result.confidence:g}% intervals."
     )
     if missing:
         subtitle += f" Not on the map: {listed(missing)}."
@@ -249,9 +249,8 @@ def _layers(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[Any]
     size = TEXT if len(drawn) <= _LABELS else SMALL
     text = altair.Chart(inline(labels)).encode(**where, text="text:N")
     letters: dict[str, Any] = {"fontSize": size, "fontWeight": "bold", "lineBreak": "|"}
-    halo = text.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", **letters)
     ink = text.mark_text(color=INK, **letters)
-    return [ground, *([shapes] if areas else []), *([small] if dots else []), halo, ink]
+    return [ground, *([shapes] if areas else []), *([small] if dots else []), halo(ink), ink]
 
 
 def _tooltip() -> list[altair.Tooltip]:

@@ -15,6 +15,8 @@ from regrade.studies.grade.result import Grade, GradeRow
 from regrade.studies.scoring import EVERYTHING, FEWEST_DRAWN
 
 _MODELS = 120  # the most rows that are readable
+_SPREAD = 160  # the most dots of a panel that are drawn below each other where a model has several
+_STEP = 10  # the height of one of them, in pixels
 _MEASURES = {
     "top1": "top-1",
     "top1_same_images": "top-1, same images",
@@ -111,7 +113,11 @@ def _few_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.LayerCh
     shape = altair.Shape(
         "kind:N", sort=kinds, scale=altair.Scale(domain=kinds, range=list(SHAPES[: len(kinds)])), legend=legend
     )
-    return _dots(points, color, shape).properties(height=count * name_step(count), width=380)
+    if len(kinds) == 1 or len(points) > _SPREAD:
+        return _dots(points, color, shape).properties(height=count * name_step(count), width=380)
+    below_each_other = altair.YOffset("kind:N", sort=kinds, scale=altair.Scale(domain=kinds))
+    dots = _dots(points, color, shape, yOffset=below_each_other)
+    return dots.properties(height=count * (_STEP * len(kinds) + 8), width=380)
 
 
 def _many_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.FacetChart:
@@ -123,16 +129,17 @@ def _many_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.FacetC
     return panel.facet(facet, columns=2)
 
 
-def _dots(points: list[dict[str, Any]], color: Any, shape: Any) -> altair.LayerChart:
+def _dots(points: list[dict[str, Any]], color: Any, shape: Any, **offset: Any) -> altair.LayerChart:
     models = list(dict.fromkeys(point["model"] for point in points))
     base = altair.Chart().encode(
         y=altair.Y("model:N", sort=models, axis=name_axis(len(models))),
         color=color,
+        **offset,
         tooltip=[
             altair.Tooltip("model:N"), altair.Tooltip("kind:N", title="of"),
             altair.Tooltip("shown:N", title="accuracy"), altair.Tooltip("images:Q", format=","),
         ],
     )  # fmt: skip
     x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("accuracy"))
-    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
+    ranges = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
     return layered(ranges, base.mark_point().encode(x=x, shape=shape)).properties(data=inline(points))

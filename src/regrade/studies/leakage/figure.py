@@ -19,7 +19,7 @@ from regrade.display.parts import (
     panel_heading,
     percent_axis,
 )
-from regrade.display.style import COLORS, INK, SHAPES
+from regrade.display.style import COLORS, INK, PALE, SHAPES
 from regrade.studies.leakage.result import ANY, Leakage
 
 _MODELS = 60  # the most rows that are readable
@@ -88,7 +88,7 @@ def _histogram(result: Leakage, name: str) -> Any:
         y2=altair.datum(0),
         color=altair.Color(
             "part:N",
-            scale=altair.Scale(domain=["within the threshold", "beyond"], range=[COLORS[1], "#9aa3ad"]),
+            scale=altair.Scale(domain=["within the threshold", "beyond"], range=[COLORS[1], PALE]),
             legend=None,
         ),
         tooltip=[altair.Tooltip("shown:N", title="distance / threshold"), altair.Tooltip("images:Q", format=",")],
@@ -138,7 +138,7 @@ def _accuracies(result: Leakage) -> list[Any]:
     )  # fmt: skip
     shape = altair.Shape("kind:N", sort=list(words), scale=altair.Scale(domain=list(words), range=list(SHAPES[:2])))
     x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("top-1 accuracy"))
-    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
+    ranges = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
     counts = {row["kind"]: row["images"] for row in rows}
     every = len(result.models_by())
     which = f"; the best {_MODELS} of {every:,} models" if every > _MODELS else ""

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from regrade.core.amounts import amount
-from regrade.display.style import COLORS, FAINT, FONT, GRAY, INK, MARKED, WASH
+from regrade.display.style import color_schemes
 from regrade.studies.thumbnails import ThumbnailLoader, image_element
 
 if TYPE_CHECKING:
@@ -20,21 +20,23 @@ MOST_PAIRS = 500
 VERDICTS = ("same", "nearly the same", "different", "unclear")
 """The answers that people can give about a pair."""
 
-_STYLE = f"""
-  body {{ margin: 0 auto; padding: 16px; max-width: 960px; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
-  h1 {{ font-size: 22px; line-height: 1.25; margin: 0 0 4px; }}
-  .about {{ color: {GRAY}; margin: 0 0 16px; }}
-  article {{ border: 1px solid {FAINT}; border-radius: 6px; padding: 12px; margin: 0 0 14px; break-inside: avoid; }}
-  .sides {{ display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }}
-  figure {{ margin: 0; min-width: 0; }}
-  img, .gone {{ width: 100%; height: 192px; object-fit: contain; background: {WASH}; display: block; }}
-  .gone {{ display: grid; place-items: center; color: {GRAY}; }}
-  figcaption {{ font-size: 13px; overflow-wrap: anywhere; margin-top: 4px; }}
-  .facts {{ font-size: 13px; color: {GRAY}; margin: 8px 0; }}
-  .differs {{ background: {MARKED}; color: {INK}; padding: 1px 6px; border-radius: 4px; }}
-  fieldset {{ border: 0; padding: 0; margin: 0; display: flex; flex-wrap: wrap; gap: 4px 14px; font-size: 14px; }}
-  button {{ font: inherit; padding: 6px 12px; color: white; background: {COLORS[0]}; border: 0; border-radius: 4px; }}
-  @media print {{ button, fieldset {{ display: none; }} }}
+_STYLE = """
+  body { margin: 0 auto; padding: 16px; max-width: 960px; background: var(--paper); color: var(--ink);
+         font: 16px/1.45 var(--font); }
+  h1 { font-size: 22px; line-height: 1.25; margin: 0 0 4px; }
+  .about { color: var(--gray); margin: 0 0 16px; }
+  article { border: 1px solid var(--faint); border-radius: 6px; padding: 12px; margin: 0 0 14px; break-inside: avoid; }
+  .sides { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
+  figure { margin: 0; min-width: 0; }
+  img, .gone { width: 100%; height: 192px; object-fit: contain; background: var(--wash); display: block; }
+  .gone { display: grid; place-items: center; color: var(--gray); }
+  figcaption { font-size: 13px; overflow-wrap: anywhere; margin-top: 4px; }
+  .facts { font-size: 13px; color: var(--gray); margin: 8px 0; }
+  .differs { background: var(--marked); color: var(--ink); padding: 1px 6px; border-radius: 4px; }
+  fieldset { border: 0; padding: 0; margin: 0; display: flex; flex-wrap: wrap; gap: 4px 14px; font-size: 14px; }
+  button { font: inherit; padding: 6px 12px; color: var(--paper); background: var(--accent); border: 0;
+           border-radius: 4px; }
+  @media print { button, fieldset { display: none; } }
 """
 
 _SCRIPT = """
@@ -71,7 +73,7 @@ def pairs_page(result: Leakage, first: ThumbnailLoader, second: ThumbnailLoader,
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(title)}</title>\n<style>{color_schemes()}{_STYLE}</style>\n</head>\n<body>\n"
         f'<h1>{html.escape(title)}</h1>\n<p class="about">{html.escape(about)}</p>\n'
         f'<p><button id="save" type="button">Save the answers as CSV</button></p>\n<main>\n{body}</main>\n'
         f'<script type="application/json" id="pairs">{data}</script>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n'

@@ -133,7 +133,7 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
     )
     title = _panel(
         "Suggested kinds of errors, before review",
-        f"The first kind that fits, as a suggestion. {shown}; numbers are counts of errors, dark lines are intervals "
+        f"The first kind that fits, as a suggestion. {shown}; numbers are counts of errors, thin lines are intervals "
         "of the borders",
     )
     height = len(rows) * name_step(len(rows))
@@ -188,7 +188,7 @@ def _marks(rows: list[dict[str, Any]], reviews: list[str], *, y: altair.Y, x_tit
             altair.Tooltip("mistakes:Q", format=","), altair.Tooltip("major:Q", format=","),
         ],
     )  # fmt: skip
-    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="value_low:Q", x2="value_high:Q")
+    ranges = base.mark_rule(strokeWidth=1.5).encode(x="value_low:Q", x2="value_high:Q")
     x = altair.X("value:Q", scale=altair.Scale(zero=True), axis=percent_axis(x_title))
     return layered(ranges, base.mark_point().encode(x=x, shape=shape)).properties(data=inline(rows))
 
@@ -227,7 +227,7 @@ def _distances(counts: Sequence[DistanceCount], confidence: float) -> altair.Lay
             altair.Tooltip("shown:N", title="fine-grained"), altair.Tooltip("mistakes:Q", format=","),
         ],
     )  # fmt: skip
-    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="value_low:Q", y2="value_high:Q")
+    ranges = base.mark_rule(strokeWidth=1.5).encode(y="value_low:Q", y2="value_high:Q")
     y = altair.Y("value:Q", scale=altair.Scale(domain=[0, 100]), axis=percent_axis("fine-grained"))
     title = _panel(
         "Are mistakes at small distances fine-grained?",

@@ -10,13 +10,13 @@ from regrade.core import MistakeCategory, Severity
 from regrade.core.amounts import amount
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
-from regrade.display.parts import heading, inline, layered
-from regrade.display.style import COLORS, GRAY, INK, WIDTH
+from regrade.display.parts import halo, heading, inline, layered
+from regrade.display.style import COLORS, GRAY, INK, PALE, WIDTH
 from regrade.studies.mistakes.flow_paths import FlowPaths, StateAfter, StateBefore
 from regrade.studies.mistakes.result import Mistakes
 
-_NEUTRAL, _HELD = "#b9c0c9", COLORS[1]
-_STARTS = {StateBefore.NOVEL: COLORS[5], StateBefore.WRONG: _HELD, StateBefore.ACCEPTED: _NEUTRAL}
+_HELD = COLORS[1]
+_STARTS = {StateBefore.NOVEL: COLORS[5], StateBefore.WRONG: _HELD, StateBefore.ACCEPTED: PALE}
 _ENDS = {
     StateAfter.CORRECT: COLORS[2],
     StateAfter.UNCLEAR: COLORS[4],
@@ -93,7 +93,7 @@ def _kinds(paths: FlowPaths) -> Iterator[tuple[Any, str, int, str, str]]:
         counts: Mapping[Severity | None, int] = paths.categories.get(category, {})
         yield category, category.value, sum(counts.values()), color, f"{counts.get(Severity.MAJOR, 0):,} major"
     without = sum(paths.categories.get(None, {}).values()) + paths.unanswered
-    yield None, _NO_CATEGORY, without, _NEUTRAL, ""
+    yield None, _NO_CATEGORY, without, PALE, ""
 
 
 def _stage(stage: int, parts: Iterator[tuple[Any, str, int, str, str]]) -> list[_Node]:
@@ -207,8 +207,8 @@ def _names(stages: Sequence[list[_Node]]) -> tuple[altair.Chart, altair.Chart]:
     y = altair.Y("middle:Q", axis=None, scale=_y(stages))
     base = altair.Chart(inline(rows)).encode(x=_x(stages), y=y, text="label:N")
     mark: dict[str, Any] = {"align": "left", "dx": 4, "fontSize": 11, "baseline": "middle"}
-    halo = base.mark_text(**mark, stroke="white", strokeWidth=4, strokeJoin="round", opacity=0.85)
-    return halo, base.mark_text(**mark, color=INK)
+    names = base.mark_text(**mark, color=INK)
+    return halo(names), names
 
 
 def _headings(stages: Sequence[list[_Node]]) -> altair.Chart:

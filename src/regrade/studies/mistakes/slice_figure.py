@@ -9,7 +9,9 @@ from regrade.core.amounts import amount
 from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
+    apart,
     direct_labels,
+    halo,
     heading,
     inline,
     interval,
@@ -86,16 +88,15 @@ def _chart(points: list[dict[str, Any]], rows: Sequence[ModelSeverity], name: st
     scale = altair.Scale(domain=[max(0.0, min(lows) - 2), min(100.0, max(highs) + 2)], nice=False)
     x = altair.X("top1:Q", axis=percent_axis("top-1 accuracy on all images"), scale=scale)
     base = altair.Chart().encode(color=color, tooltip=_tooltip())
-    upright = base.mark_rule(opacity=0.35).encode(x=x, y="value_low:Q", y2="highest:Q")
-    across = base.mark_rule(opacity=0.35).encode(x="top1_low:Q", x2="top1_high:Q", y="value:Q")
+    upright = base.mark_rule().encode(x=x, y="value_low:Q", y2="highest:Q")
+    across = base.mark_rule().encode(x="top1_low:Q", x2="top1_high:Q", y="value:Q")
     bounds = base.mark_rule(opacity=0.6, strokeWidth=4).encode(x=x, y="value:Q", y2="most:Q")
     y = altair.Y(
         "value:Q", axis=percent_axis(f"right on {name}"), scale=altair.Scale(domainMin=0, domainMax=_top(points))
     )
     layers = [upright, across, *([bounds] if _novel(rows) else []), base.mark_point().encode(x=x, y=y, shape=shape)]
-    halo: dict[str, Any] = {"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
-    labels = [direct_labels(_named(points), x="top1", y="value", fontSize=11, **mark) for mark in (halo, {})]
-    chart: altair.LayerChart = layered(*layers, *labels)
+    names = direct_labels(_named(points), x="top1", y="value", fontSize=11)
+    chart: altair.LayerChart = layered(*layers, halo(names), names)
     return chart.properties(data=inline(points))
 
 
@@ -108,21 +109,11 @@ def _named(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     A name that would cover an earlier one is left out.
     """
-    named: list[dict[str, Any]] = []
     extremes = [max(points, key=lambda point: point[key]) for key in ("value", "top1")]
     chosen = [point for point in points if point["group"] == _CHOSE]
-    for point in (*extremes, *chosen, *(points if len(points) <= _NAMED else ())):
-        if not any(_is_near(point, earlier, points) for earlier in named):
-            named.append(point)
-    return named
-
-
-def _is_near(point: dict[str, Any], earlier: dict[str, Any], points: list[dict[str, Any]]) -> bool:
-    """Whether the names of two points would cover each other."""
-    wide = max(row["top1"] for row in points) - min(row["top1"] for row in points)
-    return bool(
-        abs(point["value"] - earlier["value"]) < _top(points) / 25 and abs(point["top1"] - earlier["top1"]) <= wide / 4
-    )
+    wide = max(point["top1"] for point in points) - min(point["top1"] for point in points)
+    candidates = (*extremes, *chosen, *(points if len(points) <= _NAMED else ()))
+    return apart(candidates, x="top1", y="value", wide=wide / 4, high=_top(points) / 25)
 
 
 def _tooltip() -> list[altair.Tooltip]:

@@ -91,9 +91,7 @@ def _trend(result: ModelTrends, trend: ModelTrend, families: Sequence[str]) -> a
     layers = [
         fan.mark_area(color=GRAY, opacity=0.15, clip=True).encode(y=altair.Y("low:Q", **up), y2="high:Q"),
         fan.mark_line(color=INK, strokeWidth=1.4, clip=True).encode(y=altair.Y("y:Q", **up)),
-        base.mark_rule(opacity=0.35, strokeWidth=1).encode(
-            y=altair.Y("value_low:Q", **up), y2="value_high:Q", color=color
-        ),
+        base.mark_rule(strokeWidth=1).encode(y=altair.Y("value_low:Q", **up), y2="value_high:Q", color=color),
         base.mark_point(stroke="white", strokeWidth=0.5, size=60).encode(
             y=altair.Y("value:Q", **up), color=color, shape=shape
         ),
@@ -219,7 +217,7 @@ def _family_panel(result: ModelTrends, measure: ModelMeasure) -> altair.LayerCha
     zero = altair.Chart(inline([{"zero": 0}])).mark_rule(color=INK, strokeWidth=1)
     chart = layered(
         zero.encode(x=altair.X("zero:Q", **x)),
-        base.mark_rule(strokeWidth=2, opacity=0.7).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
         base.mark_point().encode(x=altair.X("value:Q", **x)),
     )
     at_equal = "At equal accuracy on the original. " if measure is ModelMeasure.ROBUSTNESS else ""

@@ -45,9 +45,9 @@ def _panel(result: Multilabel, key: str, median: Estimate, place: int) -> altair
     return layered(
         _diagonal(low, high, 0.0).mark_line(color=GRAY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y),
         _diagonal(low, high, 100 * median.value).mark_line(color=GRAY, strokeWidth=1).encode(x=x, y=y),
-        base.mark_rule(opacity=0.35).encode(x=altair.X("value_low:Q", scale=scale), x2="value_high:Q", y=y),
-        base.mark_rule(opacity=0.35).encode(x=x, y=altair.Y("labels_low:Q", scale=scale), y2="labels_high:Q"),
-        base.mark_point(shape=SHAPES[place], size=30, opacity=0.8).encode(x=x, y=y),
+        base.mark_rule().encode(x=altair.X("value_low:Q", scale=scale), x2="value_high:Q", y=y),
+        base.mark_rule().encode(x=x, y=altair.Y("labels_low:Q", scale=scale), y2="labels_high:Q"),
+        base.mark_point(shape=SHAPES[place], size=30, opacity=1).encode(x=x, y=y),
     ).properties(width=_SIZE, height=_SIZE, title=panel_heading(f"median {_words(median)}", width=_SIZE))
 
 

@@ -26,9 +26,10 @@ def people_figure(result: People) -> Figure:
     panels = {name: f"{name} ({result.sizes[name]:,})" for name in large[:_PANELS]}
     points = [_point(row, panels[row.subset]) for row in result.rows if row.subset in panels and row.who in drawn]
     chart = _dots(points, drawn).facet(
-        column=altair.Column(
+        altair.Facet(
             "panel:N", sort=list(panels.values()), title=None, header=altair.Header(labelAnchor="start", labelPadding=8)
         ),
+        columns=len(panels),
         spacing=28,
         title=heading(_title(result), _subtitle(result, drawn)),
     )

@@ -88,6 +88,6 @@ def _panel(name: str, rows: list[RemedyRow], drawn: list[str]) -> altair.LayerCh
     none = altair.Chart(inline([{"none": 0}])).mark_rule(color=GRAY, strokeDash=[5, 4])
     return layered(
         none.encode(x=altair.X("none:Q")),
-        base.mark_rule(strokeWidth=2, opacity=0.7).encode(x=altair.X("value_low:Q", **axis), x2="value_high:Q"),
+        base.mark_rule(strokeWidth=1.5).encode(x=altair.X("value_low:Q", **axis), x2="value_high:Q"),
         base.mark_point(size=70).encode(x=altair.X("value:Q", **axis), shape=shape),
     ).properties(width=_WIDTH, height=len(labels) * (_STEP * len(drawn) + 8), title=panel_heading(f"on {name}"))

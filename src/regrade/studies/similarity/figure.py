@@ -14,6 +14,7 @@ from regrade.display.figure import Figure
 from regrade.display.lazy_altair import altair
 from regrade.display.parts import (
     direct_labels,
+    halo,
     heading,
     inline,
     interval_text,
@@ -22,7 +23,7 @@ from regrade.display.parts import (
     percent,
     percent_axis,
 )
-from regrade.display.style import COLORS, FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT
+from regrade.display.style import COLORS, FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT, WHITE_TEXT
 from regrade.studies.similarity.findings import shared_errors
 from regrade.studies.similarity.result import Similarity, SimilarPair
 
@@ -95,7 +96,7 @@ def _matrix(result: Similarity) -> altair.LayerChart:
     frames = _frames(result, side).encode(x=altair.X("low:Q", **across), y=altair.Y("low:Q", **down))
     numbers = [
         layer.encode(x=altair.X("x:Q", **across), y=altair.Y("y:Q", **down))
-        for layer in _numbers(base, (low + high) / 2, side)
+        for layer in _numbers(base, low + WHITE_TEXT * (high - low), side)
     ]
     width = min(height, side * (_SIDE // side))
     return layered(rect, *numbers, frames).properties(data=inline(cells), width=width, height=height)
@@ -174,7 +175,7 @@ def _rounded(low: float, high: float) -> tuple[float, float]:
     return (float(bottom), float(top)) if bottom < top else (float(bottom), float(bottom) + 0.1)
 
 
-def _numbers(base: altair.Chart, middle: float, side: int) -> list[altair.Chart]:
+def _numbers(base: altair.Chart, white: float, side: int) -> list[altair.Chart]:
     """Kappa as text in its cell, if there is room."""
     if side > _NUMBERED:
         return []
@@ -185,7 +186,7 @@ def _numbers(base: altair.Chart, middle: float, side: int) -> list[altair.Chart]
         .encode(
             text=altair.Text("kappa:Q", format=".2f"),
             color=altair.condition(
-                f"datum.kappa > {middle} && datum.row !== datum.column", altair.value("white"), altair.value(INK)
+                f"datum.kappa > {white:g} && datum.row !== datum.column", altair.value("white"), altair.value(INK)
             ),
         )
     ]
@@ -214,13 +215,14 @@ def _dominance(result: Similarity) -> altair.LayerChart:
     tooltip = [altair.Tooltip(f"{key}:N") for key in ("stronger", "weaker", "only the weaker right", "if independent")]
     points = altair.Chart().encode(x=x, tooltip=tooltip)
     line = altair.Chart(inline([{"at": 0.0}, {"at": top}]))
+    names = [_line_label(top), *_named(rows)]
     shown = "" if step == 1 else f" (one in {step} of all {len(result.pairs):,})"
     return layered(
         line.mark_line(color=GRAY, strokeDash=[5, 4], strokeWidth=1.5).encode(x="at:Q", y="at:Q"),
         points.mark_rule(color=COLORS[0], opacity=0.45).encode(y=altair.Y("low:Q"), y2="high:Q"),
-        points.mark_point(color=COLORS[0], size=16, opacity=0.55).encode(y=y),
-        _line_label(top),
-        *_named(rows),
+        points.mark_point(color=COLORS[0], size=16, opacity=0.8).encode(y=y),
+        *map(halo, names),
+        *names,
     ).properties(
         data=inline(rows),
         width=_SIDE,
