@@ -65,9 +65,7 @@ class PanelQueue:
 
     def asking(self, item: Item, hidden: HiddenImages) -> tuple[PendingQueue, ...]:
         """The queues in which the person has to answer about an item's image first."""
-        test_set = self.site.test_set(self.queue.test_set)
-        position = test_set.position_of.get(item.example)
-        return () if position is None else hidden.asking(test_set, position)
+        return self.site.holding.asking(hidden, self.queue, item)
 
     @property
     def discussions(self) -> Discussions:
