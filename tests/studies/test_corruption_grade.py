@@ -7,7 +7,7 @@ import pytest
 
 from regrade.core import ClassSpace, InputError, MismatchError, Predictions, TestSet
 from regrade.metrics import ALEXNET_CLEAN_ERROR, ALEXNET_ERRORS
-from regrade.stats import clustered_proportion, proportion
+from regrade.stats import clustered_share, proportion
 from regrade.studies import CleanCorrectness, Scoring, corruption_frame, corruption_grade
 
 SPACE = ClassSpace("pair", ("right", "wrong"), ("right", "wrong"))
@@ -157,8 +157,8 @@ class TestIntervals:
         wrong = random_wrong(np.random.default_rng(6), 4)
         rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)]))
         clusters = np.tile(np.arange(4), 10)
-        assert rows["all"].error == clustered_proportion(wrong.ravel(), clusters)[0]
-        snow = clustered_proportion(wrong[1].ravel(), clusters[:20], confidence=0.975)[0]
+        assert rows["all"].error == clustered_share(wrong.ravel(), clusters)
+        snow = clustered_share(wrong[1].ravel(), clusters[:20], confidence=0.975)
         assert rows["snow"].error == replace(snow, method="clustered korn-graubard, 2 together 95%")
         assert rows["snow"].ratio.high == pytest.approx(snow.high / ALEXNET_ERRORS["snow"])
 

@@ -72,13 +72,19 @@ def clustered_best_share(correct: BoolArray, clusters: IntArray, *, confidence: 
 def clustered_share(scores: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     """Return the mean of ``scores`` (n,) in [0, 1] over clustered images, with a Korn-Graubard interval.
 
-    It is [0, 1] for a single cluster, which says nothing of others.
+    This is the Clopper-Pearson interval at the effective sample size of the linearized variance of the cluster totals,
+    reduced for few clusters (Korn and Graubard 1998); if nothing varies, that is the number of clusters. It is [0, 1]
+    for a single cluster, which says nothing of others.
 
     >>> print(clustered_share(np.tile([1, 1, 0, 1], 50), np.arange(200) // 2))
     75.0 [69.6, 79.9]
     """
-    values = np.asarray(scores)
-    shares = group_shares(values, np.zeros(len(values), dtype=np.int64), clusters)
+    values, members = np.asarray(scores), np.asarray(clusters)
+    if values.shape != members.shape or values.ndim != 1:
+        raise InputError(f"{len(values)} values but {len(members)} cluster entries")
+    if not len(values):
+        raise UndefinedError("a share needs at least one image, got 0")
+    shares = group_shares(values, np.zeros(len(values), dtype=np.int64), members)
     bounds = shares.exact(confidence)
     method = method_name("clustered korn-graubard", confidence)
     return Estimate(float(shares.values[0]), float(bounds.low[0]), float(bounds.high[0]), len(values), method)

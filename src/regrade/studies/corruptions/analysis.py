@@ -23,7 +23,7 @@ from regrade.stats import (
     below_others_p_values,
     bonferroni_confidence,
     clustered_mean,
-    clustered_proportion,
+    clustered_share,
     mark_simultaneous,
     proportion,
     significantly_below,
@@ -238,7 +238,7 @@ def _extreme(names: Sequence[str], values: FloatArray, place: int, level: float)
 def _error(wrong: BoolArray, confidence: float) -> Estimate:
     """The error rate over (images, corruptions, severities), with images as clusters."""
     images = np.repeat(np.arange(len(wrong)), wrong[0].size) if len(wrong) else np.arange(0)
-    return clustered_proportion(wrong.ravel(), images, confidence=confidence)[0]
+    return clustered_share(wrong.ravel(), images, confidence=confidence)
 
 
 def _mce(wrong: BoolArray, reference: FloatArray, confidence: float) -> Estimate | None:

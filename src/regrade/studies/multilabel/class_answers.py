@@ -9,7 +9,7 @@ import numpy as np
 
 from regrade.core import NO_ANSWER, Estimate, InputError, Predictions, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import bonferroni_confidence, bounded_mean, clustered_proportion, mark_simultaneous
+from regrade.stats import bonferroni_confidence, bounded_mean, clustered_share, mark_simultaneous
 from regrade.studies.frequency.column import image_frequencies
 from regrade.studies.scoring import Scoring
 
@@ -38,7 +38,7 @@ class OriginalAnswers:
 
     def _share(self, images: IntArray, confidence: float) -> Estimate:
         people, places = np.nonzero(self.answered[:, images])
-        return clustered_proportion(self.wrong[people, images[places]], places, confidence=confidence)[0]
+        return clustered_share(self.wrong[people, images[places]], places, confidence=confidence)
 
 
 def unselected_shares(test_set: TestSet, groups: Sequence[IntArray], *, confidence: float) -> list[Estimate | None]:
