@@ -17,6 +17,7 @@ from regrade.stats import (
     design_effects,
     discordant_counts,
     mcnemar,
+    paired_share_difference,
     proportion,
 )
 from regrade.stats.paired import mcnemar_exact, mcnemar_tests, paired_difference, score_bounds
@@ -157,6 +158,37 @@ def test_clustered_shares_cover(rate):
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 1000)
     plain = [proportion(int(row.sum()), len(row)) for row in right]
     assert np.mean([share.low <= rate <= share.high for share in plain]) < 0.9  # the simulation can tell
+
+
+def test_paired_share_difference_is_that_of_the_counts():
+    first, second = np.arange(100) < 70, np.arange(100) >= 10
+    plain, bounds = paired_share_difference(first, second), paired_difference(10, 30, 100)
+    assert (plain.value, plain.low, plain.high) == pytest.approx((-0.2, float(bounds.low), float(bounds.high)))
+    alone = paired_share_difference(first, second, np.arange(100))
+    assert (alone.low, alone.high) == pytest.approx((plain.low, plain.high))
+    twice = [np.repeat(model, 2) for model in (first, second)]
+    clustered = paired_share_difference(*twice, np.arange(200) // 2)
+    assert (clustered.low, clustered.high) == pytest.approx((plain.low, plain.high), abs=0.002)
+    assert (clustered.n, clustered.method) == (200, "clustered paired score 95%")
+    with pytest.raises(UndefinedError, match="at least one image"):
+        paired_share_difference(first[:0], second[:0])
+    with pytest.raises(InputError, match="100 images but 3"):
+        paired_share_difference(first, second[:3])
+
+
+def test_paired_share_differences_over_clusters_cover():
+    """A fixed seed: 50 households of one to eight images, which one of two models has right together."""
+    rng, clusters = np.random.default_rng(2), np.repeat(np.arange(50), 1 + np.arange(50) % 8)
+    covered = []
+    for _ in range(600):
+        drawn = rng.random(50)[clusters]
+        own = rng.random(len(clusters)) < 0.9
+        clustered, plain = (
+            paired_share_difference((drawn > 0.8) & own, (drawn < 0.1) & own, numbers) for numbers in (clusters, None)
+        )
+        covered.append([interval.low <= 0.09 <= interval.high for interval in (clustered, plain)])
+    shares = np.mean(covered, axis=0)
+    assert shares[0] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 600) and shares[1] < 0.85
 
 
 def test_single_cluster_says_nothing_of_others():

@@ -112,6 +112,29 @@ class TestGrade:
         assert "clusters" not in json.dumps(study.compare("plain").as_dict())
 
 
+class TestMultilabel:
+    def test_all_intervals_are_over_households(self, study, tmp_path):
+        ids, space = study.store.test_set("homes").ids, study.store.test_set("homes").class_space
+        rows = [f"{image},{space.ids[place % 10]}" for place, image in enumerate(ids)]
+        rows += [f"{image},{space.ids[(place + 1) % 10]}" for place, image in enumerate(ids) if place // 4 % 3 == 0]
+        (tmp_path / "two.csv").write_text("\n".join(["image,class", *rows]) + "\n")
+        study.labels.import_file(tmp_path / "two.csv", test_set="homes", name="two")
+        wide, narrow = (study.study.multilabel("homes", "two", clusters=column) for column in (None, "none"))
+        two = np.arange(240) // 4 % 3 == 0
+        share, low, high = korn_graubard(two, np.arange(240) // 4)
+        assert (wide.several.value, wide.several.low, wide.several.high) == pytest.approx((share, low, high))
+        for row, plain in zip(wide.rows, narrow.rows, strict=True):
+            assert row.multilabel.value == plain.multilabel.value
+            for clustered, independent in ((row.multilabel, plain.multilabel), (row.top1, plain.top1)):
+                assert clustered.high - clustered.low > independent.high - independent.low
+            assert row.change.method == "clustered paired score, 3 together 95%"
+        assert wide.change.method.startswith("median of models, clustered normal")
+        assert {kind.share.method.split(",")[0] for kind in wide.kinds} == {"clustered korn-graubard"}
+        assert {row.share.method.split(",")[0] for row in wide.ambiguous.classes} == {"clustered korn-graubard"}
+        assert "intervals are over 60 clusters of images, by column household" in wide.notes
+        assert not any("cluster" in note for note in narrow.notes)
+
+
 class TestCompare:
     def test_intervals_and_tests_are_over_households(self, study):
         clustered, plain = study.compare("homes"), study.compare("homes", clusters="none")

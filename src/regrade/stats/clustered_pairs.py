@@ -18,7 +18,7 @@ from regrade.core.estimate import Estimate
 from regrade.stats.group_shares import group_shares
 from regrade.stats.intervals import method_name
 from regrade.stats.multiplicity import bonferroni_confidence
-from regrade.stats.paired import discordant_counts
+from regrade.stats.paired import discordant_counts, score_bounds
 
 
 def design_effects(correct: ArrayLike, clusters: ArrayLike) -> FloatArray:
@@ -53,6 +53,28 @@ def design_effects(correct: ArrayLike, clusters: ArrayLike) -> FloatArray:
 def design_effect(first: BoolArray, second: BoolArray, clusters: IntArray) -> float:
     """Return the design effect of one pair of models, from the correctness (n,) of both."""
     return float(design_effects(np.stack([first, second]), clusters)[0, 1])
+
+
+def paired_share_difference(
+    first: BoolArray, second: BoolArray, clusters: IntArray | None = None, *, confidence: float = 0.95
+) -> Estimate:
+    """Return the share of images that the ``first`` (n,) has right minus that of the ``second`` (n,), paired.
+
+    The score interval of `paired_difference`, of the effective counts if images of ``clusters`` (n,) are dependent.
+
+    >>> print(paired_share_difference(np.arange(100) < 70, np.arange(100) < 60))
+    10.0 [5.5, 17.4]
+    """
+    if len(first) != len(second):
+        raise InputError(f"{len(first)} images but {len(second)} of the other")
+    if not len(first):
+        raise UndefinedError("a difference needs at least one image, got 0")
+    gained, lost = int((first & ~second).sum()), int((second & ~first).sum())
+    effect = 1.0 if clusters is None else design_effect(first, second, clusters)
+    bounds = score_bounds(*(np.array(count / effect) for count in (gained, lost, len(first))), confidence=confidence)
+    method = method_name("paired score" if clusters is None else "clustered paired score", confidence)
+    value = (gained - lost) / len(first)
+    return Estimate(value, min(float(bounds.low), value), max(float(bounds.high), value), len(first), method)
 
 
 def clustered_best_share(correct: BoolArray, clusters: IntArray, *, confidence: float = 0.95) -> Estimate:

@@ -82,6 +82,11 @@ def cluster_numbers(test_set: TestSet, column: str) -> IntArray:
     return np.unique(keys, return_inverse=True)[1]
 
 
+def numbers_of(clusters: ImageClusters | None, images: BoolArray | IntArray) -> IntArray | None:
+    """The clusters (k,) of some images, given by a mask or by positions; None without clusters."""
+    return None if clusters is None else clusters.numbers[images]
+
+
 def share_of(
     credit: BoolArray | FloatArray, counted: BoolArray, clusters: ImageClusters | None, *, confidence: float
 ) -> Estimate | None:
@@ -90,10 +95,13 @@ def share_of(
     The interval is exact over images, or over clusters by Korn and Graubard.
     """
     values = credit[counted]
-    if not len(values):
-        return None
-    if clusters is not None:
-        return clustered_share(values, clusters.numbers[counted], confidence=confidence)
+    return mean_credit(values, numbers_of(clusters, counted), confidence=confidence) if len(values) else None
+
+
+def mean_credit(values: BoolArray | FloatArray, numbers: IntArray | None, *, confidence: float) -> Estimate:
+    """The mean of ``values`` (k,) from 0 to 1, with an interval over images, or over clusters by ``numbers`` (k,)."""
+    if numbers is not None:
+        return clustered_share(values, numbers, confidence=confidence)
     if not np.isin(values, (0, 1)).all():
         return bounded_mean(values, largest=1.0, confidence=confidence)
     return proportion(int(values.sum()), len(values), confidence=confidence)
