@@ -75,6 +75,16 @@ def image_clusters(test_set: TestSet, column: str | None) -> ImageClusters | Non
     return ImageClusters(column, cluster_numbers(test_set, column), alone)
 
 
+def clusters_of_sets(test_sets: Sequence[TestSet], column: str | None) -> list[ImageClusters | None]:
+    """The clusters of several test sets, as `image_clusters`; a named column must be one of at least one of them."""
+    if column is None or column == INDEPENDENT:
+        return [image_clusters(test_set, column) for test_set in test_sets]
+    having = [column in test_set.group_columns for test_set in test_sets]
+    if not any(having):
+        column_values(test_sets[0], column)  # raises, with suggestions
+    return [image_clusters(part, column) if has else None for part, has in zip(test_sets, having, strict=True)]
+
+
 def cluster_numbers(test_set: TestSet, column: str) -> IntArray:
     """Shape (n,): the number of each image's cluster by a column; an image without a value is a cluster of its own."""
     values = column_values(test_set, column)
