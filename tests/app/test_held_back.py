@@ -169,12 +169,22 @@ def test_images_of_an_open_examination_are_served_by_no_queue(app, workspace, vi
 
 
 def test_second_image_of_a_pair_is_held_back(workspace, visitor):
-    queue, client = open_pair_queue(workspace, count=3), visitor("Rita")
+    queue, client = open_pair_queue(workspace, count=3, overlap=2), visitor("Rita")
     examples = all_items(workspace, queue)
     examination(workspace, "reference", workspace.store.test_set("reference").ids[:1])
     first = item_of(workspace.ledger, queue, *pair_with_first(workspace))
     assert sorted(served(client, queue)) == sorted(examples.keys() - {first})
     assert client.get(f"/panel/{queue.id}/{first}").status_code == 403
+    addresses = {}
+    for voter in map(visitor, ("Rob", "Rose")):
+        while (item := voter.get(f"/api/queues/{queue.id}/next").json()["item"]) is not None:
+            addresses[item["id"]] = {item["image"], item["second"]}
+            assert {voter.get(address).status_code for address in addresses[item["id"]]} == {200}
+            voter.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=key(), answer="different")
+    assert addresses.keys() == examples.keys()
+    pages = [client.get(f"/panel/{queue.id}?show=decided").text for client in (client, visitor("Rob"))]
+    shown, decided = ({item for item, images in addresses.items() if any(i in page for i in images)} for page in pages)
+    assert first in decided and shown == decided - {first} != set()
 
 
 def pair_with_first(workspace):

@@ -151,7 +151,7 @@ class TestFrequency:
         pairs = [(row.accuracy, plain.accuracy) for row, plain in zip(wide.bins, narrow.bins, strict=True)]
         pairs += [(row.accuracy, plain.accuracy) for row, plain in zip(wide.by_model, narrow.by_model, strict=True)]
         pairs += [(row.overall, plain.overall) for row, plain in zip(wide.changes, narrow.changes, strict=True)]
-        pairs = [(one, other) for one, other in pairs if one is not None]
+        pairs = [pair for pair in pairs if pair[0] is not None]
         assert len(pairs) >= 10
         for clustered, plain in pairs:
             assert clustered.value == pytest.approx(plain.value)
@@ -178,7 +178,7 @@ class TestLabelChange:
             study.labels.import_file(tmp_path / f"{name}.csv", test_set="homes", name=name)
         wide, narrow = (study.study.label_change("first", "second", "homes", clusters=c) for c in (None, "none"))
         for row in wide.models:
-            plain = next(other for other in narrow.models if other.model == row.model)
+            plain = next(model for model in narrow.models if model.model == row.model)
             assert row.difference.value == plain.difference.value and row.before.value == plain.before.value
             assert row.difference.high - row.difference.low > plain.difference.high - plain.difference.low
             assert row.before.high - row.before.low > plain.before.high - plain.before.low

@@ -14,7 +14,7 @@ from regrade.core import TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.display.wording import listed
-from regrade.ledger import Item, Ledger, Person, Question, Queue
+from regrade.ledger import Item, Ledger, OpenItem, Person, Question, Queue
 from regrade.store import Store
 from regrade.workspace.image_contents import fill_contents
 from regrade.workspace.shown_images import ShownImages
@@ -84,7 +84,7 @@ class HoldingRules:
             return None
         return HeldBack(examined, self._contents_of(queue))
 
-    def asking(self, hidden: HiddenImages, queue: Queue, item: Item) -> tuple[PendingQueue, ...]:
+    def asking(self, hidden: HiddenImages, queue: Queue, item: Item | OpenItem) -> tuple[PendingQueue, ...]:
         """The queues that hide an image of an item, of all that it shows; the images are read if necessary."""
         asking: dict[int, PendingQueue] = {}
         for name, example in self._shown_in(queue).of(item.example, item.class_id):

@@ -63,7 +63,7 @@ class PanelQueue:
         """
         return self.hidden if item.missing <= 0 else self.unlabeled
 
-    def asking(self, item: Item, hidden: HiddenImages) -> tuple[PendingQueue, ...]:
+    def asking(self, item: Item | OpenItem, hidden: HiddenImages) -> tuple[PendingQueue, ...]:
         """The queues in which the person has to answer about an item's image first."""
         return self.site.holding.asking(hidden, self.queue, item)
 
@@ -233,6 +233,8 @@ def _visible_page(
         lambda visible: [test_set.position(item.example) for item in on_page(visible)],
     )
     seen = visible_items(panel.site, panel.queue, panel.hidden, on_page(matching))
+    if panel.queue.question is Question.PAIR:  # whose second images may be of another test set
+        seen = [item for item in seen if not panel.asking(item, panel.hidden)]
     return matching, list(seen)
 
 

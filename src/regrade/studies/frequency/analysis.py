@@ -59,12 +59,12 @@ class FrequencySet:
     def _shared(self) -> BoolArray:
         return np.asarray(self.counted.all(axis=0) & (self.frequencies.bins != NO_BIN))
 
-    def cells(self) -> list[list[BoolArray]]:
-        """For each model, the scored images (n,) of each bin."""
-        return [
-            [np.asarray(row & (self.frequencies.bins == number)) for number in range(len(self.frequencies.names))]
-            for row in self.counted
-        ]
+    def cells(self, model: int) -> Iterator[tuple[str, BoolArray]]:
+        """The bins with images that count for a model, by name, and these images (n,)."""
+        for number, name in enumerate(self.frequencies.names):
+            inside = self.counted[model] & (self.frequencies.bins == number)
+            if inside.any():
+                yield name, inside
 
 
 def frequency_study(
@@ -128,19 +128,13 @@ def _numbers_of_both(first: FrequencySet, second: FrequencySet) -> IntArray | No
     """The clusters of the images of two sets, which have none in common; None if neither has clusters."""
     if first.numbers is None and second.numbers is None:
         return None
-    one, two = (np.arange(len(part.shares)) if part.numbers is None else part.numbers for part in (first, second))
-    return np.r_[one, two + int(one.max(initial=0)) + 1]
+    left, right = (np.arange(len(part.shares)) if part.numbers is None else part.numbers for part in (first, second))
+    return np.r_[left, right + int(left.max(initial=0)) + 1]
 
 
 def _by_model(sets: Sequence[FrequencySet], models: Sequence[str], confidence: float) -> Iterator[ModelBin]:
-    by_set = [part.cells() for part in sets]
     for number, model in enumerate(models):
-        cells = [
-            (part, name, inside)
-            for part, of_models in zip(sets, by_set, strict=True)
-            for name, inside in zip(part.frequencies.names, of_models[number], strict=True)
-            if inside.any()
-        ]
+        cells = [(part, name, inside) for part in sets for name, inside in part.cells(number)]
         level = bonferroni_confidence(len(cells), confidence)
         for part, name, inside in cells:
             right = part.right[number][inside]
