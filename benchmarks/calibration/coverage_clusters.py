@@ -9,7 +9,14 @@ import numpy as np
 from benchmarks.calibration.checks import Drawn, coverage_check, repeated
 from benchmarks.calibration.households import alike, changed_in_households, households
 from regrade.core import Estimate
-from regrade.stats import clustered_best_share, clustered_share, paired_difference
+from regrade.stats import (
+    clustered_best_share,
+    clustered_share,
+    paired_difference,
+    standardized_difference,
+    subset_difference,
+    subset_share,
+)
 from regrade.studies import Basis, compare_correctness
 from regrade.studies.gate.measures import DifferenceMeasure
 
@@ -24,6 +31,30 @@ def accuracy(rng: np.random.Generator, *, count: int) -> Estimate:
 def best_of_five(rng: np.random.Generator, *, count: int) -> Estimate:
     clusters = households(rng, count)
     return clustered_best_share(alike(rng, clusters, rows=5) < _ACCURACY, clusters)
+
+
+def mean_share(rng: np.random.Generator, *, count: int) -> Estimate:
+    """The mean share of five models that are right."""
+    clusters = households(rng, count)
+    shares = (alike(rng, clusters, rows=5) < _ACCURACY).mean(axis=0)
+    return subset_share(shares, np.ones(len(clusters), dtype=bool), clusters)
+
+
+def difference_of_sets(rng: np.random.Generator, *, count: int) -> Estimate:
+    """Of the mean shares on two sets with other households."""
+    sides = [households(rng, count) for _ in range(2)]
+    right = [alike(rng, clusters, rows=1)[0] < _ACCURACY for clusters in sides]
+    strata = [np.zeros(len(clusters), dtype=np.int64) for clusters in sides]
+    return standardized_difference(
+        right[0], strata[0], right[1], strata[1], clusters=sides[0], base_clusters=sides[1]
+    )  # fmt: skip
+
+
+def difference_of_bins(rng: np.random.Generator, *, count: int) -> Estimate:
+    """Of the mean shares on two halves of the images, which share households."""
+    clusters = households(rng, count)
+    first = rng.random(len(clusters)) < 0.5
+    return subset_difference(alike(rng, clusters, rows=1)[0] < _ACCURACY, first, ~first, clusters)
 
 
 def two_models(rng: np.random.Generator, runs: int, *, count: int) -> Drawn:
@@ -80,3 +111,10 @@ for count in (30, 300):
         draw=repeated(partial(of_a_gate, count=count), _GAINED - _LOST),
         least=0.88,
     )
+    for measure, maker, name, truth in (
+        (mean_share, "subset_shares.subset_share", "mean share of models", _ACCURACY),
+        (difference_of_sets, "standardized.standardized_difference", "difference of two sets", 0.0),
+        (difference_of_bins, "subset_shares.subset_difference", "difference of two subsets", 0.0),
+    ):
+        draw = repeated(partial(measure, count=count), truth)
+        coverage_check(f"{name} over clusters", maker=f"stats.{maker}", case=case, n=count, draw=draw)

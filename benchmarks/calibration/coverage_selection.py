@@ -138,6 +138,6 @@ coverage_check(
     case="4 models, all pairs together", n=100, draw=shared_errors,
 )  # fmt: skip
 coverage_check(
-    "change by other labels", maker="studies.label_change.analysis._difference", case="2 models together", n=100,
+    "change by other labels", maker="stats.clustered_pairs.paired_share_difference", case="2 models together", n=100,
     draw=label_changes,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from regrade.metrics import MultilabelRule
 from regrade.stats import (
     balanced_proportion,
     clustered_mean,
-    clustered_proportion,
+    clustered_share,
     partial_review,
     proportions,
     reviewed_accuracy,
@@ -127,7 +127,7 @@ def stratified_average(rng: np.random.Generator, *, n: int) -> Estimate:
 def clustered_accuracy(rng: np.random.Generator, *, n: int) -> Estimate:
     """Clusters of four images with correlated predictions."""
     chances = np.repeat(rng.beta(2.8, 1.2, n), 4)
-    return clustered_proportion(rng.random(4 * n) < chances, np.arange(4 * n) // 4)[0]
+    return clustered_share(rng.random(4 * n) < chances, np.arange(4 * n) // 4)
 
 
 def clustered_average(rng: np.random.Generator, *, n: int) -> Estimate:
@@ -212,9 +212,11 @@ for size in (100, 1_000):
     )
 for size in (10, 100):
     case = "clusters of 4 images"
-    for maker, measure in (("korn_graubard", clustered_accuracy), ("_t_intervals", clustered_average)):
+    for maker, measure in (
+        ("clustered_pairs.clustered_share", clustered_accuracy), ("means._t_intervals", clustered_average)
+    ):  # fmt: skip
         draw_all = repeated(partial(measure, n=size), 0.7)
-        coverage_check("mean over clusters", maker=f"stats.means.{maker}", case=case, n=size, draw=draw_all)
+        coverage_check("mean over clusters", maker=f"stats.{maker}", case=case, n=size, draw=draw_all)
 for size in (100, 1_000):
     case, draw_all = "a quarter of the novel 30% judged", repeated(partial(partly_reviewed, n=size), 0.75)
     coverage_check(

@@ -348,6 +348,7 @@ class TestOtherQuestions:
         client.write(f"/api/queues/{queue.id}/votes", item=item, key=f"hidden-key-{next(_keys)}", answer="correct")
         return client.write(f"/api/queues/{queue.id}/undo", key=f"hidden-key-{next(_keys)}", item=item).json()["item"]
 
+    @pytest.mark.parametrize("both", [Mode.TRAINING], indirect=True)  # an examination holds the image back
     def test_judge_withholds_labels_of_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
         exam, judged, item, _ = both
         rita, own = visitor("Rita"), workspace.store.test_set("digits").labels[0]
@@ -358,12 +359,9 @@ class TestOtherQuestions:
         shown = self.labels_shown(rita, judged, item)
         assert shown["labels"]["correct"] == [str(own)] and "withheld" not in shown["labels"]
 
-    @pytest.mark.parametrize("mode", list(Mode))
-    def test_judge_and_panel_withhold_labels_of_a_copy_that_is_still_to_be_labeled(
-        self, workspace, visitor, tmp_path, mode
-    ):
+    def test_judge_and_panel_withhold_labels_of_a_copy_that_is_still_to_be_labeled(self, workspace, visitor, tmp_path):
         copy = add_copy(workspace, tmp_path, "copy", [0])
-        label_queue(workspace, "reference", [0], mode=mode)
+        label_queue(workspace, "reference", [0], mode=Mode.TRAINING)
         class_id = str((int(copy.labels[0]) + 1) % 10)
         judged = queue_of(workspace.ledger, "judged", [(copy.ids[0], class_id)], test_set="copy")
         item = item_of(workspace.ledger, judged, copy.ids[0], class_id)
@@ -371,10 +369,9 @@ class TestOtherQuestions:
         assert "withheld" in rita.get(f"/api/queues/{judged.id}/items/{item}").json()["item"]["labels"]
         assert rita.get(f"/panel/{judged.id}/{item}").status_code == 403
 
-    @pytest.mark.parametrize("mode", list(Mode))
-    def test_training_withholds_labels_pending_in_another_queue(self, workspace, visitor, mode):
+    def test_training_withholds_labels_pending_in_another_queue(self, workspace, visitor):
         training = label_queue(workspace, "digits", [0], mode=Mode.TRAINING)
-        asking = label_queue(workspace, "digits", [0], mode=mode, name="asking too")
+        asking = label_queue(workspace, "digits", [0], mode=Mode.TRAINING, name="asking too")
         rita, example = visitor("Rita"), workspace.store.test_set("digits").ids[0]
         item = item_of(workspace.ledger, training, example)
         assert answer(rita, training, item, "3").json()["feedback"] == {"outcome": "withheld", "right": []}

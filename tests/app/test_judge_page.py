@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 from work_page import answered, answers, ready, saved
 
-from regrade.ledger import NewItem, Question, VoteContent
+from regrade.ledger import Mode, NewItem, Question, VoteContent
 
 
 @pytest.mark.usefixtures("judge_queue")
@@ -147,7 +147,7 @@ def test_judge_page_withholds_labels_until_the_image_is_labeled(workspace, serve
     target = workspace.store.test_set("digits")
     judging = workspace.ledger.queues.create("second", Question.JUDGE, test_set="digits", labels="multi")
     workspace.ledger.items.add(judging, [NewItem(target.ids[0], "1")])
-    exam = workspace.ledger.queues.create("exam", Question.LABEL, test_set="digits")
+    exam = workspace.ledger.queues.create("exam", Question.LABEL, test_set="digits", mode=Mode.TRAINING)
     workspace.ledger.items.add(exam, [NewItem(target.ids[0])])
     page = page_of(server, "Rita")
     page.goto(f"/judge/{judging.id}")
@@ -158,3 +158,19 @@ def test_judge_page_withholds_labels_until_the_image_is_labeled(workspace, serve
     page.reload()
     ready(page)
     expect(page.locator("#labels")).to_contain_text("Known correct")
+
+
+def test_page_says_which_images_an_examination_holds_back(workspace, server, page_of):
+    target = workspace.store.test_set("digits")
+    judging = workspace.ledger.queues.create("second", Question.JUDGE, test_set="digits", labels="multi")
+    workspace.ledger.items.add(judging, [NewItem(target.ids[number], "1") for number in range(2)])
+    exam = workspace.ledger.queues.create("exam", Question.LABEL, test_set="digits")
+    workspace.ledger.items.add(exam, [NewItem(target.ids[0])])
+    page = page_of(server, "Rita")
+    page.goto(f"/judge/{judging.id}")
+    answered(page, "c")
+    line = "1 item is held back until you have labeled its image in 'exam'."
+    expect(page.locator("#done")).to_contain_text(line)
+    expect(page.get_by_role("heading", name="Nothing else for you now")).to_be_visible()
+    page.goto("/")
+    expect(page.get_by_text(line)).to_be_visible()

@@ -92,7 +92,7 @@ def test_skip_gives_the_next_item_until_only_skipped_ones_are_left(pair_queue, v
         answer = rita.write(f"{address}/skip", item=item["id"]).json()
         item = answer["item"]
     assert (len(set(seen)), len(seen), answer["skipped"]) == (3, 3, 3)
-    assert rita.get(f"{address}/next").json() == {"item": None, "skipped": 3}
+    assert rita.get(f"{address}/next").json() == {"item": None, "skipped": 3, "held": ""}
     assert rita.write(f"{address}/return-skipped").json()["item"]["id"] in seen
     assert rita.get(f"{address}/next").json()["skipped"] == 0
 

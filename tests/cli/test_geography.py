@@ -14,7 +14,7 @@ from running import assert_one_line, run, run_well, snapshot
 
 import regrade
 from regrade.classes import imagenet_1k
-from regrade.stats import bonferroni_confidence, clustered_proportion
+from regrade.stats import bonferroni_confidence, clustered_share
 from regrade.studies import figure, findings
 from regrade.studies.geography.world_map import map_figure
 
@@ -118,7 +118,7 @@ class TestEndToEnd:
         for row in output["rows"]:
             right = study_data.correct[WORLD.models.index(row["model"])]
             each = bonferroni_confidence(len(output["groups"]))
-            expected = clustered_proportion(right[inside], study_data.household[inside], confidence=each)[0]
+            expected = clustered_share(right[inside], study_data.household[inside], confidence=each)
             assert row["groups"][0]["n"] == inside.sum()
             for part in ("value", "low", "high"):
                 assert row["groups"][0][part] == pytest.approx(getattr(expected, part))

@@ -23,7 +23,7 @@ def test_median_change_by_hand():
 
 def test_covariance_by_hand():
     # six images with the added ones: sums of squares 2 + 1 and 1 + 1, products 1 + 1, means 2/6 and 1/6
-    covariance = _covariance(np.array([[1.0, 1, 0, 0], [1, 0, 0, 0]]))
+    covariance = _covariance(np.array([[1.0, 1, 0, 0], [1, 0, 0, 0]]), np.arange(4))
     expected = [[3 / 6 - 4 / 36, 2 / 6 - 2 / 36], [2 / 6 - 2 / 36, 2 / 6 - 1 / 36]]
     np.testing.assert_allclose(covariance, np.array(expected) / 6)
 
@@ -72,3 +72,35 @@ def test_too_few_models_or_images_raise(changes):
 def test_other_numbers_raise():
     with pytest.raises(InputError, match="a change must be 1"):
         median([[0.5, 0.0]])
+
+
+def test_covariance_of_clusters_by_hand():
+    # two clusters of two, and half a gained, half a lost and one unchanged of size 2: 8 images, means 2/8 and 1/8
+    covariance = _covariance(np.array([[1.0, 1, 0, 0], [1, 0, 0, 0]]), np.array([0, 0, 1, 1]))
+    deviations = np.array([[1.5, -0.5], [0.75, -0.25]])  # sums over clusters less twice the means
+    added = 2 * np.outer([0.75, 0.875], [0.75, 0.875]) + 2 * np.outer([1.25, 1.125], [1.25, 1.125])
+    unchanged = 4 * np.outer([0.25, 0.125], [0.25, 0.125])
+    assert covariance == pytest.approx((deviations @ deviations.T + added + unchanged) / 64)
+
+
+def test_one_image_per_cluster_is_the_plain_median_change():
+    changes = np.random.default_rng(0).integers(-1, 2, (5, 60))
+    plain = median_change(changes, rng=np.random.default_rng(1))
+    clustered = median_change(changes, np.arange(60), rng=np.random.default_rng(1))
+    assert (clustered.low, clustered.high) == pytest.approx((plain.low, plain.high))
+    with pytest.raises(InputError, match="60 images but 2 cluster entries"):
+        median_change(changes, [0, 1], rng=np.random.default_rng(1))
+
+
+def test_median_change_over_clusters_covers():
+    """A fixed seed: 60 households of four images that three models gain or lose together; plain intervals miss."""
+    rng, clusters, truth = np.random.default_rng(5), np.repeat(np.arange(60), 4), 0.1
+    covered = {"clustered": 0, "plain": 0}
+    for _ in range(300):
+        drawn = (rng.random(60) + 0.05 * rng.random((3, 60))) % 1
+        changes = np.where(drawn < 0.2, -1, np.where(drawn > 0.7, 1, 0))[:, clusters]
+        for name, numbers in (("clustered", clusters), ("plain", None)):
+            interval = median_change(changes, numbers, rng=rng)
+            covered[name] += interval.low <= truth <= interval.high
+    assert covered["clustered"] >= 300 * 0.95 - 3 * np.sqrt(300 * 0.95 * 0.05)
+    assert covered["plain"] < 300 * 0.85

@@ -49,3 +49,32 @@ def test_no_common_stratum_raises():
         standardized_difference([1, 0], [0, 0], [1, 0], [1, 1])
     with pytest.raises(InputError, match="every share needs one stratum"):
         standardized_difference([1, 0], [0], [1, 0], [1, 1])
+
+
+def test_clusters_widen_the_interval_and_single_images_do_not():
+    rng, homes = np.random.default_rng(4), np.arange(400) // 4
+    shares, base = (rng.random(100)[homes] for _ in range(2))
+    strata, theirs = rng.integers(3, size=400), rng.integers(3, size=400)
+    plain = standardized_difference(shares, strata, base, theirs)
+    wide = standardized_difference(shares, strata, base, theirs, clusters=homes, base_clusters=homes)
+    alone = standardized_difference(shares, strata, base, theirs, clusters=np.arange(400), base_clusters=np.arange(400))
+    assert wide.value == plain.value and wide.half_width > 1.5 * plain.half_width
+    assert alone.half_width == pytest.approx(plain.half_width, rel=0.02)
+    assert wide.method == "clustered stratified korn-graubard, combined 95%"
+    single = standardized_difference(shares, strata, base, theirs, clusters=np.zeros(400))
+    assert single.high - single.low > 0.9  # one cluster says nothing of others
+
+
+def test_clustered_differences_cover():
+    """A fixed seed: 40 and 30 households of four images, in two strata."""
+    rng, homes, theirs = np.random.default_rng(6), np.arange(160) // 4, np.arange(120) // 4
+    covered = []
+    for _ in range(500):
+        strata, base_strata = rng.integers(2, size=160), rng.integers(2, size=120)
+        right = rng.random(40)[homes] < 0.7 + 0.1 * strata
+        base = rng.random(30)[theirs] < 0.6 + 0.1 * base_strata
+        options = ({"clusters": homes, "base_clusters": theirs}, {})
+        both = (standardized_difference(right, strata, base, base_strata, **option) for option in options)
+        covered.append([difference.low <= 0.1 <= difference.high for difference in both])
+    clustered, plain = np.mean(covered, axis=0)
+    assert clustered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 500) and plain < 0.85

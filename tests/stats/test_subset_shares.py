@@ -63,3 +63,52 @@ def test_subsets_need_two_images_and_shares():
         subset_share([0.5, 1.5], [True, True])
     with pytest.raises(InputError, match="same images"):
         subset_difference([0.5, 0.5], [True, True], [True])
+
+
+def test_one_image_per_cluster_is_over_images():
+    rng = np.random.default_rng(0)
+    shares, first, second = rng.random(80), rng.random(80) < 0.5, rng.random(80) < 0.5
+    for plain, clustered in (
+        (subset_share(shares, first), subset_share(shares, first, np.arange(80))),
+        (subset_difference(shares, first, second), subset_difference(shares, first, second, np.arange(80))),
+    ):
+        assert (clustered.low, clustered.high) == pytest.approx((plain.low, plain.high))
+
+
+def test_images_twice_in_their_clusters_count_once():
+    rng = np.random.default_rng(1)
+    shares, first, second = rng.random(300), np.arange(300) < 200, np.arange(300) >= 200
+    twice, homes = (np.repeat(part, 2) for part in (shares, np.arange(300)))
+    sides = [np.repeat(side, 2) for side in (first, second)]
+    for once, clustered in (
+        (subset_share(shares, first), subset_share(twice, sides[0], homes)),
+        (subset_difference(shares, first, second), subset_difference(twice, *sides, homes)),
+    ):
+        assert (clustered.value, clustered.n) == pytest.approx((once.value, 2 * once.n))
+        assert (clustered.low, clustered.high) == pytest.approx((once.low, once.high), abs=0.002)
+
+
+def test_difference_of_subsets_with_common_clusters_is_more_certain():
+    """Half of every household is in each subset: what the households have in common cancels."""
+    rng, homes = np.random.default_rng(2), np.arange(200) // 4
+    shares = np.clip(rng.random(50)[homes] + 0.02 * rng.random(200), 0, 1)
+    inside = np.arange(200) % 2 == 0
+    together = subset_difference(shares, inside, ~inside, homes)
+    assert together.half_width < 0.2 * subset_difference(shares, inside, ~inside).half_width
+
+
+def test_single_cluster_says_nothing_of_others():
+    single = subset_share([1.0, 0.5, 1.0], np.ones(3, bool), [7, 7, 7])
+    assert (single.low, single.high) == (0.0, 1.0)
+
+
+def test_clustered_subset_shares_cover():
+    """A fixed seed: 40 households of one to six images; the plain intervals miss."""
+    rng, homes = np.random.default_rng(3), np.repeat(np.arange(40), 1 + np.arange(40) % 6)
+    covered = []
+    for _ in range(600):
+        shares = (rng.random(40)[homes] < 0.8) * 0.9 + 0.1 * rng.random(len(homes))
+        both = (subset_share(shares, np.ones(len(homes), bool), clusters) for clusters in (homes, None))
+        covered.append([share.low <= 0.77 <= share.high for share in both])
+    clustered, plain = np.mean(covered, axis=0)
+    assert clustered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 600) and plain < 0.85

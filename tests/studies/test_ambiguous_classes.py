@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from regrade.classes import class_space
 from regrade.core import NO_ANSWER, Answerer, ClassSpace, LabelSet, LabelState, Predictions, TestSet, Unlisted
-from regrade.stats import bounded_mean, clustered_proportion, simultaneous_proportions
+from regrade.stats import bounded_mean, clustered_share, simultaneous_proportions
 from regrade.studies import Scoring
 from regrade.studies.multilabel.ambiguous import ambiguous_classes
 from regrade.studies.multilabel.class_answers import OriginalAnswers
@@ -96,7 +96,7 @@ def test_people_are_compared_with_the_original_label():
     result = listed(people=[ann, bob])
     rows = {row.label: row.people for row in result.classes}
     assert rows["pug"] is rows["tree"] is None  # one image
-    of_cats = clustered_proportion([0, 1, 0, 1, 1], [0, 1, 2, 0, 1], confidence=0.975)[0]
+    of_cats = clustered_share([0, 1, 0, 1, 1], [0, 1, 2, 0, 1], confidence=0.975)
     assert (rows["cat"].value, rows["cat"].low, rows["cat"].high) == (0.6, of_cats.low, of_cats.high)
     assert rows["cup"].value == pytest.approx(1 / 3) and rows["cup"].method.endswith("2 together 95%")
     assert [column.key for column in result.table("zoo").columns][-1] == "people"

@@ -7,8 +7,9 @@ import pytest
 
 from regrade.core import ClassSpace, InputError, MismatchError, Predictions, TestSet
 from regrade.metrics import ALEXNET_CLEAN_ERROR, ALEXNET_ERRORS
-from regrade.stats import clustered_proportion, proportion
+from regrade.stats import clustered_share, proportion
 from regrade.studies import CleanCorrectness, Scoring, corruption_frame, corruption_grade
+from regrade.studies.image_clusters import ImageClusters
 
 SPACE = ClassSpace("pair", ("right", "wrong"), ("right", "wrong"))
 TWO = ("fog", "snow")
@@ -157,10 +158,34 @@ class TestIntervals:
         wrong = random_wrong(np.random.default_rng(6), 4)
         rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)]))
         clusters = np.tile(np.arange(4), 10)
-        assert rows["all"].error == clustered_proportion(wrong.ravel(), clusters)[0]
-        snow = clustered_proportion(wrong[1].ravel(), clusters[:20], confidence=0.975)[0]
+        assert rows["all"].error == clustered_share(wrong.ravel(), clusters)
+        snow = clustered_share(wrong[1].ravel(), clusters[:20], confidence=0.975)
         assert rows["snow"].error == replace(snow, method="clustered korn-graubard, 2 together 95%")
         assert rows["snow"].ratio.high == pytest.approx(snow.high / ALEXNET_ERRORS["snow"])
+
+    def test_households_are_the_clusters(self):
+        """Two images each, as one image whose error is their mean; tests of extremes are over households, too."""
+        images = tuple(f"{n:03d}" for n in range(40))
+        test_set, homes = corrupted_set(images), np.arange(40) // 2
+        clusters = ImageClusters("home", np.tile(homes, 10), np.zeros(400, dtype=bool))
+        base = np.repeat(random_wrong(np.random.default_rng(7), 20), 2, axis=2)
+        harder = base | np.repeat(np.random.default_rng(8).random((2, 5, 20)) < 0.15, 2, axis=2)
+        clean = CleanCorrectness(corrupted_set_clean(images), {"m": np.arange(40) >= 6, "n": np.arange(40) >= 6})
+        rows = [answers(test_set, base), answers(test_set, harder, "n")]
+        grade = corruption_grade(test_set, rows, clean=clean, clusters=clusters)
+        half = corrupted_set(images[:20])
+        once = CleanCorrectness(corrupted_set_clean(images[:20]), {name: np.arange(20) >= 3 for name in "mn"})
+        single = [answers(half, wrong[:, :, ::2], name) for name, wrong in (("m", base), ("n", harder))]
+        expected = corruption_grade(half, single, clean=once)
+        for row, plain in zip(grade.rows, expected.rows, strict=True):
+            means = [(row.relative, plain.relative), *([(row.ratio, plain.ratio)] if row.corruption == "all" else [])]
+            for mean, once_each in means:
+                numbers = [(part.value, part.low, part.high) for part in (mean, once_each)]
+                assert numbers[0] == pytest.approx(numbers[1])
+        assert (grade.most_robust, grade.hardest) == (expected.most_robust, expected.hardest)
+        assert grade.rows[0].error == clustered_share(base.ravel(), np.tile(homes, 10))
+        assert grade.rows[0].clean == clustered_share(np.arange(40) < 6, homes)
+        assert "intervals are over 20 clusters of images, by column home" in grade.notes
 
     def test_copies_of_an_image_are_not_independent(self):
         """If an image is wrong under all corruptions or none, the interval equals that of the images alone."""

@@ -9,7 +9,7 @@ from geography_world import REGIONS, SPACE, World
 
 from regrade.core import ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UndefinedError, UnknownName
 from regrade.stats import (
-    clustered_proportion,
+    clustered_share,
     fit_lines,
     independent_difference,
     largest_covariance,
@@ -65,7 +65,7 @@ class TestAccuracies:
         assert "intervals are over 543 clusters of images, by column household" in result.notes
         inside = np.array(SET.groups["region"]) == "Africa"
         homes, level = np.array(SET.groups["household"])[inside], 1 - 0.05 / len(REGIONS)
-        accuracy = clustered_proportion(CORRECT[3][inside], homes, confidence=level)[0]
+        accuracy = clustered_share(CORRECT[3][inside], homes, confidence=level)
         row = result.row("model-03").groups[0]
         assert (row.value, row.low, row.high, row.n) == pytest.approx(
             (accuracy.value, accuracy.low, accuracy.high, 400)

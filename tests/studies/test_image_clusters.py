@@ -4,13 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from clustered_oracle import korn_graubard
 from running import run, run_well
 
 import regrade
 from regrade.core import InputError, UnknownName
 from regrade.core import TestSet as ImageSet
-from regrade.stats import clustered_proportion, clustered_share
-from regrade.studies.image_clusters import households_not_used, image_clusters, share_of
+from regrade.stats import clustered_share
+from regrade.studies.image_clusters import clusters_of_sets, households_not_used, image_clusters, share_of
 
 MODELS = {"good": 0.9, "fair": 0.8, "weak": 0.6}
 
@@ -75,10 +76,10 @@ def right_of(study, model):
 
 class TestGrade:
     def test_top1_is_over_households(self, study):
-        oracle = clustered_proportion(right_of(study, "fair"), np.arange(240) // 4)[0]
+        oracle = korn_graubard(right_of(study, "fair"), np.arange(240) // 4)
         graded = study.grade("homes")
         top1 = graded["fair"].top1
-        assert (top1.value, top1.low, top1.high) == pytest.approx((oracle.value, oracle.low, oracle.high))
+        assert (top1.value, top1.low, top1.high) == pytest.approx(oracle)
         assert "intervals are over 60 clusters of images, by column household" in graded.notes
 
     def test_slices_are_over_their_households(self, study):
@@ -109,6 +110,85 @@ class TestGrade:
         plain, none = study.grade("plain").as_dict(), study.grade("homes", clusters="none").as_dict()
         assert {**none, "test_set": "plain"} == plain
         assert "clusters" not in json.dumps(study.compare("plain").as_dict())
+
+
+class TestMultilabel:
+    def test_all_intervals_are_over_households(self, study, tmp_path):
+        ids, space = study.store.test_set("homes").ids, study.store.test_set("homes").class_space
+        rows = [f"{image},{space.ids[place % 10]}" for place, image in enumerate(ids)]
+        rows += [f"{image},{space.ids[(place + 1) % 10]}" for place, image in enumerate(ids) if place // 4 % 3 == 0]
+        (tmp_path / "two.csv").write_text("\n".join(["image,class", *rows]) + "\n")
+        study.labels.import_file(tmp_path / "two.csv", test_set="homes", name="two")
+        wide, narrow = (study.study.multilabel("homes", "two", clusters=column) for column in (None, "none"))
+        two = np.arange(240) // 4 % 3 == 0
+        share, low, high = korn_graubard(two, np.arange(240) // 4)
+        assert (wide.several.value, wide.several.low, wide.several.high) == pytest.approx((share, low, high))
+        for row, plain in zip(wide.rows, narrow.rows, strict=True):
+            assert row.multilabel.value == plain.multilabel.value
+            for clustered, independent in ((row.multilabel, plain.multilabel), (row.top1, plain.top1)):
+                assert clustered.high - clustered.low > independent.high - independent.low
+            assert row.change.method == "clustered paired score, 3 together 95%"
+        assert wide.change.method.startswith("median of models, clustered normal")
+        assert {kind.share.method.split(",")[0] for kind in wide.kinds} == {"clustered korn-graubard"}
+        assert {row.share.method.split(",")[0] for row in wide.ambiguous.classes} == {"clustered korn-graubard"}
+        assert "intervals are over 60 clusters of images, by column household" in wide.notes
+        assert not any("cluster" in note for note in narrow.notes)
+
+
+class TestFrequency:
+    def test_bins_changes_and_models_are_over_households(self, study):
+        space, ids = regrade.classes.cifar_10(), study.store.test_set("homes").ids
+        labels, homes = study.store.test_set("homes").labels, tuple(f"h{n // 4}" for n in range(240))
+        frequencies = tuple(f"{0.3 + 0.5 * (n // 4 % 2):.1f}" for n in range(240))
+        for name in ("asked", "asked again"):
+            columns = {"household": homes, "selection_frequency": frequencies}
+            study.store.add_test_set(ImageSet(name, space, tuple(f"{name} {i}" for i in ids), labels, columns))
+            for model in MODELS:
+                scores = study.store.predictions.read(study.store.test_set("homes"), model).full_scores
+                study.models.add_predictions(model, np.asarray(scores, dtype=np.float64), test_set=name)
+        names = ["asked", "asked again"]
+        wide, narrow = (study.study.frequency(names, clusters=column) for column in (None, "none"))
+        pairs = [(row.accuracy, plain.accuracy) for row, plain in zip(wide.bins, narrow.bins, strict=True)]
+        pairs += [(row.accuracy, plain.accuracy) for row, plain in zip(wide.by_model, narrow.by_model, strict=True)]
+        pairs += [(row.overall, plain.overall) for row, plain in zip(wide.changes, narrow.changes, strict=True)]
+        pairs = [pair for pair in pairs if pair[0] is not None]
+        assert len(pairs) >= 10
+        for clustered, plain in pairs:
+            assert clustered.value == pytest.approx(plain.value)
+            assert clustered.high - clustered.low > plain.high - plain.low
+            assert clustered.method.startswith("clustered") and not plain.method.startswith("clustered")
+        assert "asked: intervals are over 60 clusters of images, by column household" in wide.notes
+
+    def test_a_column_of_one_of_the_sets_is_enough(self):
+        homes, plain = images(owner=tuple("xxyy")), images(region=tuple("xxyy"))
+        first, second = clusters_of_sets([homes, plain], "owner")
+        assert first.column == "owner" and second is None
+        with pytest.raises(UnknownName, match="ownre"):
+            clusters_of_sets([homes, plain], "ownre")
+
+
+class TestLabelChange:
+    def test_differences_and_accuracies_are_over_households(self, study, tmp_path):
+        test_set = study.store.test_set("homes")
+        ids, classes = test_set.ids, test_set.class_space.ids
+        rng = np.random.default_rng(2)
+        for name, moved in (("first", np.zeros(60)), ("second", rng.random(60) < 0.3)):
+            rows = [f"{image},{classes[(place + int(moved[place // 4])) % 10]}" for place, image in enumerate(ids)]
+            (tmp_path / f"{name}.csv").write_text("\n".join(["image,class", *rows]) + "\n")
+            study.labels.import_file(tmp_path / f"{name}.csv", test_set="homes", name=name)
+        wide, narrow = (study.study.label_change("first", "second", "homes", clusters=c) for c in (None, "none"))
+        for row in wide.models:
+            plain = next(model for model in narrow.models if model.model == row.model)
+            assert row.difference.value == plain.difference.value and row.before.value == plain.before.value
+            assert row.difference.high - row.difference.low > plain.difference.high - plain.difference.low
+            assert row.before.high - row.before.low > plain.before.high - plain.before.low
+            right = right_of(study, row.model)
+            assert (row.before.value, row.before.low, row.before.high) == pytest.approx(
+                korn_graubard(right, np.arange(240) // 4)
+            )
+        assert wide.models[0].difference.method == "clustered paired score, 3 together 95%"
+        assert narrow.models[0].difference.method == "paired score, 3 together 95%"
+        assert "intervals are over 60 clusters of images, by column household" in wide.notes
 
 
 class TestCompare:

@@ -11,7 +11,7 @@ from scipy import stats
 from simulated_people import Skill, answers, test_set
 
 from regrade.core import Answerer, ClassSpace, InputError, LabelSet, LabelState, Predictions, TestSet, Unlisted
-from regrade.stats import clustered_mean, clustered_proportion, independent_difference, interval_p_value, proportion
+from regrade.stats import clustered_mean, clustered_share, independent_difference, interval_p_value, proportion
 from regrade.studies import Contender, MultilabelScoring, ReviewedLabels, Scoring, figure, findings, verdicts
 from regrade.studies.people.accuracy import LEAD, MEAN
 from regrade.studies.people.analysis import answered_images, people
@@ -281,5 +281,5 @@ def test_p_value_of_a_mean_of_people_near_that_of_welch():
                        for name, rows in right.items()))  # fmt: skip
     welch = stats.ttest_ind(right["old"].mean(axis=0), right["new"].mean(axis=0), equal_var=False).pvalue
     assert np.log10(row(result, MEAN).p_value) == pytest.approx(np.log10(welch), abs=0.5)
-    together = clustered_proportion(right["old"].ravel(), np.tile(np.arange(2000), 3))[0]
+    together = clustered_share(right["old"].ravel(), np.tile(np.arange(2000), 3))
     assert row(result, MEAN).original == replace(together, n=2000)

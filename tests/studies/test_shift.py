@@ -1,5 +1,7 @@
 """regrade study shift: a typicality by hand, the area as its mean, what is left out, and one line for bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from regrade.stats import cross_fitted_auc
 from regrade.store import Manifest, PredictionSource
 from regrade.studies import ShiftPart, ShiftVerdict, findings
 from regrade.studies.shift.discriminator import FoldScores
+from regrade.studies.shift.result import EmbeddingShift, ShiftScores
 
 IMAGES = 60
 
@@ -84,6 +87,76 @@ def test_typical_images_are_those_that_moved_furthest(workspace):
     assert all(first[int(row.image.removeprefix("moved"))] > np.median(first) for row in result.typical[:3])
     assert len(result.part(ShiftPart.IMAGES).rows) == 6
     assert len(result.as_dict()["typical"]) == 6
+
+
+def rows_of(figure, key):
+    """The rows of a figure's data that have a key."""
+    return [row for data in figure.spec["datasets"].values() for row in data if key in row]
+
+
+def shift_of(typicality, auc=None):
+    """A model with these typicalities of new images."""
+    values = np.array(typicality)
+    scores = ShiftScores(None, np.arange(len(values)), values, values)
+    return EmbeddingShift("m", len(values), 9, 0, auc, ShiftVerdict.TOLD_APART, scores, scores)
+
+
+def test_roc_curve_by_hand():
+    """New images above all, half and none of the original ones are recognized once 0, 50 and 100 % are taken."""
+    curve = shift_of([1.0, 0.5, 0.0]).roc_curve(np.array([0.0, 0.49, 0.5, 0.99, 1.0]))
+    assert curve.tolist() == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3, 1.0])
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=30))
+def test_area_under_the_roc_curve_is_the_mean_typicality(parts):
+    typicality = np.array(parts) / 20
+    curve = shift_of(typicality).roc_curve(np.linspace(0, 1, 21))
+    assert (np.diff(curve) >= 0).all() and curve[-1] == 1
+    assert curve[:-1].mean() == pytest.approx(typicality.mean())
+
+
+def test_roc_curve_is_that_of_scikit_learn_within_one_fold():
+    """An independent implementation, on scores that are all compared with each other."""
+    from sklearn.metrics import roc_curve
+
+    rng, is_new = np.random.default_rng(0), np.arange(80) < 30
+    scores = rng.integers(0, 40, 80) + is_new * 10.0 + rng.random(80)  # no ties, in which the curve is half a step
+    typicality = FoldScores(scores, np.zeros(80, dtype=int)).typicality(is_new)[is_new]
+    rates, shares, _ = roc_curve(is_new, scores, drop_intermediate=False)
+    own = shift_of(typicality).roc_curve(rates)
+    highest = [shares[rates == rate].max() for rate in rates]
+    assert own.tolist() == pytest.approx(highest)
+
+
+class TestFigure:
+    def test_points_are_the_areas_with_chance_and_the_verdict(self, workspace, tmp_path):
+        for name, verdict in (("moved", "told apart"), ("same", "no difference detected")):
+            result = workspace.study.shift("old", name)
+            figure = result.figure()
+            (point,) = rows_of(figure, "area")
+            auc = result.rows[0].auc
+            assert (point["area"], point["low"], point["high"]) == (auc.value, auc.low, auc.high)
+            assert point["verdict"] == verdict
+            assert rows_of(figure, "chance") == [{"chance": 0.5}]
+            assert " ".join(figure.spec["title"]["text"]) == findings(result)[0].headline
+            assert f"m {auc.value:.2f}" in figure.alt
+        assert figure.save(tmp_path / "f.svg").stat().st_size > 1000
+
+    def test_curve_starts_and_ends_as_the_result_says(self, workspace):
+        result = workspace.study.shift("old", "moved")
+        points = rows_of(result.figure(), "recognized")
+        expected = result.rows[0].roc_curve(np.array([0.0, 0.5, 1.0]))
+        chosen = [point["recognized"] for point in points if point["taken"] in (0, 50, 100)]
+        assert chosen == pytest.approx(100 * expected, abs=0.01) and chosen[-1] == 100
+
+    def test_best_models_come_first_and_only_some_have_curves(self, workspace):
+        (row,) = workspace.study.shift("old", "moved").rows
+        areas = np.random.default_rng(0).permutation(70)
+        rows = tuple(replace(row, model=f"m{n}", auc=replace(row.auc, value=0.5 + n / 200)) for n in areas.tolist())
+        figure = replace(workspace.study.shift("old", "moved"), rows=rows).figure()
+        assert [point["model"] for point in rows_of(figure, "area")] == [f"m{n}" for n in range(69, 9, -1)]
+        assert {point["model"] for point in rows_of(figure, "recognized")} == {f"m{n}" for n in range(62, 70)}
+        assert "60 best of 70 models" in str(figure.spec) and "8 best models" in str(figure.spec)
 
 
 def test_finding_follows_the_verdict(workspace):

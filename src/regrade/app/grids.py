@@ -122,11 +122,25 @@ class Grids:
         """The URLs of the tiles of a task, in its stored order."""
         return [self.tile_address(queue, person, item_id, position) for position in range(len(task.tiles))]
 
-    def example_addresses(self, queue: Queue, person: Person, class_id: str) -> list[str]:
-        """The URLs of the examples of a class."""
+    def example_addresses(
+        self, queue: Queue, person: Person, class_id: str, *, visible: Callable[[str, int], bool]
+    ) -> list[str]:
+        """The URLs of the examples of a class, without those that are not ``visible``, by test set and position."""
         grids = self.of(queue)
         number = _EXAMPLE + grids.classes.index(class_id)
-        return [self.tile_address(queue, person, number, position) for position in range(len(grids.examples(class_id)))]
+        reference = grids.images.reference
+        return [
+            self.tile_address(queue, person, number, position)
+            for position, tile in enumerate(grids.examples(class_id))
+            if visible(reference.name, reference.position(tile.image))
+        ]
+
+    def shown_at(self, queue: Queue, person: Person, opaque_id: str) -> tuple[str, int]:
+        """The test set and the position of the image of a tile, by the last part of its URL."""
+        grids, (_, tiles, position) = self.of(queue), self._tiles(queue, person, opaque_id)
+        tile = tiles[position]
+        test_set = grids.images.pool if tile.role is TileRole.CANDIDATE else grids.images.reference
+        return test_set.name, test_set.position(tile.image)
 
     def position(self, queue: Queue, person: Person, item_id: int, opaque_id: str) -> int:
         """The position of a tile in its task by the last part of its URL; raises for a tile of another task."""
@@ -137,22 +151,25 @@ class Grids:
 
     async def tile(self, queue: Queue, person: Person, opaque_id: str) -> bytes:
         """A tile by the last part of its URL; raises if its image cannot be read."""
-        numbers = decode_opaque_id(self._key_of(queue, person), opaque_id)
-        if numbers is None:
-            raise UnknownName("tile", opaque_id, None)
         grids = await to_thread.run_sync(self.of, queue)
-        number, position = numbers
-        if number >= _EXAMPLE:
-            name = grids.classes[number - _EXAMPLE]
-            shown = await to_thread.run_sync(grids.examples, name)
-        else:
-            task = await to_thread.run_sync(grids.work.task_of, number)
-            name, shown = task.id, list(task.tiles)
-        key = (queue.id, number >= _EXAMPLE, name, grids.format)
+        name, shown, position = await to_thread.run_sync(self._tiles, queue, person, opaque_id)
+        key = (queue.id, name, grids.format)
         content = (await self._rendered.get(key, partial(grids.render, shown)))[position]
         if isinstance(content, str):
             raise UnreadableImage(content)
         return content
+
+    def _tiles(self, queue: Queue, person: Person, opaque_id: str) -> tuple[tuple[str, bool], list[Tile], int]:
+        """The tiles that are rendered together with a tile, what identifies them, and its position among them."""
+        numbers = decode_opaque_id(self._key_of(queue, person), opaque_id)
+        if numbers is None:
+            raise UnknownName("tile", opaque_id, None)
+        grids, (number, position) = self.of(queue), numbers
+        if number >= _EXAMPLE:
+            class_id = grids.classes[number - _EXAMPLE]
+            return (class_id, True), grids.examples(class_id), position
+        task = grids.work.task_of(number)
+        return (task.id, False), list(task.tiles), position
 
     def _key_of(self, queue: Queue, person: Person) -> bytes:
         return blake2b(f"tiles {queue.id} {person.id}".encode(), digest_size=32, key=self._key).digest()

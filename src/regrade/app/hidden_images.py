@@ -144,6 +144,22 @@ class HiddenImages:
         queues = [queue for queue in self.queues if queue.queue.question is Question.LABEL]
         return HiddenImages(queues, self._same_images)
 
+    def by_queue(self) -> dict[str, HiddenImages]:
+        """The images that each queue hides, by its name."""
+        parts: dict[str, list[PendingQueue]] = {}
+        for pending in self.queues:
+            parts.setdefault(pending.queue.name, []).append(pending)
+        return {name: HiddenImages(queues, self._same_images) for name, queues in parts.items()}
+
+    def contents(self) -> set[str]:
+        """The contents of the pending items, as far as they are known."""
+        return {
+            content
+            for queue in self.queues
+            for content, items in queue.images.items_of.items()
+            if queue.pending[list(items)].any()
+        }
+
     def mask(self, test_set: TestSet) -> BoolArray:
         """Shape (n,): the examples of a test set that are known to be hidden; read only."""
         read = len(self._same_images.contents(test_set).hashes) if self._by_content else 0
@@ -237,7 +253,20 @@ class HidingRules:
 
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images that a person still has to answer about, in all queues that they may work on."""
-        return self._pending_in(self._ledger.queues.open_to(person), person)
+        queues = self._with_test_sets(self._ledger.queues.open_to(person))
+        return self._pending_in({queue: self.until(queue) for queue in queues}, person)
+
+    def to_examine(self, person: Person) -> HiddenImages:
+        """The images that examinations still ask a person to label: no other queue shows these to them until then.
+
+        An image that has all the votes it needs is not asked for any more, and would otherwise be held back forever.
+        """
+        examinations = [queue for queue in self._ledger.queues.open_to(person) if queue.is_examination]
+        return self._pending_in(dict.fromkeys(self._with_test_sets(examinations), PendingUntil.SETTLED), person)
+
+    def open_items(self, queue: Queue, person: Person) -> BoolArray:
+        """Shape (n,): the items of a queue that a person may still answer."""
+        return self._pending.of(person, {queue.id: PendingUntil.SETTLED})[queue.id]
 
     def all_of(self, queues: Collection[Queue]) -> HiddenImages:
         """All images of some queues, answered or not."""
@@ -300,14 +329,12 @@ class HidingRules:
         stamp = answerers_stamp(self._store, test_set)
         return self._people.get(test_set, lambda: bool(self._store.predictions.people_names(test_set)), stamp=stamp)
 
-    def _pending_in(self, queues: Iterable[Queue], person: Person) -> HiddenImages:
-        stored = self._with_test_sets(queues)
-        until = {queue.id: self.until(queue) for queue in stored}
-        pending = self._pending.of(person, until)
+    def _pending_in(self, queues: Mapping[Queue, PendingUntil], person: Person) -> HiddenImages:
+        pending = self._pending.of(person, {queue.id: until for queue, until in queues.items()})
         return HiddenImages(
             [
-                PendingQueue(images, pending[queue.id], until[queue.id])
-                for queue in stored
+                PendingQueue(images, pending[queue.id], until)
+                for queue, until in queues.items()
                 if pending[queue.id].any()
                 for images in self._all_images_of(queue, len(pending[queue.id]))
             ],

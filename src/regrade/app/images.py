@@ -68,16 +68,20 @@ class ImageCache:
 
     def get(self, opaque_id: str, side: int | None) -> DisplayImage:
         """An image by the last part of its URL, in full size or as a thumbnail."""
-        test_set, position = self._decoded(self._key, opaque_id)
+        test_set, position = self.place_of(opaque_id)
         return self._shown(test_set, position, side, content=None)
 
     def get_in_queue(self, queue: Queue, opaque_id: str, side: int | None) -> DisplayImage:
         """An image of a queue; raises if it is not the one that was queued, as far as the queue has its hash."""
-        test_set, position = self._decoded(self._key_of(queue.id), opaque_id)
+        test_set, position = self.place_of(opaque_id, queue_id=queue.id)
         is_own = test_set == queue.test_set or queue.question is Question.LABEL  # not the second one of a pair
         example = self._test_set(test_set).ids[position]
         content = self._items.content_of(queue, example, test_set=test_set) if is_own else None
         return self._shown(test_set, position, side, content=content)
+
+    def place_of(self, opaque_id: str, *, queue_id: int | None = None) -> tuple[str, int]:
+        """The test set and the position of an image by the last part of its URL, in a queue or outside of queues."""
+        return self._decoded(self._key if queue_id is None else self._key_of(queue_id), opaque_id)
 
     def opaque_id(self, place: str, test_set: str, position: int) -> str:
         """An id of an image that differs between places and reveals nothing."""

@@ -9,6 +9,7 @@ from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.class_review import RevisionCache
 from regrade.app.explore import Explorer
 from regrade.app.grids import Grids, ProgressCache
+from regrade.app.held_back import HoldingRules
 from regrade.app.hidden_images import HiddenImages, HidingRules
 from regrade.app.image_lookup import LabelIndex, ScoreCache, Suggestions
 from regrade.app.images import ImageCache, UnseenImages
@@ -18,7 +19,7 @@ from regrade.app.selection_index import SelectionIndex
 from regrade.app.sessions import Session, Sessions
 from regrade.app.view_limits import ViewLimits
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
-from regrade.ledger import Ledger, Person, Question, Queue
+from regrade.ledger import Item, Ledger, Person, Question, Queue
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -39,6 +40,7 @@ class Site:
         self.explorer = Explorer(workspace)
         self.images = ImageCache(workspace.store, self.ledger.items, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
+        self.holding = HoldingRules(workspace.store, self.ledger, self.hiding, test_set=self.test_set)
         self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.neighbors = NeighborIndex(workspace.store)
@@ -121,6 +123,12 @@ class Site:
     def queue(self, queue_id: int, person: Person) -> Queue:
         """A queue that a person may work on, by its id."""
         return self.ledger.queues.for_person(person, queue_id)
+
+    def item(self, queue_id: int, item_id: int, person: Person) -> tuple[Queue, Item]:
+        """A queue that a person may work on, and its item; raises if it is held back from them."""
+        queue, item = self.ledger.items.for_person(person, queue_id, item_id)
+        self.holding.check(queue, item, person)
+        return queue, item
 
     def agreement(self, queue: Queue, votes: tuple[int, int]) -> PanelAgreement | None:
         """The agreement of a queue's people on items where all have voted, or None if it is undefined.

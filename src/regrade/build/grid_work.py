@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -49,6 +50,8 @@ class Step(StrEnum):
     RETURNED = "returned"
     """Only tasks are left that the worker has returned."""
     DONE = "done"
+    HELD = "held"
+    """Only tasks are left that are held back from the worker."""
     LIMIT = "limit"
     PAUSED = "paused"
     EXCLUDED = "excluded"
@@ -157,12 +160,12 @@ class GridWork:
             digest = self.settings.consent_digest
             self.ledger.workers.log_after(standing.last_id, self.queue, worker, WorkerEvent.CONSENTED, reason=digest)
 
-    def next_step(self, worker: Person) -> NextStep:
-        """What a worker does next; a task is reserved for them."""
+    def next_step(self, worker: Person, *, give: Callable[[Queue, Person], Item | None] | None = None) -> NextStep:
+        """What a worker does next; a task is reserved for them, by ``give`` (default: the next task of the ledger)."""
         step = self.step_without_task(worker)
         if step.step is not Step.TASK:
             return step
-        given = self.ledger.items.next(self.queue, worker)
+        given = (give or self.ledger.items.next)(self.queue, worker)
         if given is not None:
             self.items.setdefault(given.id, given)
             return replace(step, item=given, task=self.tasks[given.example])

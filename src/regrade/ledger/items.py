@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -73,14 +73,20 @@ class Items:
             queue_order.append_items(connection, to.id, new_items, needed=needed)
         return len(new_items)
 
-    def next(self, of: Queue, to: Person, *, after: int | None = None) -> Item | None:
+    def next(self, of: Queue, to: Person, *, after: int | None = None, without: Collection[int] = ()) -> Item | None:
         """Give a person their next item, reserved for them for a while; None if nothing is left.
 
-        ``after`` is the id of the item they are working on: the result is the item that follows it.
+        ``after`` is the id of the item they are working on: the result is the item that follows it. Items at the places
+        ``without`` are not given.
         """
         with writing_unsynced(self.engine) as connection:
-            row = queue_order.next_item(connection, of.id, to.id, now=self._now(), after=after)
+            row = queue_order.next_item(connection, of.id, to.id, now=self._now(), after=after, without=without)
         return None if row is None else record_of(Item, row)
+
+    def release(self, item_id: int, by: Person) -> None:
+        """End a person's reservation of an item, which others may get then."""
+        with writing_unsynced(self.engine) as connection:
+            queue_order.release(connection, item_id, by.id)
 
     def skip(self, item_id: int, by: Person) -> None:
         """Skip an item for a person; its reservation ends, and `return_skipped` brings it back."""

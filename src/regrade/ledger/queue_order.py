@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, RowMapping, bindparam, delete, exists, func, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    RowMapping,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects import postgresql
 
 from regrade.ledger.column_types import TimestampColumn
@@ -24,17 +36,25 @@ _ROUNDS = 4
 
 
 def next_item(
-    connection: Connection, queue_id: int, person_id: int, *, now: datetime, after: int | None = None
+    connection: Connection,
+    queue_id: int,
+    person_id: int,
+    *,
+    now: datetime,
+    after: int | None = None,
+    without: Collection[int] = (),
 ) -> RowMapping | None:
     """Give a person their next item and lease it to them; an item they already hold comes first, except ``after``.
+
+    Items at the places ``without`` are not given.
 
     Each person has their own order of a queue, and their position in it is stored: items before it are not searched
     again, so the time does not grow with the queue. If nearly all items are done, the index of open items is used.
     """
     params = {"in_queue": queue_id, "reviewer_id": person_id, "now": now, "excluded_item": after or 0}
-    held = connection.execute(_HELD, params).mappings().first()
+    held = _first_given(connection, _HELD, params, without)
     if held is None:
-        return _leased_free_item(connection, params)
+        return _leased_free_item(connection, params, without)
     hold(connection, held, person_id, now=now)
     return held
 
@@ -121,8 +141,9 @@ _LEASE_IF_FREE = _LEASE_OF_FREE.on_conflict_do_update(  # the person may have an
     index_elements=["item_id", "person_id"], set_={"until": _LEASE_OF_FREE.excluded.until}
 ).returning(lease.c.item_id)
 _FREE_AT = _FREE.where(item.c.place.in_(bindparam("places", expanding=True)))
-_FREE_FROM = _FREE.where(item.c.place >= bindparam("middle")).order_by(item.c.place).limit(1)
-_FREE_UNTIL = _FREE.where(item.c.place < bindparam("middle")).order_by(item.c.place).limit(1)
+_MOST = bindparam("most", type_=Integer)
+_FREE_FROM = _FREE.where(item.c.place >= bindparam("middle")).order_by(item.c.place).limit(_MOST)
+_FREE_UNTIL = _FREE.where(item.c.place < bindparam("middle")).order_by(item.c.place).limit(_MOST)
 _HELD = (
     select(item)
     .join(lease, lease.c.item_id == item.c.id)
@@ -135,7 +156,7 @@ _HELD = (
         ~REPORTED,
     )
     .order_by(lease.c.until)
-    .limit(1)
+    .limit(_MOST)
 )
 _COUNT_SKIPPED = (
     select(func.count())
@@ -152,9 +173,19 @@ _LOCKED_QUEUE = select(queue.c.id).where(queue.c.id == bindparam("in_queue")).wi
 _LAST = select(func.max(item.c.place)).where(item.c.queue_id == bindparam("in_queue"))
 
 
-def _leased_free_item(connection: Connection, params: dict[str, Any]) -> RowMapping | None:
+def _first_given(
+    connection: Connection, rows: Select[Any], params: dict[str, Any], without: Collection[int]
+) -> RowMapping | None:
+    """The first row at another place than those ``without``; as many rows are read as there may be before it."""
+    read = connection.execute(rows, {**params, "most": 1 + len(without)}).mappings().all()
+    return next((row for row in read if row["place"] not in without), None)
+
+
+def _leased_free_item(connection: Connection, params: dict[str, Any], without: Collection[int]) -> RowMapping | None:
     """Lease the next free item and return it; items that another person got in the meantime are skipped."""
-    while (row := _next_in_own_order(connection, params) or _next_open(connection, params)) is not None:
+    while (
+        row := _next_in_own_order(connection, params, without) or _next_open(connection, params, without)
+    ) is not None:
         if _lease_if_free(connection, row, params):
             return row
     return None
@@ -170,14 +201,15 @@ def _lease_if_free(connection: Connection, item_row: RowMapping, params: dict[st
     return connection.execute(_LEASE_IF_FREE, values).first() is not None
 
 
-def _next_in_own_order(connection: Connection, params: dict[str, Any]) -> RowMapping | None:
+def _next_in_own_order(connection: Connection, params: dict[str, Any], without: Collection[int]) -> RowMapping | None:
     """The next free item in the person's own order, searched in a few steps; stores how far the search came."""
     blocks = connection.execute(_BLOCKS_AND_TURN, params).all()
     begin = blocks[0][2] if blocks else 0
     upcoming = own_order([(start, size) for start, size, _ in blocks], begin, key=_key(params))
     for stride in _STRIDES:
         places = list(islice(upcoming, stride))
-        by_place = {row["place"]: row for row in connection.execute(_FREE_AT, {**params, "places": places}).mappings()}
+        allowed = [place for place in places if place not in without]
+        by_place = {row["place"]: row for row in connection.execute(_FREE_AT, {**params, "places": allowed}).mappings()}
         chosen = next((n for n, place in enumerate(places) if place in by_place), None)
         begin += len(places) if chosen is None else chosen + 1
         if chosen is not None or len(places) < stride:
@@ -186,14 +218,14 @@ def _next_in_own_order(connection: Connection, params: dict[str, Any]) -> RowMap
     return None if chosen is None else by_place[places[chosen]]
 
 
-def _next_open(connection: Connection, params: dict[str, Any]) -> RowMapping | None:
+def _next_open(connection: Connection, params: dict[str, Any], without: Collection[int]) -> RowMapping | None:
     """The next open item after a random place of the person's own, wrapping around at the end."""
     last = connection.execute(_LAST, params).scalar()
     if last is None:
         return None
     middle = own_place(0, size=last + 1, key=_key(params))
     for part in (_FREE_FROM, _FREE_UNTIL):
-        row = connection.execute(part, {**params, "middle": middle}).mappings().first()
+        row = _first_given(connection, part, {**params, "middle": middle}, without)
         if row is not None:
             return row
     return None

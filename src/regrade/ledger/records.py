@@ -79,10 +79,11 @@ class NewItem:
 
 @dataclass(frozen=True)
 class Item:
-    """An image in a queue; ``missing`` of its ``needed`` votes have not been cast yet."""
+    """An image at a ``place`` of a queue; ``missing`` of its ``needed`` votes have not been cast yet."""
 
     id: int
     queue_id: int
+    place: int
     example: str
     class_id: str
     stratum: int

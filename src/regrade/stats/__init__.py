@@ -14,7 +14,13 @@ from regrade.stats.balanced_proportion import balanced_proportion
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
-from regrade.stats.clustered_pairs import clustered_best_share, clustered_share, design_effect, design_effects
+from regrade.stats.clustered_pairs import (
+    clustered_best_share,
+    clustered_share,
+    design_effect,
+    design_effects,
+    paired_share_difference,
+)
 from regrade.stats.clusters import Clusters, cluster, components, representatives
 from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
 from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
@@ -68,7 +74,6 @@ from regrade.stats.means import (
     absolute_mean,
     bounded_mean,
     clustered_mean,
-    clustered_proportion,
     reweighted_proportion,
     stratified_mean,
     stratified_proportion,
@@ -199,7 +204,6 @@ __all__ = [
     "cluster_folds",
     "clustered_best_share",
     "clustered_mean",
-    "clustered_proportion",
     "clustered_share",
     "compare_categories",
     "compare_numbers",
@@ -263,6 +267,7 @@ __all__ = [
     "paired_chi_square",
     "paired_difference",
     "paired_equivalence",
+    "paired_share_difference",
     "pairwise_agreement",
     "partial_review",
     "pearson",

@@ -12,8 +12,8 @@ from scipy import special
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
+from regrade.stats.clustered_pairs import clustered_share
 from regrade.stats.intervals import Intervals, as_counts, method_name, normal_quantile, tail_share
-from regrade.stats.means import clustered_proportion
 
 _PSEUDO_IMAGES = 2.5  # added at 90% and above; with more or fewer, coverage for skewed classes drops in simulations
 _LEAST_CONFIDENCE = 0.8  # below, skewed classes are covered too rarely: 0.61 at 68%, 0.13 at 50%
@@ -32,7 +32,7 @@ def pairwise_agreement(answers: IntArray, *, confidence: float = 0.95) -> Estima
     if len(np.unique(images)) < 2:
         raise UndefinedError("agreement needs two images or more that two people answered")
     equal = np.concatenate([same[both] for both, same in compared])
-    estimate = clustered_proportion(equal, images, confidence=confidence)[0]
+    estimate = clustered_share(equal, images, confidence=confidence)
     return Estimate(estimate.value, estimate.low, estimate.high, len(np.unique(images)), estimate.method)
 
 

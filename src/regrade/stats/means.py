@@ -69,11 +69,6 @@ def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float 
     return _t_intervals(_clustered(values, clusters), "clustered t", confidence)
 
 
-def clustered_proportion(correct: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
-    """Return proportions over clustered images, with Korn-Graubard intervals for 0/1 values."""
-    return korn_graubard(_clustered(_zero_or_one(correct), clusters), "clustered korn-graubard", confidence)
-
-
 def stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None) -> Spread:
     """Return the weighted means over strata of `stratified_mean`, with variances and degrees of freedom."""
     rows, members, sizes = _grouped(values, strata)

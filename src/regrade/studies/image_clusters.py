@@ -75,11 +75,26 @@ def image_clusters(test_set: TestSet, column: str | None) -> ImageClusters | Non
     return ImageClusters(column, cluster_numbers(test_set, column), alone)
 
 
+def clusters_of_sets(test_sets: Sequence[TestSet], column: str | None) -> list[ImageClusters | None]:
+    """The clusters of several test sets, as `image_clusters`; a named column must be one of at least one of them."""
+    if column is None or column == INDEPENDENT:
+        return [image_clusters(test_set, column) for test_set in test_sets]
+    having = [column in test_set.group_columns for test_set in test_sets]
+    if not any(having):
+        column_values(test_sets[0], column)  # raises, with suggestions
+    return [image_clusters(part, column) if has else None for part, has in zip(test_sets, having, strict=True)]
+
+
 def cluster_numbers(test_set: TestSet, column: str) -> IntArray:
     """Shape (n,): the number of each image's cluster by a column; an image without a value is a cluster of its own."""
     values = column_values(test_set, column)
     keys = np.array([value if value.strip() else f"\0{place}" for place, value in enumerate(values)])
     return np.unique(keys, return_inverse=True)[1]
+
+
+def numbers_of(clusters: ImageClusters | None, images: BoolArray | IntArray) -> IntArray | None:
+    """The clusters (k,) of some images, given by a mask or by positions; None without clusters."""
+    return None if clusters is None else clusters.numbers[images]
 
 
 def share_of(
@@ -90,10 +105,13 @@ def share_of(
     The interval is exact over images, or over clusters by Korn and Graubard.
     """
     values = credit[counted]
-    if not len(values):
-        return None
-    if clusters is not None:
-        return clustered_share(values, clusters.numbers[counted], confidence=confidence)
+    return mean_credit(values, numbers_of(clusters, counted), confidence=confidence) if len(values) else None
+
+
+def mean_credit(values: BoolArray | FloatArray, numbers: IntArray | None, *, confidence: float) -> Estimate:
+    """The mean of ``values`` (k,) from 0 to 1, with an interval over images, or over clusters by ``numbers`` (k,)."""
+    if numbers is not None:
+        return clustered_share(values, numbers, confidence=confidence)
     if not np.isin(values, (0, 1)).all():
         return bounded_mean(values, largest=1.0, confidence=confidence)
     return proportion(int(values.sum()), len(values), confidence=confidence)

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from regrade.build.files import TaskCollection
-from regrade.build.tasks import TileRole
 from regrade.core import InputError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.display.wording import listed
-from regrade.ledger import AccountState, Ledger, Person, Question, Queue, VotedImage, image_set, may_answer
+from regrade.ledger import AccountState, Ledger, Person, Question, Queue, image_set, may_answer
 from regrade.neighbors import no_progress
 from regrade.store import Store
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.shared_images import shared_images
 from regrade.workspace.image_contents import fill_contents
+from regrade.workspace.shown_images import ShownImages
 
 _Key = TypeVar("_Key")
 
@@ -100,10 +98,11 @@ def images_seen(
     """The images on which a person has ever voted in training, or in a queue that shows labels or predictions."""
     _fill_contents_of_voted(store, ledger, person, progress)
     votes = [voted for voted in ledger.items.voted_on(person) if shows_label(voted.queue)]
-    grids = GridImages(store)
+    shown = {queue.id: ShownImages(store, queue) for queue in {voted.queue.id: voted.queue for voted in votes}.values()}
     examples: dict[str, set[str]] = {}
-    for name, example in (shown for voted in votes for shown in grids.shown(voted)):
-        examples.setdefault(name, set()).add(example)
+    for voted in votes:
+        for name, example in shown[voted.queue.id].of(voted.image.example, voted.image.class_id):
+            examples.setdefault(name, set()).add(example)
     return ImagesOfQueues(store, examples, frozenset(voted.image.content for voted in votes if voted.image.content))
 
 
@@ -142,34 +141,6 @@ def _first_times(pairs: Iterable[tuple[_Key, datetime]]) -> dict[_Key, datetime]
     for key, at in pairs:
         first[key] = min(at, first.get(key, at))
     return first
-
-
-class GridImages:
-    """The images that the items of queues show: their own, or in grids those of a task, from two test sets."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    @cached_property
-    def _tasks(self) -> dict[str, dict[str, list[tuple[str, str]]]]:
-        return {}
-
-    def shown(self, voted: VotedImage) -> Iterable[tuple[str, str]]:
-        """The images of an item as (test set, example); none for a task that is no longer stored."""
-        if voted.queue.question is not Question.SELECT:
-            return [(voted.test_set, voted.image.example)]
-        build = voted.queue.build
-        if build not in self._tasks:
-            self._tasks[build] = self._read(build)
-        return self._tasks[build].get(voted.image.example, ())
-
-    def _read(self, build: str) -> dict[str, list[tuple[str, str]]]:
-        tasks = TaskCollection(self._store.root)
-        if build not in tasks.builds():
-            return {}
-        stored = tasks.read(build)
-        names = {role: stored.pool if role is TileRole.CANDIDATE else stored.reference for role in TileRole}
-        return {task.id: [(names[tile.role], tile.image) for tile in task.tiles] for task in stored.tasks}
 
 
 def possible_examinees(ledger: Ledger, queue: Queue | None) -> tuple[Person, ...]:

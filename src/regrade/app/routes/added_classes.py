@@ -40,7 +40,7 @@ class AddedClassReply(BaseModel):
 @router.post("/classes")
 def add_class(queue_id: PathId, form: AddedClassForm, site: SiteDep, session: Reviewer) -> AddedClassReply:
     """Add a class to an item's image, with the person's vote "correct" on it; idempotent for the same key."""
-    queue, item = site.ledger.items.for_person(session.person, queue_id, form.item)
+    queue, item = site.item(queue_id, form.item, session.person)
     _check_labeled(site, queue, item, session.person)
     check_seen(site, queue, item, session.person, key=form.key)
     added = site.workspace.review.add_class(queue, item, form.class_id, by=session.person, reason=form.reason)

@@ -25,12 +25,14 @@ router = APIRouter(include_in_schema=False)
 class MyQueue:
     """A queue with its progress for one person; ``decided`` and ``disputed`` count the items that they may see.
 
-    ``discussed`` are the images in training with comments, among those that the person has answered.
+    ``discussed`` are the images in training with comments, among those that the person has answered, and ``held`` says
+    how many items an examination holds back from them.
     """
 
     queue: Queue
     test_sets: tuple[str, ...]
     discussed: int
+    held: str
     progress: QueueProgress
     pace: Pace
     mine: int
@@ -59,6 +61,7 @@ def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
         queue,
         site.hiding.test_sets([queue]),
         _discussed(site, queue, person),
+        _held(site, queue, person),
         progress,
         site.ledger.queues.pace(queue, person),
         progress.by_person.get(person.name, 0),
@@ -84,6 +87,14 @@ def _discussed(site: Site, queue: Queue, person: Person) -> int:
         return len(visible_threads(site, queue, person))
     except RegradeError:  # files of a test set are damaged: the pages of its queues say so
         return 0
+
+
+def _held(site: Site, queue: Queue, person: Person) -> str:
+    """What is held back from a person, in one line."""
+    try:
+        return site.holding.note(queue, person)
+    except RegradeError:  # files of a test set are damaged: the pages of its queues say so
+        return ""
 
 
 def _without_hidden(site: Site, queues: list[MyQueue], person: Person) -> list[MyQueue]:

@@ -28,8 +28,9 @@ Side = Annotated[int | None, Depends(thumbnail_side)]
 
 
 @router.get("/images/{opaque_id}", include_in_schema=False)
-def image(opaque_id: str, site: SiteDep, _: Labeler, side: Side) -> Response:
+def image(opaque_id: str, site: SiteDep, session: Labeler, side: Side) -> Response:
     """One image, in full size or as a thumbnail."""
+    site.holding.check_image(*site.images.place_of(opaque_id), session.person)
     return _sent(site.images.get(opaque_id, side))
 
 
@@ -38,6 +39,8 @@ def image_in_queue(queue_id: PathId, opaque_id: str, site: SiteDep, session: Lab
     """An image of a queue, for people who may work on it; requests record whether it could be shown."""
     queue = site.queue(queue_id, session.person)
     with site.unseen.track(session.person, f"/images/{queue.id}/{opaque_id}"):
+        if not queue.is_examination:
+            site.holding.check_image(*site.images.place_of(opaque_id, queue_id=queue.id), session.person)
         return _sent(site.images.get_in_queue(queue, opaque_id, side))
 
 

@@ -63,11 +63,9 @@ class PanelQueue:
         """
         return self.hidden if item.missing <= 0 else self.unlabeled
 
-    def asking(self, item: Item, hidden: HiddenImages) -> tuple[PendingQueue, ...]:
+    def asking(self, item: Item | OpenItem, hidden: HiddenImages) -> tuple[PendingQueue, ...]:
         """The queues in which the person has to answer about an item's image first."""
-        test_set = self.site.test_set(self.queue.test_set)
-        position = test_set.position_of.get(item.example)
-        return () if position is None else hidden.asking(test_set, position)
+        return self.site.holding.asking(hidden, self.queue, item)
 
     @property
     def discussions(self) -> Discussions:
@@ -235,6 +233,8 @@ def _visible_page(
         lambda visible: [test_set.position(item.example) for item in on_page(visible)],
     )
     seen = visible_items(panel.site, panel.queue, panel.hidden, on_page(matching))
+    if panel.queue.question is Question.PAIR:  # whose second images may be of another test set
+        seen = [item for item in seen if not panel.asking(item, panel.hidden)]
     return matching, list(seen)
 
 

@@ -64,7 +64,7 @@ def end_link(queue_id: PathId, site: SiteDep, _: Owner) -> Response:
 @api.get("/items/{item_id}/proposals")
 def proposals(queue_id: PathId, item_id: PathId, site: SiteDep, session: Reviewer) -> list[ShownProposal]:
     """What visitors wrote about an item, once the person has voted; what colleagues wrote, once all have."""
-    _, item = site.ledger.items.for_person(session.person, queue_id, item_id)
+    _, item = site.item(queue_id, item_id, session.person)
     seen = site.ledger.discussions.seen_by(item.id, session.person)
     has_voted = any(vote.person_id == session.person.id for vote in seen.standing)
     stored = site.ledger.proposals.of_item(item.id) if has_voted or seen.open else ()

@@ -208,6 +208,7 @@ def submit_class(form: ClassVotes, review: ReviewQueueDep) -> StoredClass:
     for item_id, content in contents.items():
         if item_id not in items:
             raise UnknownName("item of this class", str(item_id), None)
+        site.holding.check(review.queue, items[item_id], review.person)
         check_seen(site, review.queue, items[item_id], review.person, key=content.key)
     before = site.ledger.votes.cast_all(review.person, contents)
     following = review.following(review.progress(), form.class_id) or review.address()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
@@ -23,7 +26,7 @@ from regrade.app.views import class_view
 from regrade.build.grid_work import NextStep, SelectionOutcome, Step, is_qualification
 from regrade.build.tasks import GridTask, TileRole
 from regrade.core import InputError
-from regrade.ledger import Person, Question, Queue, Role, WorkerEvent
+from regrade.ledger import Item, Person, Question, Queue, Role, WorkerEvent
 
 router = APIRouter(include_in_schema=False)
 _KEEP = {"Cache-Control": "private, max-age=86400, immutable"}
@@ -75,13 +78,13 @@ def select(queue_id: PathId, request: Request, site: SiteDep, session: Worker) -
     if queue.id != queue_id:
         return RedirectResponse(f"/select/{queue.id}", 303)
     grids = site.grids.of(queue)
-    step, options = grids.work.next_step(session.person), grids.work.settings.options
+    (step, held), options = _next_step(site, grids, session.person), grids.work.settings.options
     if step.step is Step.CONSENT:
         return page(request, "consent.html", queue=queue, text=options.consent, contact=options.contact)
     if step.task is None:
         return page(
             request, "work_state.html", queue=queue, step=step.step.value, done=step.done, reason=stop_reason(step),
-            contact=options.contact,
+            held=held, contact=options.contact,
         )  # fmt: skip
     return page(request, "select.html", queue=queue, instructions=options.instructions)
 
@@ -105,8 +108,31 @@ async def tile(
 ) -> Response:
     """A tile of a task, or an example image; all have the same format and the same headers."""
     with site.unseen.track(session.person, f"/tiles/{queue.id}/{opaque_id}"):
+        await to_thread.run_sync(_check_tile, site, queue, session.person, opaque_id)
         content = await site.grids.tile(queue, session.person, opaque_id)
     return Response(content, media_type="image/jpeg", headers=_KEEP)
+
+
+def _check_tile(site: Site, queue: Queue, person: Person, opaque_id: str) -> None:
+    site.holding.check_image(*site.grids.shown_at(queue, person, opaque_id), person)
+
+
+def _next_step(site: Site, grids: OpenGrids, person: Person) -> tuple[NextStep, str]:
+    """The next step of a person, and a line about the tasks that are held back from them."""
+    held = ""
+
+    def give(queue: Queue, to: Person) -> Item | None:
+        nonlocal held
+        given = site.holding.next_item(queue, to)
+        held = given.held
+        return given.item
+
+    step, qualification = grids.work.next_step(person, give=give), grids.work.qualification
+    if step.step is Step.QUALIFICATION and qualification is not None and step.item is not None:
+        held = site.holding.refusal(qualification, step.item, person)
+    if held and step.step in (Step.DONE, Step.QUALIFICATION):
+        step = replace(step, step=Step.HELD, item=None, task=None)
+    return step, held
 
 
 def _grid_queues(site: Site, person: Person) -> list[Queue]:
@@ -164,7 +190,7 @@ def task(queue_id: PathId, site: SiteDep, session: Worker) -> TaskReply:
     """The person's next task, reserved for them."""
     queue = site.queue(queue_id, session.person)
     grids = site.grids.of(queue)
-    step = grids.work.next_step(session.person)
+    step, _ = _next_step(site, grids, session.person)
     return TaskReply(step=step.step.value, task=_task_view(site, queue, grids, step, session.person))
 
 
@@ -175,6 +201,7 @@ def add_selection(queue_id: PathId, form: SelectionForm, site: SiteDep, session:
     queue = site.queue(queue_id, person)
     work = site.grids.of(queue).work
     shown = work.task_of(form.item)
+    site.holding.check(queue, work.items[form.item], person)
     answer = _digits(site, queue, person, form, shown)
     _check_seen(site, session, queue, form, shown)
     outcome = work.submit(person, form.item, key=form.key, answer=answer, seconds=form.seconds)
@@ -217,7 +244,9 @@ def _task_view(site: Site, queue: Queue, grids: OpenGrids, step: NextStep, perso
         "class": class_view(grids.space, class_index),
         "wikipedia": wikipedia_address(name),
         "guide": _guide_view(site, grids, class_index),
-        "examples": site.grids.example_addresses(queue, person, step.task.class_id),
+        "examples": site.grids.example_addresses(
+            queue, person, step.task.class_id, visible=partial(site.holding.is_visible, person)
+        ),
         "tiles": [address_of[tile] for tile in step.task.order_for(person.name)],
     }
 

@@ -45,7 +45,7 @@ TrainingQueueDep = Annotated[Queue, Depends(_training_queue)]
 
 def _answered_item(item_id: PathId, queue: TrainingQueueDep, site: SiteDep, session: Labeler) -> Item:
     """An item that the person has answered, and about which they know the right classes."""
-    _, item = site.ledger.items.for_person(session.person, queue.id, item_id)
+    _, item = site.item(queue.id, item_id, session.person)
     try:
         thread = site.ledger.training_threads.of_item(item.id, session.person)
     except InputError as error:

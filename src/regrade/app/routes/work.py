@@ -139,10 +139,14 @@ class ReportForm(StrictForm):
 
 
 class NextItem(BaseModel):
-    """The next item, or None if everything is done or only ``skipped`` items are left."""
+    """The next item, or None if everything is done, or only ``skipped`` items or those ``held`` back are left.
+
+    ``held`` is a line that says how many items are held back, and why.
+    """
 
     item: dict[str, Any] | None
     skipped: int = 0
+    held: str = ""
 
 
 class LastVote(BaseModel):
@@ -171,10 +175,11 @@ def next_item(
 ) -> NextItem:
     """The person's next item, or the one after the item ``after``."""
     queue = site.queue(queue_id, session.person)
-    item = site.ledger.items.next(queue, session.person, after=after)
-    if item is None:
-        return NextItem(item=None, skipped=site.ledger.items.count_skipped(queue, session.person))
-    return NextItem(item=item_view(site, queue, item, session.person))
+    given = site.holding.next_item(queue, session.person, after=after)
+    if given.item is None:
+        skipped = site.ledger.items.count_skipped(queue, session.person)
+        return NextItem(item=None, skipped=skipped, held=given.held)
+    return NextItem(item=item_view(site, queue, given.item, session.person), held=given.held)
 
 
 @api.get("/items/{item_id}")
@@ -213,7 +218,8 @@ def last_vote(queue_id: PathId, site: SiteDep, session: Labeler) -> LastVote:
     vote = site.ledger.votes.last(session.person, queue)
     if vote is None:
         return LastVote(item=None)
-    shown = item_view(site, queue, site.ledger.items.with_id(vote.item_id), session.person)
+    _, item = _item(site, session, queue_id, vote.item_id)
+    shown = item_view(site, queue, item, session.person)
     return LastVote(item=shown, revealed=site.ledger.votes.is_revealed(vote.item_id, session.person))
 
 
@@ -282,7 +288,7 @@ def _suggestion(site: Site, queue: Queue, item: Item, person: Person) -> str | N
 
 
 def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
-    return site.ledger.items.for_person(session.person, queue_id, item_id)
+    return site.item(queue_id, item_id, session.person)
 
 
 class TrainingFeedback(BaseModel):

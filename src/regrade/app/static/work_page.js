@@ -71,10 +71,11 @@ export class WorkPage {
     // The next item that was not voted on here; retries after errors until another turn begins.
     for (let pause = 0.5, failed = false; turn === this.turn; pause = Math.min(2 * pause, MAX_PAUSE)) {
       try {
-        const { item, skipped } = await call(`/api/queues/${this.queue}/next${after ? `?after=${after}` : ""}`);
+        const { item, skipped, held } = await call(`/api/queues/${this.queue}/next${after ? `?after=${after}` : ""}`);
         if (failed) this.outbox.showSaved();
         failed = false;
         this.skipped = skipped;
+        this.held = held;
         if (!item || !this.isVoted(item)) return item;
         await this.outbox.flush();
       } catch (error) {
@@ -111,6 +112,12 @@ export class WorkPage {
 
   end() {
     by("skipped-count").textContent = this.skipped === 1 ? "one image" : `${this.skipped.toLocaleString("en")} images`;
+    by("done").querySelector("h1").textContent = this.held ? "Nothing else for you now" : "All done";
+    by("done").querySelector(".all-answered").hidden = Boolean(this.held);
+    for (const line of document.querySelectorAll(".held-back")) {
+      line.textContent = `${this.held}.`;
+      line.hidden = !this.held;
+    }
     this.finished();
   }
 

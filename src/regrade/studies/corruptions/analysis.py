@@ -23,11 +23,12 @@ from regrade.stats import (
     below_others_p_values,
     bonferroni_confidence,
     clustered_mean,
-    clustered_proportion,
+    clustered_share,
     mark_simultaneous,
     proportion,
     significantly_below,
 )
+from regrade.studies.image_clusters import ImageClusters, mean_credit
 from regrade.studies.scoring import EVERYTHING, Scoring
 
 _SEVERITIES = ("1", "2", "3", "4", "5")
@@ -112,17 +113,20 @@ def corruption_grade(
     predictions: Iterable[tuple[Predictions, Scoring]],
     *,
     clean: CleanCorrectness | None = None,
+    clusters: ImageClusters | None = None,
     confidence: float = 0.95,
 ) -> CorruptionGrade:
     """Grade models on a test set with group columns ``corruption`` and ``severity``.
 
     Every image must exist under every corruption and severity of the set. Intervals treat images as clusters, since
     the corrupted versions of an image are not independent. The group column ``image`` names the image of an example;
-    without it, the id after ``corruption/severity/`` does. Images without a label are left out.
+    without it, the id after ``corruption/severity/`` does. Images without a label are left out. With ``clusters``,
+    intervals and tests are over clusters of images.
     """
     frame = corruption_frame(test_set)
+    numbers = np.arange(len(frame.images)) if clusters is None else clusters.numbers[frame.positions[:, 0, 0]]
     models = [
-        _corrupted_model(frame, model_predictions, scoring, clean, confidence)
+        _corrupted_model(frame, model_predictions, scoring, clean, clusters=numbers, confidence=confidence)
         for model_predictions, scoring in predictions
     ]
     if not models:
@@ -135,9 +139,9 @@ def corruption_grade(
         test_set.name,
         clean.test_set.name if clean else None,
         rows,
-        _notes(frame, rows, clean),
-        _most_robust(models, 1 - confidence),
-        _hardest(frame, models[0], 1 - confidence),
+        (*_notes(frame, rows, clean), *_cluster_notes(frame, clusters)),
+        _most_robust(models, numbers, 1 - confidence),
+        _hardest(frame, models[0], numbers, 1 - confidence),
     )
 
 
@@ -159,6 +163,8 @@ def _corrupted_model(
     predictions: Predictions,
     scoring: Scoring,
     clean: CleanCorrectness | None,
+    *,
+    clusters: IntArray,
     confidence: float,
 ) -> _CorruptedModel:
     counted = np.asarray((scoring.counted & predictions.counted)[frame.positions].all(axis=(1, 2)))
@@ -171,31 +177,36 @@ def _corrupted_model(
         scores[counted] = mean_corruption_error(
             wrong[:, frame.reference_corruptions].astype(float), frame.reference_errors
         )
-    return _CorruptedModel(
-        predictions.model, _model_rows(frame, predictions.model, wrong, clean_wrong, confidence), scores, errors
-    )
+    rows = _model_rows(frame, predictions.model, wrong, clean_wrong, clusters=clusters[counted], confidence=confidence)
+    return _CorruptedModel(predictions.model, rows, scores, errors)
 
 
 def _model_rows(
-    frame: CorruptionFrame, model: str, wrong: BoolArray, clean_wrong: BoolArray | None, confidence: float
+    frame: CorruptionFrame,
+    model: str,
+    wrong: BoolArray,
+    clean_wrong: BoolArray | None,
+    *,
+    clusters: IntArray,
+    confidence: float,
 ) -> list[CorruptionRow]:
     """All corruptions first, then each one, with simultaneous intervals."""
     referred, reference = frame.reference_corruptions, frame.reference_errors
     overall = CorruptionRow(
         model,
         EVERYTHING,
-        _error(wrong, confidence),
-        _mce(wrong[:, referred], reference, confidence),
-        _relative(wrong[:, referred], clean_wrong, reference, confidence),
-        None if clean_wrong is None else proportion(int(clean_wrong.sum()), len(clean_wrong), confidence=confidence),
+        _error(wrong, clusters, confidence),
+        _mce(wrong[:, referred], reference, clusters, confidence),
+        _relative(wrong[:, referred], clean_wrong, reference, clusters, confidence),
+        None if clean_wrong is None else _clean_error(clean_wrong, clusters, confidence),
     )
     kinds = len(frame.corruptions)
     each = bonferroni_confidence(kinds, confidence)
     rows = [overall]
     for number, name in enumerate(frame.corruptions):
         mine = referred == number
-        error = mark_simultaneous(_error(wrong[:, [number]], each), kinds, confidence=confidence)
-        relative = _relative(wrong[:, referred[mine]], clean_wrong, reference[mine], each)
+        error = mark_simultaneous(_error(wrong[:, [number]], clusters, each), kinds, confidence=confidence)
+        relative = _relative(wrong[:, referred[mine]], clean_wrong, reference[mine], clusters, each)
         rows.append(
             CorruptionRow(
                 model,
@@ -213,17 +224,25 @@ def _robustness(row: CorruptionRow) -> float:
     return (row.ratio or row.error).value
 
 
-def _most_robust(models: list[_CorruptedModel], level: float) -> Extreme | None:
+def _most_robust(models: list[_CorruptedModel], clusters: IntArray, level: float) -> Extreme | None:
     """The first model, and those it is not shown to beat on the images scored for all models."""
     scores = np.stack([model.scores for model in models])
-    return _extreme([model.name for model in models], scores[:, np.isfinite(scores).all(axis=0)], 0, level)
+    inside = np.isfinite(scores).all(axis=0)
+    return _extreme([model.name for model in models], _totals(scores[:, inside], clusters[inside]), 0, level)
 
 
-def _hardest(frame: CorruptionFrame, model: _CorruptedModel, level: float) -> Extreme | None:
+def _hardest(frame: CorruptionFrame, model: _CorruptedModel, clusters: IntArray, level: float) -> Extreme | None:
     """The corruption with the highest error of a model, and those that are not shown to be milder."""
-    errors = model.errors[np.isfinite(model.scores)].T
+    inside = np.isfinite(model.scores)
+    errors = model.errors[inside].T
     place = int(errors.mean(axis=1).argmax()) if errors.size else 0
-    return _extreme(frame.corruptions, -errors, place, level)
+    return _extreme(frame.corruptions, _totals(-errors, clusters[inside]), place, level)
+
+
+def _totals(values: FloatArray, clusters: IntArray) -> FloatArray:
+    """Shape (g, c): the sums of ``values`` (g, n) over each cluster, which paired tests compare."""
+    members, sizes = np.unique(clusters, return_inverse=True, return_counts=True)[1:]
+    return values if (sizes == 1).all() else np.stack([np.bincount(members, row) for row in values])
 
 
 def _extreme(names: Sequence[str], values: FloatArray, place: int, level: float) -> Extreme | None:
@@ -235,21 +254,27 @@ def _extreme(names: Sequence[str], values: FloatArray, place: int, level: float)
     return Extreme(names[place], tuple(rest))
 
 
-def _error(wrong: BoolArray, confidence: float) -> Estimate:
-    """The error rate over (images, corruptions, severities), with images as clusters."""
-    images = np.repeat(np.arange(len(wrong)), wrong[0].size) if len(wrong) else np.arange(0)
-    return clustered_proportion(wrong.ravel(), images, confidence=confidence)[0]
+def _error(wrong: BoolArray, clusters: IntArray, confidence: float) -> Estimate:
+    """The error rate over (images, corruptions, severities), with images, or clusters of them, as clusters."""
+    images = np.repeat(clusters, wrong[0].size) if len(wrong) else np.arange(0)
+    return clustered_share(wrong.ravel(), images, confidence=confidence)
 
 
-def _mce(wrong: BoolArray, reference: FloatArray, confidence: float) -> Estimate | None:
+def _clean_error(wrong: BoolArray, clusters: IntArray, confidence: float) -> Estimate:
+    """The error rate on the clean images; exact if there is one image per cluster."""
+    several = len(np.unique(clusters)) < len(clusters)
+    return mean_credit(wrong, clusters if several else None, confidence=confidence)
+
+
+def _mce(wrong: BoolArray, reference: FloatArray, clusters: IntArray, confidence: float) -> Estimate | None:
     if not reference.size:
         return None
     most = float((1 / reference).mean())
-    return _over_images(mean_corruption_error(wrong.astype(float), reference), (0.0, most), confidence)
+    return _over_images(mean_corruption_error(wrong.astype(float), reference), (0.0, most), clusters, confidence)
 
 
 def _relative(
-    wrong: BoolArray, clean_wrong: BoolArray | None, reference: FloatArray, confidence: float
+    wrong: BoolArray, clean_wrong: BoolArray | None, reference: FloatArray, clusters: IntArray, confidence: float
 ) -> Estimate | None:
     if clean_wrong is None or not reference.size:
         return None
@@ -257,19 +282,20 @@ def _relative(
         wrong.astype(float), reference, clean=clean_wrong.astype(float), reference_clean=ALEXNET_CLEAN_ERROR
     )
     most = float((1 / (reference - ALEXNET_CLEAN_ERROR)).mean())
-    return _over_images(each, (-most, most), confidence)
+    return _over_images(each, (-most, most), clusters, confidence)
 
 
-def _over_images(values: FloatArray, bounds: tuple[float, float], confidence: float) -> Estimate:
+def _over_images(values: FloatArray, bounds: tuple[float, float], clusters: IntArray, confidence: float) -> Estimate:
     """The mean of per-image values: mCE and relative mCE are linear in the errors.
 
-    If all images have the same value, their spread is uninformative. The interval then allows for a share of images,
+    If all images have the same value, their spread is uninformative. The interval then allows for a share of clusters,
     bounded exactly, that may lie anywhere within ``bounds``.
     """
-    estimate = clustered_mean(values, np.arange(len(values)), confidence=confidence)[0]
+    estimate = clustered_mean(values, clusters, confidence=confidence)[0]
     low, high = estimate.low, estimate.high
     if np.ptp(values) < 1e-12:
-        unseen = 1 - proportion(len(values), len(values), confidence=confidence).low
+        members = len(np.unique(clusters))
+        unseen = 1 - proportion(members, members, confidence=confidence).low
         low, high = (estimate.value + unseen * (bound - estimate.value) for bound in bounds)
     return replace(estimate, low=max(low, bounds[0]), high=min(high, bounds[1]))
 
@@ -291,6 +317,14 @@ def _clean_wrong(
             f"{len(missing):,} of {len(images):,} images are not in {clean.test_set.name}, for instance {missing[0]!r}"
         )
     return ~clean.right[model][[clean.test_set.position_of[image] for image in images]]
+
+
+def _cluster_notes(frame: CorruptionFrame, clusters: ImageClusters | None) -> tuple[str, ...]:
+    if clusters is None:
+        return ()
+    inside = np.zeros(len(clusters.numbers), dtype=bool)
+    inside[frame.positions[:, 0, 0]] = True  # one version of each image
+    return clusters.notes(inside)
 
 
 def _notes(frame: CorruptionFrame, rows: Sequence[CorruptionRow], clean: CleanCorrectness | None) -> tuple[str, ...]:

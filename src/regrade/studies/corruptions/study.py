@@ -9,7 +9,7 @@ from regrade.core import InputError, TestSet
 from regrade.store import Store
 from regrade.studies.corruptions.analysis import CleanCorrectness, CorruptionGrade, corruption_grade
 from regrade.studies.corruptions.findings import corruption_findings
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, ProgressCallback, Study, StudyOptions, models_option, option, test_set_option
@@ -25,19 +25,21 @@ class CorruptionOptions(StudyOptions):
     test_set: str = test_set_option()
     clean: str | None = option("Test set of the original images, for the relative mCE.", None)
     models: Sequence[str] = models_option()
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: CorruptionOptions) -> CorruptionGrade:
     """Grade models on a test set with group columns corruption and severity: errors by corruption, and mCE.
 
-    ``clean`` names the test set of the original images, and adds relative mCE.
+    ``clean`` names the test set of the original images, and adds relative mCE. ``clusters`` is the
+    column of the sampling clusters (default: households).
     """
     test_set, progress = store.test_set(options.test_set), options.progress
     names = chosen_models(store, test_set, options.models)
     clean = None if options.clean is None else _clean_correctness(store, options.clean, names, progress)
     scored = scored_predictions(store, test_set, names, progress=progress)
-    result = corruption_grade(test_set, scored, clean=clean, confidence=store.config.confidence)
-    return with_household_note(result, test_set)
+    clusters = image_clusters(test_set, options.clusters)
+    return corruption_grade(test_set, scored, clean=clean, clusters=clusters, confidence=store.config.confidence)
 
 
 def _clean_correctness(store: Store, name: str, models: Sequence[str], progress: ProgressCallback) -> CleanCorrectness:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
     bonferroni_confidence,
     mark_simultaneous,
-    simultaneous_proportions,
     standardized_difference,
     subset_difference,
     subset_share,
@@ -21,19 +21,24 @@ from regrade.stats import (
 from regrade.studies.frequency.column import NO_BIN, ImageFrequencies
 from regrade.studies.frequency.noise import split_half_changes
 from regrade.studies.frequency.result import AnswerNoise, Frequency, FrequencyBin, FrequencyChange, ModelBin
+from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 
 _FEWEST = 2  # images of a bin with an accuracy
 
 
 @dataclass(frozen=True, eq=False)
 class FrequencySet:
-    """Models on a test set: which predictions are right and which count (m, n), and the frequencies of the images."""
+    """Models on a test set: which predictions are right and which count (m, n), and the frequencies of the images.
+
+    With ``clusters``, images of a cluster are dependent.
+    """
 
     test_set: str
     right: BoolArray
     counted: BoolArray
     frequencies: ImageFrequencies
     rules: tuple[str, ...] = ()
+    clusters: ImageClusters | None = None
 
     @property
     def bins(self) -> IntArray:
@@ -46,17 +51,20 @@ class FrequencySet:
         return np.asarray(self.right[:, self._shared].mean(axis=0))
 
     @property
+    def numbers(self) -> IntArray | None:
+        """Shape (k,): the clusters of these images; None without clusters."""
+        return numbers_of(self.clusters, self._shared)
+
+    @property
     def _shared(self) -> BoolArray:
         return np.asarray(self.counted.all(axis=0) & (self.frequencies.bins != NO_BIN))
 
-    def counts(self) -> list[tuple[IntArray, IntArray]]:
-        """For each model, right and scored images per bin."""
-        size, bins = len(self.frequencies.names), self.frequencies.bins
-        inside = self.counted & (bins != NO_BIN)
-        return [
-            (np.bincount(bins[row & right], minlength=size), np.bincount(bins[row], minlength=size))
-            for row, right in zip(inside, self.right, strict=True)
-        ]
+    def cells(self, model: int) -> Iterator[tuple[str, BoolArray]]:
+        """The bins with images that count for a model, by name, and these images (n,)."""
+        for number, name in enumerate(self.frequencies.names):
+            inside = self.counted[model] & (self.frequencies.bins == number)
+            if inside.any():
+                yield name, inside
 
 
 def frequency_study(
@@ -101,7 +109,8 @@ def _bins(sets: Sequence[FrequencySet], names: Sequence[str], confidence: float)
 
 
 def _accuracy(part: FrequencySet, number: int, cells: int, confidence: float) -> Estimate:
-    share = subset_share(part.shares, part.bins == number, confidence=bonferroni_confidence(cells, confidence))
+    level = bonferroni_confidence(cells, confidence)
+    share = subset_share(part.shares, part.bins == number, part.numbers, confidence=level)
     return mark_simultaneous(share, cells, confidence=confidence)
 
 
@@ -110,19 +119,28 @@ def _difference(new: FrequencySet, old: FrequencySet, number: int, comparisons: 
     level = bonferroni_confidence(comparisons, confidence)
     shares, inside = np.r_[new.shares, old.shares], np.r_[new.bins == number, old.bins == number]
     is_new = np.arange(len(shares)) < len(new.shares)
-    difference = subset_difference(shares, inside & is_new, inside & ~is_new, confidence=level)
+    clusters = _numbers_of_both(new, old)
+    difference = subset_difference(shares, inside & is_new, inside & ~is_new, clusters, confidence=level)
     return mark_simultaneous(difference, comparisons, confidence=confidence)
 
 
+def _numbers_of_both(first: FrequencySet, second: FrequencySet) -> IntArray | None:
+    """The clusters of the images of two sets, which have none in common; None if neither has clusters."""
+    if first.numbers is None and second.numbers is None:
+        return None
+    left, right = (np.arange(len(part.shares)) if part.numbers is None else part.numbers for part in (first, second))
+    return np.r_[left, right + int(left.max(initial=0)) + 1]
+
+
 def _by_model(sets: Sequence[FrequencySet], models: Sequence[str], confidence: float) -> Iterator[ModelBin]:
-    by_set = [part.counts() for part in sets]
     for number, model in enumerate(models):
-        right, images = (np.concatenate([counts[number][side] for counts in by_set]) for side in (0, 1))
-        accuracies = iter(simultaneous_proportions(right, images, confidence=confidence))
-        for part in sets:
-            for name in part.frequencies.names:
-                if accuracy := next(accuracies):
-                    yield ModelBin(model, part.test_set, name, accuracy)
+        cells = [(part, name, inside) for part in sets for name, inside in part.cells(number)]
+        level = bonferroni_confidence(len(cells), confidence)
+        for part, name, inside in cells:
+            right = part.right[number][inside]
+            share = mean_credit(right, numbers_of(part.clusters, inside), confidence=level)
+            accuracy = mark_simultaneous(share, len(cells), confidence=confidence)
+            yield ModelBin(model, part.test_set, name, accuracy)
 
 
 def _changes(sets: Sequence[FrequencySet], confidence: float) -> Iterator[FrequencyChange]:
@@ -132,11 +150,12 @@ def _changes(sets: Sequence[FrequencySet], confidence: float) -> Iterator[Freque
     level = bonferroni_confidence(comparisons, confidence)
     for part in new:
         nowhere = np.zeros(len(part.shares), int), np.zeros(len(original.shares), int)
-        overall = standardized_difference(part.shares, nowhere[0], original.shares, nowhere[1], confidence=level)
+        options: dict[str, Any] = {
+            "clusters": part.numbers, "base_clusters": original.numbers, "confidence": level
+        }  # fmt: skip
+        overall = standardized_difference(part.shares, nowhere[0], original.shares, nowhere[1], **options)
         try:
-            at_equal = standardized_difference(
-                part.shares, part.bins, original.shares, original.bins, confidence=level
-            )  # fmt: skip
+            at_equal = standardized_difference(part.shares, part.bins, original.shares, original.bins, **options)
         except UndefinedError:
             at_equal = None
         yield FrequencyChange(
@@ -153,7 +172,7 @@ def _rise(original: FrequencySet, confidence: float) -> Estimate | None:
     if len(filled) < 2:
         return None
     highest, lowest = original.bins == filled[-1], original.bins == filled[0]
-    return subset_difference(original.shares, highest, lowest, confidence=confidence)
+    return subset_difference(original.shares, highest, lowest, original.numbers, confidence=confidence)
 
 
 def _noise(sets: Sequence[FrequencySet], edges: Sequence[float], confidence: float) -> Iterator[AnswerNoise]:
@@ -162,7 +181,8 @@ def _noise(sets: Sequence[FrequencySet], edges: Sequence[float], confidence: flo
         if measured.frequencies is not None and measured.answers is not None:
             has = measured.bins != NO_BIN
             answers = measured.answers[has]
-            changed = split_half_changes(measured.frequencies[has], answers, edges, confidence=confidence)
+            clusters = numbers_of(part.clusters, has)
+            changed = split_half_changes(measured.frequencies[has], answers, edges, clusters, confidence=confidence)
             yield AnswerNoise(part.test_set, float(np.median(answers)), changed)
 
 
@@ -185,3 +205,5 @@ def _notes(sets: Sequence[FrequencySet], edges: Sequence[float], confidence: flo
         if without := int((part.frequencies.bins == NO_BIN).sum()):
             yield f"{amount(without, 'image')} of {part.test_set} without a frequency: left out"
         yield from part.rules
+        if part.clusters is not None:
+            yield from (f"{part.test_set}: {note}" for note in part.clusters.notes(part.frequencies.bins != NO_BIN))

@@ -14,19 +14,25 @@ from regrade.stats import subset_share
 
 
 def split_half_changes(
-    frequencies: FloatArray, answers: IntArray, edges: Sequence[float], *, confidence: float = 0.95
+    frequencies: FloatArray,
+    answers: IntArray,
+    edges: Sequence[float],
+    clusters: IntArray | None = None,
+    *,
+    confidence: float = 0.95,
 ) -> Estimate:
     """Estimate how often two random halves of the answers about an image put it into different bins.
 
     ``frequencies`` (n,) are shares of ``answers`` (n,), at least 2 each. The average over all divisions into halves is
-    exact (hypergeometric; of an odd number one answer is left out), the interval is over images. Each half has only
-    half of the answers: with all of them, an image changes its bin less often. Needs two images.
+    exact (hypergeometric; of an odd number one answer is left out), the interval is over images, or over ``clusters``
+    (n,) of them. Each half has only half of the answers: with all of them, an image changes its bin less often. Needs
+    two images.
     """
     selected = np.round(frequencies * answers).astype(np.int64)
     pairs, places = np.unique(np.stack([selected, answers], axis=1), axis=0, return_inverse=True)
     changes = np.array([_change_probability(int(chosen), int(of), edges) for chosen, of in pairs])
     shares = changes[places.reshape(-1)]
-    return subset_share(shares, np.ones(len(shares), dtype=bool), confidence=confidence)
+    return subset_share(shares, np.ones(len(shares), dtype=bool), clusters, confidence=confidence)
 
 
 def _change_probability(selected: int, answers: int, edges: Sequence[float]) -> float:

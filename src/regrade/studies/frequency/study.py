@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from regrade.studies.frequency.column import ImageFrequencies, checked_edges, im
 from regrade.studies.frequency.figure import frequency_figure
 from regrade.studies.frequency.findings import frequency_findings
 from regrade.studies.frequency.result import Frequency, FrequencyStudyPart
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import clusters_of_sets, clusters_option
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, models_option, option, parts_of
@@ -48,6 +48,7 @@ class FrequencyStudyOptions(StudyOptions):
         metavar="N|COLUMN",
     )
     models: Sequence[str] = models_option("Use only this model. May be repeated (default: those on all test sets).")
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: FrequencyStudyOptions) -> Frequency:
@@ -55,7 +56,8 @@ def run(store: Store, options: FrequencyStudyOptions) -> Frequency:
 
     The frequency of an image is the share of people who select it for its class. It is read from ``columns``, one for
     all test sets or one for each; a set frozen from a build has it. ``edges`` divide the frequencies into bins, and
-    ``answers`` is the number of people asked about each image.
+    ``answers`` is the number of people asked about each image. ``clusters`` is the column of the sampling clusters in
+    the sets that have it (default: households).
     """
     names = options.test_sets
     if not names:
@@ -72,12 +74,12 @@ def run(store: Store, options: FrequencyStudyOptions) -> Frequency:
         for test_set, column in zip(test_sets, columns, strict=True)
     ]
     models = _common(store, test_sets, options.models)
+    clusters = clusters_of_sets(test_sets, options.clusters)
     parts = [
-        _frequency_set(store, test_set, models, measured, options)
-        for test_set, measured in zip(test_sets, frequencies, strict=True)
+        replace(_frequency_set(store, test_set, models, measured, options), clusters=members)
+        for test_set, measured, members in zip(test_sets, frequencies, clusters, strict=True)
     ]
-    result = frequency_study(parts, models, edges or EDGES, confidence=store.config.confidence)
-    return with_household_note(result, *test_sets)
+    return frequency_study(parts, models, edges or EDGES, confidence=store.config.confidence)
 
 
 def _common(store: Store, test_sets: Sequence[TestSet], models: Sequence[str]) -> tuple[str, ...]:

@@ -18,8 +18,6 @@ from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
-    bounded_mean,
-    clustered_share,
     corrected_difference,
     design_effect,
     group_shares,
@@ -31,6 +29,7 @@ from regrade.stats.intervals import Intervals, method_name
 from regrade.stats.paired import corrected_score_bounds
 from regrade.studies.grade.metrics import GradedImages, GradeMetric
 from regrade.studies.grade.replicates import mean_share
+from regrade.studies.image_clusters import mean_credit
 from regrade.studies.paired_groups import contrast, paired_groups
 
 
@@ -111,12 +110,8 @@ class ShareMeasure(Measure):
     def _share(self, rows: BoolArray | FloatArray, confidence: float) -> Estimate:
         if len(rows) > 1:
             return mean_share(rows, self.counted, self.clusters, confidence=confidence)
-        values = rows[self.counted]
-        if self.clusters is not None:
-            return clustered_share(values, self.clusters[self.counted[0]], confidence=confidence)
-        if not np.isin(values, (0, 1)).all():
-            return bounded_mean(values, largest=1.0, confidence=confidence)
-        return proportion(int(values.sum()), self.images, confidence=confidence)
+        clusters = None if self.clusters is None else self.clusters[self.counted[0]]
+        return mean_credit(rows[self.counted], clusters, confidence=confidence)
 
     def advice(self, threshold: float, alpha: float, *, at_most: bool) -> Advice:
         """Whether the images are too few even without an error, and how many are needed."""

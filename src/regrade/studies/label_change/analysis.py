@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -11,12 +11,12 @@ import numpy as np
 
 from regrade.core import Cell, Column, Estimate, InputError, Predictions, Table, Tabular, TestSet
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import Record
 from regrade.metrics import MultilabelRule
-from regrade.stats import bonferroni_confidence, paired_difference
-from regrade.stats.intervals import method_name
+from regrade.stats import bonferroni_confidence, mark_simultaneous, paired_share_difference
 from regrade.stats.ranks import rank_ranges
+from regrade.studies.image_clusters import ImageClusters, numbers_of, share_of
 from regrade.studies.image_slice import ImageSlice
 from regrade.studies.label_change.diff import LabelDiff, label_diff, state_word
 from regrade.studies.multilabel_grade import ReviewedLabels, multilabel_accuracy
@@ -192,12 +192,14 @@ def label_change(
     before: ReviewedLabels,
     after: ReviewedLabels,
     slices: Sequence[ImageSlice] = (),
+    clusters: ImageClusters | None = None,
     confidence: float = 0.95,
 ) -> LabelChange:
     """Compare two label versions, and score models under both; predictions are read one model at a time.
 
     Both versions are scored by the same rule; decisions of their reviews count. An image that became problematic counts
     for the accuracy before, but neither for the accuracy after nor for the difference. ``slices`` are compared too.
+    With ``clusters``, intervals of differences and of means over images are over clusters.
     """
     rule = before.scoring.rule
     if rule is not after.scoring.rule:
@@ -206,12 +208,13 @@ def label_change(
     for part in slices:
         part.check_scored(before.scored | after.scored, names)
     masks = {EVERYTHING: np.ones(len(test_set), dtype=bool)} | {part.name: part.inside for part in slices}
-    rows: dict[str, list[ModelChange]] = {name: [] for name in masks}
+    rows: dict[str, list[tuple[ModelChange, _SharedImages]]] = {name: [] for name in masks}
     for model_predictions, scoring in predictions:
         judged = [judge_predictions(model_predictions, scoring, labels) for labels in (before, after)]
         for name, inside in masks.items():
-            within = [replace(model, counted=model.counted & inside) for model in judged]
-            rows[name].append(_model_change(test_set, *within, rule=rule, confidence=confidence))
+            old, new = (replace(model, counted=model.counted & inside) for model in judged)
+            row = _model_change(test_set, old, new, rule=rule, clusters=clusters, confidence=confidence)
+            rows[name].append((row, _SharedImages.of(old, new, clusters)))
     models = {name: _ranked(_with_differences(part, len(masks) - 1, name, confidence)) for name, part in rows.items()}
     labels = before.scoring.labels, after.scoring.labels
     return LabelChange(
@@ -219,7 +222,11 @@ def label_change(
         label_diff(*labels),
         rule.value,
         models[EVERYTHING],
-        (*_notes([row for part in models.values() for row in part], before, after), *_slice_notes(models)),
+        (
+            *_notes([row for part in models.values() for row in part], before, after),
+            *_cluster_notes(clusters, before.scored | after.scored, rule),
+            *_slice_notes(models),
+        ),
         tuple(
             SliceChange(part.name, part.images, label_diff(*labels, inside=part.inside), models[part.name])
             for part in slices
@@ -227,10 +234,34 @@ def label_change(
     )
 
 
-def _with_differences(rows: list[ModelChange], slices: int, name: str, confidence: float) -> list[ModelChange]:
+@dataclass(frozen=True, eq=False)
+class _SharedImages:
+    """Which images that both versions score are correct under the ``before`` (k,) and the ``after`` (k,) one."""
+
+    before: BoolArray
+    after: BoolArray
+    clusters: IntArray | None
+
+    @classmethod
+    def of(cls, before: JudgedPredictions, after: JudgedPredictions, clusters: ImageClusters | None) -> _SharedImages:
+        both = before.counted & after.counted
+        return cls(before.right[both], after.right[both], numbers_of(clusters, both))
+
+    def difference(self, together: int, confidence: float) -> Estimate | None:
+        """The paired difference, with an interval that is simultaneous for as many differences."""
+        if not len(self.before):
+            return None
+        level = bonferroni_confidence(together, confidence)
+        difference = paired_share_difference(self.after, self.before, self.clusters, confidence=level)
+        return mark_simultaneous(difference, together, confidence=confidence)
+
+
+def _with_differences(
+    rows: list[tuple[ModelChange, _SharedImages]], slices: int, name: str, confidence: float
+) -> list[ModelChange]:
     """The rows of a slice with their differences, simultaneous for its models, and for all slices but the whole."""
     together = len(rows) * (1 if name == EVERYTHING else slices)
-    return [replace(row, difference=_difference(row, together, confidence)) for row in rows]
+    return [replace(row, difference=shared.difference(together, confidence)) for row, shared in rows]
 
 
 def _slice_notes(models: Mapping[str, Sequence[ModelChange]]) -> tuple[str, ...]:
@@ -240,15 +271,21 @@ def _slice_notes(models: Mapping[str, Sequence[ModelChange]]) -> tuple[str, ...]
 
 
 def _model_change(
-    test_set: TestSet, before: JudgedPredictions, after: JudgedPredictions, *, rule: MultilabelRule, confidence: float
+    test_set: TestSet,
+    before: JudgedPredictions,
+    after: JudgedPredictions,
+    *,
+    rule: MultilabelRule,
+    clusters: ImageClusters | None,
+    confidence: float,
 ) -> ModelChange:
     both = before.counted & after.counted
     gained = int((after.right & ~before.right & both).sum())
     lost = int((before.right & ~after.right & both).sum())
     return ModelChange(
         before.model,
-        _accuracy(before, test_set, rule, confidence),
-        _accuracy(after, test_set, rule, confidence),
+        _accuracy(before, test_set, rule, clusters, confidence),
+        _accuracy(after, test_set, rule, clusters, confidence),
         None,
         gained,
         lost,
@@ -260,22 +297,19 @@ def _model_change(
     )
 
 
-def _accuracy(judged: JudgedPredictions, test_set: TestSet, rule: MultilabelRule, confidence: float) -> Estimate | None:
+def _accuracy(
+    judged: JudgedPredictions,
+    test_set: TestSet,
+    rule: MultilabelRule,
+    clusters: ImageClusters | None,
+    confidence: float,
+) -> Estimate | None:
     inside: BoolArray = judged.counted
     if not inside.any():
         return None
+    if clusters is not None and rule is MultilabelRule.IMAGES:
+        return share_of(judged.right, inside, clusters, confidence=confidence)
     return multilabel_accuracy(judged.right, inside, test_set.labels, rule=rule, confidence=confidence)
-
-
-def _difference(row: ModelChange, together: int, confidence: float) -> Estimate | None:
-    """The paired difference, with an interval that is simultaneous for as many differences."""
-    if not row.shared:
-        return None
-    level = bonferroni_confidence(together, confidence)
-    bounds = paired_difference(row.gained, row.lost, row.shared, confidence=level)
-    name = method_name("paired score" if together == 1 else f"paired score, {together:,} together", confidence)
-    value = (row.gained - row.lost) / row.shared
-    return Estimate(value, float(bounds.low), float(bounds.high), row.shared, name)
 
 
 def _ranked(rows: list[ModelChange]) -> tuple[ModelChange, ...]:
@@ -312,6 +346,13 @@ def _notes(rows: Sequence[ModelChange], before: ReviewedLabels, after: ReviewedL
     if any(row.novel_before or row.novel_after for row in rows):
         notes.append("predictions that no one has judged count as wrong")
     return tuple(notes)
+
+
+def _cluster_notes(clusters: ImageClusters | None, scored: BoolArray, rule: MultilabelRule) -> Iterator[str]:
+    if clusters is not None:
+        yield from clusters.notes(scored)
+        if rule is MultilabelRule.CLASSES:
+            yield "not over clusters, but as if images were independent: intervals of accuracies, means over classes"
 
 
 def _problem(reason: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.image_slice import image_slices
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, label_change
 from regrade.studies.label_change.figure import label_change_figure
@@ -35,12 +35,14 @@ class LabelChangeOptions(StudyOptions):
     models: Sequence[str] = models_option("Use only this model or person. May be repeated (default: all).")
     rule: MultilabelRule | str | None = rule_option()
     slices: Sequence[str] = slices_option()
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: LabelChangeOptions) -> LabelChange:
     """Compare two label sets, and the accuracies of the named models and people (default: all models) under each.
 
     ``slices`` are compared as well, each on its own: differences there have intervals for all slices together.
+    ``clusters`` is the column of the sampling clusters (default: households).
     """
     test_set, names = store.test_set(options.test_set), options.models
     before, after = (
@@ -48,15 +50,15 @@ def run(store: Store, options: LabelChangeOptions) -> LabelChange:
     )
     rows = chosen_rows(store, test_set, names) if names else store.predictions.model_names(test_set.name)
     scored = scored_predictions(store, test_set, rows, progress=options.progress)
-    result = label_change(
+    return label_change(
         test_set,
         scored,
         before=before,
         after=after,
         slices=image_slices(test_set, options.slices),
+        clusters=image_clusters(test_set, options.clusters),
         confidence=store.config.confidence,
     )
-    return with_household_note(result, test_set)
 
 
 LABEL_CHANGE = Study(

@@ -15,8 +15,8 @@ import numpy as np
 
 from regrade.core import Cell, Column, Estimate, LabelSet, LabelState, Table, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import simultaneous_proportions
-from regrade.studies.multilabel.class_answers import OriginalAnswers, unselected_shares
+from regrade.studies.image_clusters import ImageClusters
+from regrade.studies.multilabel.class_answers import OriginalAnswers, image_shares, unselected_shares
 from regrade.studies.multilabel.kinds import Relation, RightLabels, relates_classes, relation_table
 
 MIN_IMAGES = 10
@@ -106,19 +106,20 @@ def ambiguous_classes(
     answers: OriginalAnswers,
     *,
     min_images: int = MIN_IMAGES,
+    clusters: ImageClusters | None = None,
     confidence: float = 0.95,
 ) -> AmbiguousClasses:
     """How often the labels, and people, give another class to the images of each original class.
 
     Images count that ``right`` scores and that have an original label. An original label that is unclear or not judged
-    is neither right nor wrong.
+    is neither right nor wrong. With ``clusters``, intervals are over clusters of images.
     """
     counts = _Counts.of(test_set, labels, right)
     listed = np.flatnonzero(counts.images >= max(min_images, 1))
-    shares = simultaneous_proportions(counts.either[listed], counts.images[listed], confidence=confidence)
     groups = [np.flatnonzero(counts.inside & (test_set.labels == label)) for label in listed]
-    people = answers.shares(groups, confidence=confidence)
-    unselected = unselected_shares(test_set, groups, confidence=confidence)
+    shares = image_shares(counts.ambiguous, groups, clusters, confidence=confidence)
+    people = answers.shares(groups, clusters, confidence=confidence)
+    unselected = unselected_shares(test_set, groups, clusters, confidence=confidence)
     rows = [counts.row(*columns) for columns in zip(listed.tolist(), shares, people, unselected, strict=True)]
     rows.sort(key=lambda row: (-row.share.low, -row.share.value, row.label))
     return AmbiguousClasses(min_images, tuple(rows), int((counts.images > 0).sum()) - len(rows))
@@ -126,12 +127,15 @@ def ambiguous_classes(
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Numbers of images by original class (c,), of the images ``inside`` (n,), and the other classes of these."""
+    """Numbers of images by original class (c,), of the images ``inside`` (n,), and their other classes.
+
+    ``ambiguous`` (n,) are those with another right class, or whose original label is wrong.
+    """
 
     right: RightLabels
     inside: BoolArray
     images: IntArray
-    either: IntArray
+    ambiguous: BoolArray
     both: IntArray
     rejected: IntArray
     most_frequent: dict[int, tuple[int, int]]
@@ -143,10 +147,10 @@ class _Counts:
         foreign = inside[right.examples] & (right.classes != originals[right.examples])
         has_foreign = np.bincount(right.examples[foreign], minlength=len(inside)) > 0
         rejected = inside & (states == LabelState.WRONG)
-        masks = (inside, has_foreign | rejected, has_foreign & (states == LabelState.CORRECT), rejected)
-        images, either, both, wrong = (np.bincount(originals[mask], minlength=size) for mask in masks)
+        masks = (inside, has_foreign & (states == LabelState.CORRECT), rejected)
+        images, both, wrong = (np.bincount(originals[mask], minlength=size) for mask in masks)
         pairs = _most_frequent(originals[right.examples[foreign]], right.classes[foreign], size)
-        return cls(right, inside, images, either, both, wrong, pairs)
+        return cls(right, inside, images, has_foreign | rejected, both, wrong, pairs)
 
     @cached_property
     def relations(self) -> IntArray | None:

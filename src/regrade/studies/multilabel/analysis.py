@@ -8,17 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
-from regrade.core.arrays import BoolArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import (
     bonferroni_confidence,
     clustered_mean,
     mark_simultaneous,
     median_change,
-    paired_difference,
-    proportion,
+    paired_share_difference,
 )
-from regrade.stats.intervals import method_name
 from regrade.studies.grade.analysis import top5_of
+from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 from regrade.studies.multilabel.ambiguous import MIN_IMAGES, ambiguous_classes
 from regrade.studies.multilabel.class_answers import OriginalAnswers
 from regrade.studies.multilabel.kinds import RightLabels, frequent_pairs, kind_shares
@@ -39,6 +38,7 @@ def multilabel(
     rng: np.random.Generator,
     people: Iterable[tuple[Predictions, Scoring]] = (),
     min_images: int | None = None,
+    clusters: ImageClusters | None = None,
     confidence: float = 0.95,
 ) -> Multilabel:
     """Compare multi-label accuracy with top-1 and top-5 accuracy, and describe images with several right labels.
@@ -46,7 +46,8 @@ def multilabel(
     Accuracies are means over the images that the labels score, that have an original label, and on which every model
     has a prediction. A class of an image is right if its state is correct; under the rule ``classes`` predictions of
     unclear classes count as right too. Original classes with ``min_images`` scored images (default: 10) are listed by
-    how often the labels, and the answers of ``people``, give their images another class.
+    how often the labels, and the answers of ``people``, give their images another class. With ``clusters``, all
+    intervals are over clusters of images.
     """
     models = [_Judged.of(model_predictions, scoring, labels) for model_predictions, scoring in predictions]
     if not models:
@@ -66,8 +67,10 @@ def multilabel(
         right,
         OriginalAnswers.of(people, len(test_set)),
         min_images=MIN_IMAGES if min_images is None else min_images,
+        clusters=clusters,
         confidence=confidence,
     )
+    numbers = numbers_of(clusters, inside)
     return Multilabel(
         test_set.name,
         labels.scoring.labels.full_name,
@@ -75,14 +78,16 @@ def multilabel(
         confidence,
         int(inside.sum()),
         scored,
-        tuple(sorted(_rows(cut, confidence), key=lambda row: (-row.multilabel.value, row.model))),
-        median_change([model.right.astype(np.int8) - model.top1 for model in cut], rng=rng, confidence=confidence),
-        _top5_change(cut, rng, confidence),
-        proportion(int(several.sum()), scored, confidence=confidence),
-        _mean_count(right, confidence),
-        kind_shares(right, confidence=confidence),
+        tuple(sorted(_rows(cut, numbers, confidence), key=lambda row: (-row.multilabel.value, row.model))),
+        median_change(
+            [model.right.astype(np.int8) - model.top1 for model in cut], numbers, rng=rng, confidence=confidence
+        ),
+        _top5_change(cut, numbers, rng, confidence),
+        mean_credit(several[labels.scored], numbers_of(clusters, labels.scored), confidence=confidence),
+        _mean_count(right, clusters, confidence),
+        kind_shares(right, clusters, confidence=confidence),
         frequent_pairs(right, most=_PAIRS),
-        tuple(_notes(cut, labels, inside)),
+        (*_notes(cut, labels, inside), *(() if clusters is None else clusters.notes(labels.scored))),
         ambiguous,
         min_images is not None,
     )
@@ -119,40 +124,42 @@ class _Judged:
         return _Judged(self.model, *parts, self.tied)
 
 
-def _rows(models: Sequence[_Judged], confidence: float) -> Iterator[MultilabelRow]:
+def _rows(models: Sequence[_Judged], clusters: IntArray | None, confidence: float) -> Iterator[MultilabelRow]:
     for model in models:
         top1, multilabel, top5 = (
-            None if right is None else proportion(int(right.sum()), len(right), confidence=confidence)
+            None if right is None else mean_credit(right, clusters, confidence=confidence)
             for right in (model.top1, model.right, model.top5)
         )
         assert top1 is not None and multilabel is not None
-        change = _change(model.right, model.top1, len(models), confidence)
-        top5_change = None if model.top5 is None else _change(model.right, model.top5, len(models), confidence)
+        change = _change(model.right, model.top1, clusters, len(models), confidence)
+        top5_change = None
+        if model.top5 is not None:
+            top5_change = _change(model.right, model.top5, clusters, len(models), confidence)
         gained, lost = int((model.right & ~model.top1).sum()), int((model.top1 & ~model.right).sum())
         novel = int(model.novel.sum())
         yield MultilabelRow(model.model, top1, multilabel, change, top5, top5_change, gained, lost, novel)
 
 
-def _change(right: BoolArray, before: BoolArray, models: int, confidence: float) -> Estimate:
+def _change(right: BoolArray, before: BoolArray, clusters: IntArray | None, models: int, confidence: float) -> Estimate:
     """The accuracy by the labels minus another one, with a paired interval that is simultaneous for all models."""
-    gained, lost, images = int((right & ~before).sum()), int((before & ~right).sum()), len(right)
     level = bonferroni_confidence(models, confidence)
-    bounds = paired_difference(gained, lost, images, confidence=level)
-    value = (gained - lost) / images
-    change = Estimate(value, float(bounds.low), float(bounds.high), images, method_name("paired score", level))
+    change = paired_share_difference(right, before, clusters, confidence=level)
     return mark_simultaneous(change, models, confidence=confidence)
 
 
-def _top5_change(models: Sequence[_Judged], rng: np.random.Generator, confidence: float) -> Estimate | None:
+def _top5_change(
+    models: Sequence[_Judged], clusters: IntArray | None, rng: np.random.Generator, confidence: float
+) -> Estimate | None:
     """The median change from top-5 over the models that have it; None without any."""
     changes = [model.right.astype(np.int8) - model.top5 for model in models if model.top5 is not None]
-    return median_change(changes, rng=rng, confidence=confidence) if changes else None
+    return median_change(changes, clusters, rng=rng, confidence=confidence) if changes else None
 
 
-def _mean_count(right: RightLabels, confidence: float) -> Estimate | None:
-    """The mean number of right labels of images with several; None with fewer than two of them."""
-    counts = right.counts[right.several]
-    return clustered_mean(counts, np.arange(len(counts)), confidence=confidence)[0] if len(counts) > 1 else None
+def _mean_count(right: RightLabels, clusters: ImageClusters | None, confidence: float) -> Estimate | None:
+    """The mean number of right labels of images with several; None with fewer than two of them, or their clusters."""
+    counts, numbers = right.counts[right.several], numbers_of(clusters, right.several)
+    members = np.arange(len(counts)) if numbers is None else numbers
+    return clustered_mean(counts, members, confidence=confidence)[0] if len(np.unique(members)) > 1 else None
 
 
 def _notes(models: Sequence[_Judged], labels: ReviewedLabels, inside: BoolArray) -> Iterator[str]:

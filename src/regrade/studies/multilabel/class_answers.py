@@ -9,8 +9,9 @@ import numpy as np
 
 from regrade.core import NO_ANSWER, Estimate, InputError, Predictions, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import bonferroni_confidence, bounded_mean, clustered_proportion, mark_simultaneous
+from regrade.stats import bonferroni_confidence, bounded_mean, clustered_share, mark_simultaneous
 from regrade.studies.frequency.column import image_frequencies
+from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 from regrade.studies.scoring import Scoring
 
 
@@ -31,26 +32,50 @@ class OriginalAnswers:
             wrong.append((counted & ~scoring.top_k(answers, 1).right)[None])
         return cls(np.concatenate(answered), np.concatenate(wrong))
 
-    def shares(self, groups: Sequence[IntArray], *, confidence: float) -> list[Estimate | None]:
+    def shares(
+        self, groups: Sequence[IntArray], clusters: ImageClusters | None = None, *, confidence: float
+    ) -> list[Estimate | None]:
         """The share of wrong answers to each group of images; None if fewer than two of them have answers."""
         defined = [int(self.answered[:, group].any(axis=0).sum()) > 1 for group in groups]
-        return _together(groups, defined, self._share, confidence)
+        numbers = np.arange(self.answered.shape[1]) if clusters is None else clusters.numbers
 
-    def _share(self, images: IntArray, confidence: float) -> Estimate:
-        people, places = np.nonzero(self.answered[:, images])
-        return clustered_proportion(self.wrong[people, images[places]], places, confidence=confidence)[0]
+        def share(images: IntArray, level: float) -> Estimate:
+            people, places = np.nonzero(self.answered[:, images])
+            return clustered_share(self.wrong[people, images[places]], numbers[images[places]], confidence=level)
+
+        return _together(groups, defined, share, confidence)
 
 
-def unselected_shares(test_set: TestSet, groups: Sequence[IntArray], *, confidence: float) -> list[Estimate | None]:
+def image_shares(
+    inside: BoolArray, groups: Sequence[IntArray], clusters: ImageClusters | None = None, *, confidence: float
+) -> list[Estimate | None]:
+    """The share of the images of each group that are ``inside`` (n,); None for an empty group."""
+    return _together(
+        groups,
+        [group.size > 0 for group in groups],
+        lambda images, level: mean_credit(inside[images], numbers_of(clusters, images), confidence=level),
+        confidence,
+    )
+
+
+def unselected_shares(
+    test_set: TestSet, groups: Sequence[IntArray], clusters: ImageClusters | None = None, *, confidence: float
+) -> list[Estimate | None]:
     """One minus the mean selection frequency of each group of images; None if no image of it has a frequency."""
     frequencies = _frequencies(test_set)
     present = [group[~np.isnan(frequencies[group])] for group in groups]
     return _together(
         present,
         [group.size > 0 for group in present],
-        lambda images, level: bounded_mean(1 - frequencies[images], largest=1.0, confidence=level),
+        lambda images, level: _unselected(1 - frequencies[images], numbers_of(clusters, images), level),
         confidence,
     )
+
+
+def _unselected(values: FloatArray, numbers: IntArray | None, level: float) -> Estimate:
+    if numbers is None:
+        return bounded_mean(values, largest=1.0, confidence=level)
+    return clustered_share(values, numbers, confidence=level)
 
 
 def _frequencies(test_set: TestSet) -> FloatArray:

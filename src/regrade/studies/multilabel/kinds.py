@@ -18,8 +18,9 @@ import numpy as np
 from regrade.classes import superclasses
 from regrade.core import ClassSpace, Estimate, LabelSet, LabelState, hierarchy_distances
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import bonferroni_confidence, mark_simultaneous, proportion
+from regrade.stats import bonferroni_confidence, mark_simultaneous
 from regrade.stats.clusters import components
+from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 
 _SIBLINGS = 1  # steps to a common parent
 
@@ -122,21 +123,20 @@ class RightLabels:
         return np.bincount(self.examples[representatives], minlength=len(self.scored))
 
 
-def kind_shares(right: RightLabels, *, confidence: float) -> tuple[KindShare, ...]:
+def kind_shares(
+    right: RightLabels, clusters: ImageClusters | None = None, *, confidence: float
+) -> tuple[KindShare, ...]:
     """The number and the share of the images of each kind; a kind without images has a share of 0.
 
     If nothing relates the classes of the space, only images with an unclear label are a kind.
     """
     images = _several_by_kind(right) if relates_classes(right.space) else {}
     images[ImageKind.UNCLEAR] = right.unclear
-    kinds, total = len(images), int(right.scored.sum())
-    level = bonferroni_confidence(kinds, confidence)
-    counts = {kind: int(inside.sum()) for kind, inside in images.items()}
+    level, numbers = bonferroni_confidence(len(images), confidence), numbers_of(clusters, right.scored)
+    shares = {kind: mean_credit(inside[right.scored], numbers, confidence=level) for kind, inside in images.items()}
     return tuple(
-        KindShare(
-            kind, count, mark_simultaneous(proportion(count, total, confidence=level), kinds, confidence=confidence)
-        )
-        for kind, count in counts.items()
+        KindShare(kind, int(images[kind].sum()), mark_simultaneous(share, len(images), confidence=confidence))
+        for kind, share in shares.items()
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from regrade.core import LabelState, TestSet
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
+from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.multilabel.ambiguous import MIN_IMAGES
 from regrade.studies.multilabel.analysis import multilabel
@@ -45,6 +46,7 @@ class MultilabelOptions(StudyOptions):
     )
     collapsed: bool = collapsed_option()
     seed: int = seed_option("the intervals of medians")
+    clusters: str | None = clusters_option()
     min_images: int | None = option(
         f"Scored images that a class of --show ambiguous needs (default: {MIN_IMAGES}). If given, --json has them too.",
         None,
@@ -58,7 +60,8 @@ def run(store: Store, options: MultilabelOptions) -> Multilabel:
     Also shows which images have several right labels, and which classes are right on the same images. ``rule`` and
     ``collapsed`` say which predictions the labels accept; ``seed`` draws the intervals of medians over models. Original
     classes with ``min_images`` scored images are listed by the share of their images that have another class by the
-    labels, next to that of people's answers; the JSON output has them if ``min_images`` is given.
+    labels, next to that of people's answers; the JSON output has them if ``min_images`` is given. ``clusters`` is the
+    column of the sampling clusters (default: households); all intervals are over them.
     """
     test_set = store.test_set(options.test_set)
     labels = reviewed_labels(store, test_set, options.labels, rule=options.rule, collapsed=options.collapsed)
@@ -70,6 +73,7 @@ def run(store: Store, options: MultilabelOptions) -> Multilabel:
         rng=np.random.default_rng(options.seed),
         people=scored_predictions(store, test_set, chosen_people(store, test_set, ())),
         min_images=options.min_images,
+        clusters=image_clusters(test_set, options.clusters),
         confidence=store.config.confidence,
     )
 

@@ -13,7 +13,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
     bonferroni_confidence,
     class_bootstrap,
-    clustered_proportion,
+    clustered_share,
     mark_simultaneous,
     proportion,
     wilson,
@@ -207,5 +207,5 @@ def accuracy_of(right: BoolArray, *, confidence: float) -> Estimate:
     if len(right) == 1:
         return proportion(int(right.sum()), right.size, confidence=confidence)
     images = np.tile(np.arange(right.shape[1]), len(right))
-    mean = clustered_proportion(right.ravel(), images, confidence=confidence)[0]
+    mean = clustered_share(right.ravel(), images, confidence=confidence)
     return replace(mean, n=right.shape[1])

@@ -13,6 +13,8 @@ from regrade.core import Column, Estimate, Table, Tabular, TestSet
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.record import NOT_IN_JSON
 
+_ROUNDING = 1e-9
+
 
 class ShiftPart(Enum):
     """The tables of a study of a shift."""
@@ -83,6 +85,14 @@ class EmbeddingShift:
     new: ShiftScores = field(metadata=NOT_IN_JSON)
     original: ShiftScores = field(metadata=NOT_IN_JSON)
 
+    def roc_curve(self, rates: FloatArray) -> FloatArray:
+        """Shape (k,): the share of new images that are recognized, if ``rates`` (k,) of the original are taken for new.
+
+        Images are compared within their fold, as in `typicality`, so that the area under the curve is ``auc``.
+        """
+        taken = np.sort(1 - self.new.typicality)
+        return np.asarray(np.searchsorted(taken, rates + _ROUNDING, side="right") / len(taken))
+
 
 @dataclass(frozen=True, repr=False)
 class Shift(Tabular):
@@ -100,6 +110,11 @@ class Shift(Tabular):
     rows: tuple[EmbeddingShift, ...]
     most: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def ranked(self) -> tuple[EmbeddingShift, ...]:
+        """The models, the best at telling the sets apart first."""
+        return tuple(sorted(self.rows, key=lambda row: -row.auc.value))
 
     @property
     def typical(self) -> tuple[TypicalImage, ...]:
@@ -130,8 +145,7 @@ class Shift(Tabular):
             Column("verdict", "verdict"),
         )
         rows = tuple(
-            (row.model, row.new_images, row.original_images, row.auc, row.verdict.value)
-            for row in sorted(self.rows, key=lambda row: -row.auc.value)
+            (row.model, row.new_images, row.original_images, row.auc, row.verdict.value) for row in self.ranked
         )
         return Table(f"images of {self.new} told from those of {self.original}", columns, rows, self._notes())
 

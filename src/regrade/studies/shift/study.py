@@ -16,6 +16,7 @@ from regrade.studies.loading import chosen_models, has_embeddings, images_in_bot
 from regrade.studies.report_data import ReportData
 from regrade.studies.shift.analysis import embedding_shift
 from regrade.studies.shift.discriminator import balanced_images
+from regrade.studies.shift.figure import shift_figure
 from regrade.studies.shift.findings import shift_findings, shift_verdicts
 from regrade.studies.shift.images import SetEmbeddings
 from regrade.studies.shift.result import EmbeddingShift, Shift, ShiftPart
@@ -201,6 +202,7 @@ SHIFT = Study(
     options=ShiftOptions,
     result=Shift,
     run=run,
+    figure=shift_figure,
     findings=shift_findings,
     verdicts=shift_verdicts,
     parts=Parts(ShiftPart, "models: one row per model. images: the most typical images of each set."),
