@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from regrade import metrics
+from regrade.core import InputError, ScoreKind, checkpoints_of
+
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
@@ -42,6 +45,25 @@ def test_mean_entropies_by_hand():
     """Two members that are sure of different classes of four: one bit; equal scores: two bits."""
     sure = np.array([[90.0, 0, 0, 0], [0.0, 0, 0, 0]]), np.array([[0.0, 90, 0, 0], [0.0, 0, 0, 0]])
     np.testing.assert_allclose(by_kernel(sure), [1, 2], atol=1e-5)
+
+
+def test_confusion_score_is_the_mean_over_epochs_and_that_of_stored_scores():
+    from regrade.kernels.confusion import confusion_score
+
+    logits = np.random.default_rng(2).normal(size=(3, 2, 5, 12)).astype(np.float32) * 3  # epochs, members
+    given = confusion_score([torch.from_numpy(m).to(DEVICE) for m in epoch] for epoch in logits).cpu().numpy()
+    np.testing.assert_allclose(given, np.mean([entropies(epoch) for epoch in logits], axis=0), atol=2e-5)
+    stored = checkpoints_of([list(member) for member in logits.swapaxes(0, 1)], kind=ScoreKind.LOGITS)
+    np.testing.assert_allclose(given, metrics.confusion_score(stored), atol=2e-5)
+
+
+def test_confusion_score_refuses_members_of_different_shape_and_no_epoch():
+    from regrade.kernels.confusion import confusion_score
+
+    with pytest.raises(InputError, match="an epoch at least"):
+        confusion_score([])
+    with pytest.raises(InputError, match="same shape"):
+        confusion_score([[torch.zeros((3, 4), device=DEVICE), torch.zeros((3, 5), device=DEVICE)]])
 
 
 def test_a_class_that_is_ruled_out_counts_nothing():

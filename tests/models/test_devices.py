@@ -1,10 +1,11 @@
 """Models run on a GPU where there is one that their runtime can use."""
 
 import importlib.util
+import os
 
 import pytest
 
-from regrade.models import Device, default_device, devices
+from regrade.models import Device, default_device, devices, registry
 
 
 @pytest.mark.parametrize(
@@ -19,15 +20,15 @@ from regrade.models import Device, default_device, devices
 )
 def test_default_device(monkeypatch, gpus, libraries, model, expected):
     """``libraries`` can use a GPU."""
-    monkeypatch.setattr(devices, "gpu_names", lambda: gpus)
-    monkeypatch.setattr(devices, "torch_uses_gpu", lambda: "torch" in libraries)
-    monkeypatch.setattr(devices, "onnxruntime_uses_gpu", lambda: "onnxruntime" in libraries)
+    monkeypatch.setattr(registry, "gpu_names", lambda: gpus)
+    monkeypatch.setattr(registry, "torch_uses_gpu", lambda: "torch" in libraries)
+    monkeypatch.setattr(registry, "onnxruntime_uses_gpu", lambda: "onnxruntime" in libraries)
     assert default_device(model) is expected
 
 
 def test_libraries_that_are_missing_use_no_gpu(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    assert not devices.torch_uses_gpu() and not devices.onnxruntime_uses_gpu()
+    assert not registry.torch_uses_gpu() and not registry.onnxruntime_uses_gpu()
 
 
 def test_without_a_driver_there_is_no_gpu(monkeypatch):
@@ -36,3 +37,12 @@ def test_without_a_driver_there_is_no_gpu(monkeypatch):
 
     monkeypatch.setattr(devices.ctypes, "CDLL", missing)
     assert devices.gpu_names() == []
+
+
+def test_a_number_of_queues_that_is_set_already_is_kept(monkeypatch):
+    monkeypatch.setenv("CUDA_DEVICE_MAX_CONNECTIONS", "4")
+    devices.use_many_queues()
+    assert os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] == "4"
+    monkeypatch.delenv("CUDA_DEVICE_MAX_CONNECTIONS")
+    devices.use_many_queues()
+    assert os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] == "32"

@@ -74,6 +74,12 @@ def test_values_beyond_half_precision_are_scaled(scale):
     np.testing.assert_array_equal(given[0], nearest(queries, references, k=2).indices)
 
 
+def test_references_may_be_a_tensor():
+    block = GpuReferences(torch.from_numpy(rows(300)), shift=np.zeros(20, np.float32), cosine=False, device=DEVICE)
+    neighbors = block.search(torch.from_numpy(rows(3, seed=1)).to(DEVICE), 1, kept=9)
+    np.testing.assert_array_equal(neighbors.indices[:, :1].cpu(), nearest(rows(3, seed=1), rows(300), k=1).indices)
+
+
 def test_fewer_references_than_neighbors():
     given = on_gpu(rows(3), rows(4, seed=1), k=6, metric=Metric.EUCLIDEAN)
     expected = nearest(rows(3), rows(4, seed=1), k=6)

@@ -1,18 +1,37 @@
-"""The entropies behind a confusion score in one pass over logits on a GPU."""
+"""The confusion score of logits that are on a GPU, in one pass over them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 
+from regrade.core import InputError
+
+
+def confusion_score(epochs: Iterable[Sequence[Any]]) -> Any:
+    """Shape (n,): the confusion score in bits, of the logits (n, c) of every member of an ensemble after each epoch.
+
+    The same as `regrade.metrics.confusion_score` of stored scores. Epochs come one after another, so that only those of
+    one need be in memory.
+    """
+    total, count = None, 0
+    for members in epochs:
+        entropies = mean_entropies(members)
+        total, count = entropies if total is None else total + entropies, count + 1
+    if total is None:
+        raise InputError("a confusion score needs the logits of an epoch at least")
+    return total / count
+
 
 def mean_entropies(members: Sequence[Any]) -> Any:
     """Shape (n,): the entropy, in bits, of the mean softmax of logits (n, c) of several members, on a GPU."""
     count, classes = members[0].shape
+    if any(logits.shape != members[0].shape or logits.stride() != members[0].stride() for logits in members):
+        raise InputError("the logits of all members must have the same shape, and lie in memory in the same way")
     pointers = torch.tensor([logits.data_ptr() for logits in members]).to(members[0].device, non_blocking=True)
     entropies = torch.empty(count, dtype=torch.float32, device=members[0].device)
     block = triton.next_power_of_2(classes)

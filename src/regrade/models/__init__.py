@@ -1,12 +1,12 @@
 """Models: common classifiers by name, each with its classes and preprocessing, run on a CPU or a GPU."""
 
 from regrade.core.cores import usable_cores
-from regrade.models.devices import default_device, gpu_names
+from regrade.models.devices import gpu_names
 from regrade.models.gpu_images import GpuImageLoader, gpu_can_decode, warm_up
 from regrade.models.model import Device, Model, ModelMetadata, OutOfMemory, Precision, Settings
 from regrade.models.preprocess import Resizer, crop_and_resize, fastest_resizer, gpu_decoder, normalize, preprocess
 from regrade.models.published import LITE_PUBLISHED, PublishedAccuracies, published_warning, read_published_accuracies
-from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
+from regrade.models.registry import ENTRY_POINTS, default_device, load_model, prefixes
 from regrade.models.torch_to_onnx import OnnxExport, can_export, export_to_onnx
 from regrade.models.torchvision_model import torchvision_parameters
 

@@ -1,17 +1,17 @@
-"""The GPUs of this machine, without importing a heavy library unless there is one."""
+"""The GPUs of this machine, without importing a heavy library."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 
-from regrade.models.model import Device
-from regrade.models.onnx_model import onnxruntime_uses_gpu
-from regrade.models.torch_runtime import torch_uses_gpu
+_QUEUES = "32"  # the most that CUDA has
 
 
 def gpu_names() -> list[str]:
     """The names of the NVIDIA GPUs, from the driver itself: importing torch takes seconds."""
+    use_many_queues()
     try:
         driver = ctypes.CDLL("libcuda.so.1" if sys.platform != "win32" else "nvcuda.dll")
     except OSError:
@@ -28,7 +28,9 @@ def gpu_names() -> list[str]:
     return names
 
 
-def default_device(model: str) -> Device:
-    """The GPU if there is one that the runtime of a model (``PREFIX:NAME``) can use, otherwise the CPU."""
-    uses_gpu = onnxruntime_uses_gpu if model.startswith("onnx:") else torch_uses_gpu
-    return Device.CUDA if gpu_names() and uses_gpu() else Device.CPU
+def use_many_queues() -> None:
+    """Let streams have queues of their own on the GPU, before CUDA starts.
+
+    By default they share eight, and the decoding of images then waits for the model.
+    """
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", _QUEUES)

@@ -7,13 +7,15 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TypeAlias
 
 from regrade.core import InputError, UnknownName
+from regrade.models.devices import gpu_names
 from regrade.models.failures import loading
 from regrade.models.head_model import load_head
 from regrade.models.lite_model import load_lite
-from regrade.models.model import Model, Settings
-from regrade.models.onnx_model import load_onnx
+from regrade.models.model import Device, Model, Settings
+from regrade.models.onnx_model import load_onnx, onnxruntime_uses_gpu
 from regrade.models.open_clip_model import load_open_clip
 from regrade.models.timm_model import load_timm
+from regrade.models.torch_runtime import torch_uses_gpu
 from regrade.models.torchvision_model import load_torchvision
 from regrade.models.trained_model import load_trained
 from regrade.models.transformers_model import load_transformers
@@ -62,6 +64,12 @@ def load_model(name: str, settings: Settings) -> Model:
             raise InputError(f"the adapter of {prefix!r} returned a {type(model).__name__} for {name}, not a Model")
         _ = model.metadata  # raises if a third-party adapter has left out a field
     return model
+
+
+def default_device(model: str) -> Device:
+    """The GPU if there is one that the runtime of a model (``PREFIX:NAME``) can use, otherwise the CPU."""
+    uses_gpu = onnxruntime_uses_gpu if model.startswith("onnx:") else torch_uses_gpu
+    return Device.CUDA if gpu_names() and uses_gpu() else Device.CPU
 
 
 def _adapter(prefix: str) -> Adapter:

@@ -18,6 +18,7 @@ import numpy as np
 from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.models.description import ModelDescription, checked_scores, checked_scores_and_features
+from regrade.models.devices import use_many_queues
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.preprocess import normalize_by_torch
@@ -302,6 +303,8 @@ def _scores_and_features(returned: Any, name: str) -> tuple[Any, Any]:
 
 def check_device(device: Device) -> None:
     """Raise if there is no such device."""
+    if device is Device.CUDA:
+        use_many_queues()
     import torch
 
     is_available = {

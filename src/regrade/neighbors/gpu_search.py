@@ -69,7 +69,7 @@ class GpuReferences:
 
     def __init__(
         self,
-        rows: NDArray[Any],
+        rows: Any,
         *,
         shift: FloatArray,
         cosine: bool,
@@ -279,9 +279,11 @@ def rows_that_fit(width: int, itemsize: int) -> int:
     return max(int(_SHARE * (free - 2 * _TILE_BYTES)) // per_row, 1)
 
 
-def uploaded(rows: NDArray[Any], device: str = "cuda") -> Any:
-    """Rows (n, d) on the device, through pinned memory; integers in double precision."""
+def uploaded(rows: Any, device: str = "cuda") -> Any:
+    """Rows (n, d), an array or a tensor, on the device: through pinned memory, integers in double precision."""
     torch = _torch()
+    if isinstance(rows, torch.Tensor):
+        return rows.to(device)
     kind = rows.dtype if rows.dtype in (np.float16, np.float32, np.float64) else np.dtype(np.float64)
     if device != "cuda":
         return torch.from_numpy(np.array(rows, dtype=kind))
