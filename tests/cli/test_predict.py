@@ -388,7 +388,7 @@ class TestOptions:
         assert pair["runtime"].endswith(f", images by {used} {metadata.version(used)}")
 
     def test_gpu_resizer_requires_a_gpu_model(self, workspace):
-        assert_one_line(run(*predict(workspace, "--resizer", "gpu")), "set device to cuda")
+        assert_one_line(run(*predict(workspace, "--resizer", "gpu")), "give --device cuda")
 
     def test_compile_option(self, workspace, monkeypatch):
         if importlib.util.find_spec("torch") is None:

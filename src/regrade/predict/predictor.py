@@ -72,7 +72,10 @@ def engine_for(model: Model, options: EngineOptions) -> PredictionEngine | GpuEn
     if isinstance(model, TorchModel) and model.settings.device is Device.CUDA:
         return GpuEngine(model, options)
     if options.resizer is Resizer.GPU:
-        raise InputError(f"{model.spec.name} is no torch model on a GPU, so its images cannot be prepared there")
+        raise InputError(
+            f"{model.spec.name} is no torch model on a GPU, where its images could be prepared: give --device cuda or "
+            "another --resizer"
+        )
     return PredictionEngine(model, options)
 
 
