@@ -29,8 +29,9 @@ class Shuffled(Predictor):
     def __init__(self, predictor, change=lambda parts: parts) -> None:
         self.predictor, self.change = predictor, change
         self.metadata = predictor.metadata
-        self.note = "shuffled"
         self.requests = []
+
+    note = "shuffled"
 
     def find_batch_size(self):
         return 3
