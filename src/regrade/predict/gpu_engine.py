@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -75,7 +75,7 @@ class GpuEngine:
         self._rows_at_once: int | None = None  # set when a batch does not fit into the memory
         self._captured = CapturedFunction(self._of_images)
         self.note = ""
-        self._device = model.settings.device.value
+        self.device = _Device(model.settings.device.value)
 
     @property
     def metadata(self) -> ModelMetadata:
@@ -122,11 +122,11 @@ class GpuEngine:
         if not batch.positions:
             return _Running(batch, {}, None)
         names = [examples[position] for position in batch.positions]
-        with self._on_stream(None):
+        with self.device.on(None):
             _hand_over(batch)
             outputs = self._outputs(batch.inputs.permute(0, 3, 1, 2), len(batch.positions), names)
             back = {name: tensor.to("cpu", non_blocking=True) for name, tensor in outputs.items()}
-            return _Running(batch, back, self._recorded())
+            return _Running(batch, back, self.device.recorded())
 
     def _outputs(self, inputs: Any, count: int, examples: Sequence[str]) -> dict[str, Any]:
         """What is stored of the first ``count`` inputs, on the device; in pieces if a batch does not fit."""
@@ -138,7 +138,7 @@ class GpuEngine:
             pieces = [self._of_images(inputs[start : start + rows]) for start in range(0, count, rows)]
         except OutOfMemory:
             self._captured = CapturedFunction(self._of_images)
-            self._free()
+            self.device.free()
             if rows == 1:
                 raise ModelError(f"{self.model.spec.name} does not fit into memory even with a batch of one") from None
             self._rows_at_once = rows // 2
@@ -197,28 +197,42 @@ class GpuEngine:
 
         return half_types().get(self.model.precision, torch.float32)
 
-    @property
-    def _on_gpu(self) -> bool:
-        return self._device == "cuda"
 
-    def _on_stream(self, stream: Any) -> Any:
+@dataclass(frozen=True)
+class _Device:
+    """The device of a run; in tests it may be the CPU, where streams and events do nothing."""
+
+    name: str
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.name == "cuda"
+
+    def on(self, stream: Any) -> AbstractContextManager[Any]:
+        """Work in a stream; None is the default one."""
         import torch
 
-        return torch.cuda.stream(stream) if self._on_gpu else nullcontext()
+        return torch.cuda.stream(stream) if self.is_gpu else nullcontext()
 
-    def _recorded(self) -> Any:
+    def new_stream(self) -> Any:
+        import torch
+
+        return torch.cuda.Stream() if self.is_gpu else None
+
+    def recorded(self) -> Any:
         """An event after the work so far in the current stream.
 
         Who waits for it sleeps: threads that ask the driver over and over again would slow down the one that decodes.
         """
         import torch
 
-        return torch.cuda.current_stream().record_event(torch.cuda.Event(blocking=True)) if self._on_gpu else None
+        return torch.cuda.current_stream().record_event(torch.cuda.Event(blocking=True)) if self.is_gpu else None
 
-    def _free(self) -> None:
+    def free(self) -> None:
+        """Give memory that is not in use back to the GPU."""
         import torch
 
-        if self._on_gpu:
+        if self.is_gpu:
             torch.cuda.empty_cache()
 
 
@@ -230,6 +244,7 @@ class _Loading:
 
     def __init__(self, engine: GpuEngine, inputs: PredictionInput, blocks: Sequence[range], batch: int) -> None:
         self._engine = engine
+        self._device = engine.device
         self._inputs = inputs
         self._blocks = blocks
         self._batch = batch
@@ -301,7 +316,7 @@ class _Loading:
         except Exception as error:
             if not is_shortage(error):
                 raise
-        self._engine._free()
+        self._device.free()
         try:
             return self._on_device(block, chunks)
         except Exception as error:
@@ -315,7 +330,7 @@ class _Loading:
     def _on_device(self, block: range, chunks: Sequence[Chunk]) -> _Batch:
         errors = {position: reason for chunk in chunks for position, reason in chunk.errors.items()}
         fingerprints = np.concatenate([chunk.fingerprints for chunk in chunks])
-        with self._engine._on_stream(self._stream):
+        with self._device.on(self._stream):
             inputs = self._empty_inputs()
             positions = [position for position in block if position not in errors]
             row_of = {position: row for row, position in enumerate(positions)}
@@ -333,7 +348,7 @@ class _Loading:
             if len(errors) > len(block) - len(positions):  # found only while decoding
                 positions = [position for position in positions if position not in errors]
                 inputs = self._compacted(inputs, [row_of[position] for position in positions])
-            return _Batch(block, positions, inputs, self._engine._recorded(), fingerprints, errors)
+            return _Batch(block, positions, inputs, self._device.recorded(), fingerprints, errors)
 
     def _empty_inputs(self) -> Any:
         """Inputs of a whole batch, so that all batches have one shape; rows without an image are zero."""
@@ -341,7 +356,7 @@ class _Loading:
 
         preprocessing = self._engine.model.preprocessing
         shape = self._batch, preprocessing.size, preprocessing.size, preprocessing.channels
-        return torch.zeros(shape, dtype=self._engine.input_type, device=self._engine._device)
+        return torch.zeros(shape, dtype=self._engine.input_type, device=self._device.name)
 
     def _compacted(self, inputs: Any, rows: Sequence[int]) -> Any:
         kept = self._empty_inputs()
@@ -372,14 +387,12 @@ class _Loading:
 
     @cached_property
     def _stream(self) -> Any:
-        import torch
-
-        return torch.cuda.Stream() if self._engine._on_gpu else None
+        return self._device.new_stream()
 
     @cached_property
     def _images(self) -> GpuImageLoader:
         model = self._engine.model
-        return GpuImageLoader(model.preprocessing, border=self._inputs.source.border, device=self._engine._device)
+        return GpuImageLoader(model.preprocessing, border=self._inputs.source.border, device=self._device.name)
 
 
 def top_outputs(scores: Any, k: int) -> dict[str, Any]:
