@@ -15,6 +15,7 @@ from regrade.stats.clustered_pairs import clustered_share
 from regrade.stats.intervals import clopper_pearson, method_name, normal_quantile, proportions
 from regrade.stats.means import clustered_mean
 from regrade.stats.multiplicity import bonferroni_confidence, mark_simultaneous
+from regrade.stats.subset_shares import subset_share
 
 RELIABILITY_BINS = 10
 """Default number of bins of a reliability curve."""
@@ -38,7 +39,7 @@ def confidence_gap(
     ``confidences`` (n,) are the probabilities of the predicted classes, ``correct`` (n,) whether they were right. The
     interval combines the exact one of the accuracy with the error of the mean confidence, given their correlation
     (MOVER, Zou and Donner 2008), so that it also holds if no prediction or every prediction is right. With ``clusters``
-    (n,) of images, all three are over clusters; it is [-1, 1] for a single cluster.
+    (n,) of images, all three are over clusters, the accuracy as in `subset_share`; a single one gives [-1, 1].
 
     >>> print(confidence_gap(np.full(100, 0.9), np.arange(100) >= 20))
     10.0 [2.7, 19.2]
@@ -58,19 +59,17 @@ def confidence_gap(
 
 
 def _clustered_gap(sure: FloatArray, correct: BoolArray, clusters: IntArray, confidence: float) -> Estimate:
-    members = np.unique(clusters, return_inverse=True)[1]
-    accuracy = clustered_share(correct, members, confidence=confidence)
-    value, method = float(sure.mean()) - accuracy.value, method_name("clustered mover", confidence)
+    members, right = np.unique(clusters, return_inverse=True)[1], float(correct.mean())
+    value, method = float(sure.mean()) - right, method_name("clustered mover", confidence)
     if not members.any():
         return Estimate(value, -1.0, 1.0, len(sure), method)
+    accuracy = subset_share(correct, np.ones(len(correct), dtype=bool), members, confidence=confidence)
     mean = clustered_mean(sure, members, confidence=confidence)[0]
     sums = [np.bincount(members, values - values.mean()) for values in (sure, correct.astype(np.float64))]
     lengths = float(np.sqrt((sums[0] @ sums[0]) * (sums[1] @ sums[1])))
     shared = float(sums[0] @ sums[1]) / lengths if lengths > 0 else 0.0
     error = mean.high - mean.value
-    down, up = (
-        _combined(side, error, shared) for side in (accuracy.high - accuracy.value, accuracy.value - accuracy.low)
-    )
+    down, up = (_combined(side, error, shared) for side in (accuracy.high - right, right - accuracy.low))
     return Estimate(value, max(value - down, -1.0), min(value + up, 1.0), len(sure), method)
 
 

@@ -93,12 +93,9 @@ class _Person:
         return mean_credit(self.right[self.counted], numbers_of(clusters, self.counted), confidence=confidence)
 
     def speed(self, clusters: ImageClusters | None, confidence: float) -> tuple[SpeedBand, ...]:
-        seconds, right, numbers = (
-            self.seconds[self.counted],
-            self.right[self.counted],
-            numbers_of(clusters, self.counted),
-        )
-        return speed_bands(self.name, seconds, right, numbers, confidence=confidence)
+        numbers = numbers_of(clusters, self.counted)
+        right = self.right[self.counted]
+        return speed_bands(self.name, self.seconds[self.counted], right, numbers, confidence=confidence)
 
 
 @dataclass(frozen=True, eq=False)
