@@ -31,7 +31,7 @@ class _Influence:
         if self.clusters is None:
             return squares
         count = int(self.clusters.max()) + 1
-        return squares * count / (count - 1)
+        return squares * count / max(count - 1, 1)
 
     def squares(self, parts: FloatArray) -> float:
         """The sum of squares of what images (n,), or clusters of them, add to the mean."""
@@ -81,8 +81,6 @@ def risk_coverage_area(
     """
     errors, ties = _ordered(confidences, correct)
     area = replace(_area(errors, ties), clusters=_in_order(clusters, confidences))
-    if area.single:
-        return _unknown(area, confidence)
     poisson = area.squares(_weights(ties) * errors)
     return _gamma(area, max(area.variance, poisson), confidence)
 
@@ -98,12 +96,11 @@ def excess_area(
     errors, ties = _ordered(confidences, correct)
     area, rate = replace(_area(errors, ties), clusters=_in_order(clusters, confidences)), float(errors.mean())
     if rate == 1:
-        none = replace(area, value=0.0, influence=np.zeros(len(errors)))
-        return _unknown(none, confidence) if area.single else _gamma(none, 0.0, confidence)
+        return _gamma(replace(area, value=0.0, influence=np.zeros(len(errors))), 0.0, confidence)
     slope = -np.log1p(-rate)
     excess = max(area.value - (rate + (1 - rate) * np.log1p(-rate)), 0.0)
     corrected = replace(area, value=excess, influence=area.influence - slope * (errors - rate))
-    return _unknown(corrected, confidence) if area.single else _gamma(corrected, corrected.variance, confidence)
+    return _gamma(corrected, corrected.variance, confidence)
 
 
 def _ordered(confidences: FloatArray, correct: BoolArray) -> tuple[FloatArray, IntArray]:
@@ -146,19 +143,15 @@ def _area(errors: FloatArray, ties: IntArray) -> _Influence:
 
 
 def _gamma(mean: _Influence, variance: float, confidence: float) -> Estimate:
+    kind = "gamma, mean weight" if mean.clusters is None else "clustered gamma, mean weight"
+    method = method_name(kind, confidence)
+    if mean.single:
+        return Estimate(mean.value, 0.0, 1.0, len(mean.influence), method)
     tail, added = tail_share(confidence), mean.weight * mean.cluster_size / len(mean.influence)
     low = _gamma_quantile(mean.value, variance, tail) if mean.value > 0 and variance > 0 else mean.value
     high = _gamma_quantile(mean.value + added, variance + added**2, 1 - tail)
     low, high = min(low, mean.value), min(max(high, mean.value), 1.0)
-    return Estimate(mean.value, low, high, len(mean.influence), _method(mean, confidence))
-
-
-def _unknown(mean: _Influence, confidence: float) -> Estimate:
-    return Estimate(mean.value, 0.0, 1.0, len(mean.influence), _method(mean, confidence))
-
-
-def _method(mean: _Influence, confidence: float) -> str:
-    return method_name("gamma, mean weight" if mean.clusters is None else "clustered gamma, mean weight", confidence)
+    return Estimate(mean.value, low, high, len(mean.influence), method)
 
 
 def _gamma_quantile(mean: float, variance: float, share: float) -> float:

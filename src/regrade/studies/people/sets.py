@@ -91,7 +91,7 @@ class _Sample:
     kind: Contender
     values: BoolArray | FloatArray
     shown: Estimate
-    clusters: IntArray | None
+    clusters: IntArray | None = None
 
     def minus(self, new: _Sample, confidence: float) -> Estimate:
         """The gap to a sample of another set."""
