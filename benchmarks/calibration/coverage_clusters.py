@@ -10,8 +10,10 @@ from benchmarks.calibration.checks import Drawn, coverage_check, repeated
 from benchmarks.calibration.households import alike, changed_in_households, households
 from regrade.core import Estimate
 from regrade.stats import (
+    bounded_mean,
     clustered_best_share,
     clustered_share,
+    confidence_gap,
     paired_difference,
     standardized_difference,
     subset_difference,
@@ -55,6 +57,18 @@ def difference_of_bins(rng: np.random.Generator, *, count: int) -> Estimate:
     clusters = households(rng, count)
     first = rng.random(len(clusters)) < 0.5
     return subset_difference(alike(rng, clusters, rows=1)[0] < _ACCURACY, first, ~first, clusters)
+
+
+def sure_minus_right(rng: np.random.Generator, *, count: int) -> Estimate:
+    """Of a calibrated model that is as sure of all images of a household."""
+    clusters = households(rng, count)
+    sure = rng.uniform(0.5, 1.0, count)[clusters]
+    return confidence_gap(sure, alike(rng, clusters, rows=1)[0] < sure, clusters)
+
+
+def mean_loss(rng: np.random.Generator, *, count: int) -> Estimate:
+    clusters = households(rng, count)
+    return bounded_mean(alike(rng, clusters, rows=1)[0] ** 2, clusters, largest=1.0)
 
 
 def two_models(rng: np.random.Generator, runs: int, *, count: int) -> Drawn:
@@ -112,6 +126,8 @@ for count in (30, 300):
         least=0.88,
     )
     for measure, maker, name, truth in (
+        (sure_minus_right, "confidence_gap._clustered_gap", "confidence minus accuracy", 0.0),
+        (mean_loss, "means._over_clusters_too", "mean loss", 1 / 3),
         (mean_share, "subset_shares.subset_share", "mean share of models", _ACCURACY),
         (difference_of_sets, "standardized.standardized_difference", "difference of two sets", 0.0),
         (difference_of_bins, "subset_shares.subset_difference", "difference of two subsets", 0.0),

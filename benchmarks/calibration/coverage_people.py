@@ -51,7 +51,7 @@ def _together(right: BoolArray) -> _Sample:
 
 def _lead(people: BoolArray, models: BoolArray) -> _Sample:
     lead = people.mean(axis=0) - models.mean(axis=0)
-    return _Sample(Contender.LEAD, lead[None], _mean(lead, 0.95))
+    return _Sample(Contender.LEAD, lead[None], _mean(lead, None, 0.95))
 
 
 def _shown(value: float, images: int) -> Estimate:

@@ -19,11 +19,11 @@ _PSEUDO_IMAGES = 2.5  # added at 90% and above; with more or fewer, coverage for
 _LEAST_CONFIDENCE = 0.8  # below, skewed classes are covered too rarely: 0.61 at 68%, 0.13 at 50%
 
 
-def pairwise_agreement(answers: IntArray, *, confidence: float = 0.95) -> Estimate:
+def pairwise_agreement(answers: IntArray, clusters: ArrayLike | None = None, *, confidence: float = 0.95) -> Estimate:
     """Return the share of equal answers among all pairs of answers to the same image.
 
-    ``answers`` (people, n) holds classes, -1 where a person did not answer. The Korn-Graubard interval is over images.
-    Raises `UndefinedError` if fewer than two images have two answers.
+    ``answers`` (people, n) holds classes, -1 where a person did not answer. The Korn-Graubard interval is over images,
+    or over ``clusters`` (n,) of them. Raises `UndefinedError` if fewer than two images have two answers.
     """
     _check(answers)
     pairs = combinations(answers, 2)
@@ -32,7 +32,8 @@ def pairwise_agreement(answers: IntArray, *, confidence: float = 0.95) -> Estima
     if len(np.unique(images)) < 2:
         raise UndefinedError("agreement needs two images or more that two people answered")
     equal = np.concatenate([same[both] for both, same in compared])
-    estimate = clustered_share(equal, images, confidence=confidence)
+    units = images if clusters is None else np.asarray(clusters)[images]
+    estimate = clustered_share(equal, units, confidence=confidence)
     return Estimate(estimate.value, estimate.low, estimate.high, len(np.unique(images)), estimate.method)
 
 

@@ -208,13 +208,16 @@ def reweighted_proportion(
     return korn_graubard(spread, "post-stratified korn-graubard", confidence)[0]
 
 
-def bounded_mean(values: ArrayLike, *, largest: float, confidence: float = 0.95) -> Estimate:
+def bounded_mean(
+    values: ArrayLike, clusters: ArrayLike | None = None, *, largest: float, confidence: float = 0.95
+) -> Estimate:
     """The mean of ``values`` (n,) between 0 and ``largest``.
 
     From `MANY` values on, the interval is that of Clopper and Pearson at the sample size that the variance is worth.
     Fewer values may all be small by chance where the mean rests on rare large ones, and their variance does not show
     it. For them the interval is the hedged betting interval of Waudby-Smith and Ramdas (2024), which covers for every
-    distribution and is wider. It takes the values in an order that parts neighbors, as test sets are often sorted.
+    distribution and is wider. It takes the values in an order that parts neighbors, as test sets are often sorted. With
+    ``clusters`` (n,), it is widened to contain the interval of Korn and Graubard over clusters.
 
     >>> print(bounded_mean(np.repeat([0.0, 1.0], 2000), largest=2.0).method)
     bounded exact 95%
@@ -227,8 +230,18 @@ def bounded_mean(values: ArrayLike, *, largest: float, confidence: float = 0.95)
     if not (shares.min() >= 0 and shares.max() <= 1):  # not a number fails both
         raise InputError(f"values must be between 0 and {largest:g}")
     estimate = _by_variance(shares, confidence) if len(shares) >= MANY else _by_betting(shares, confidence)
+    if clusters is not None:
+        estimate = _over_clusters_too(estimate, shares, np.asarray(clusters), confidence)
     value, low, high = (largest * share for share in (estimate.value, estimate.low, estimate.high))
     return Estimate(value, low, high, estimate.n, estimate.method)
+
+
+def _over_clusters_too(estimate: Estimate, shares: FloatArray, clusters: IntArray, confidence: float) -> Estimate:
+    method = method_name("clustered bounded", confidence)
+    if len(np.unique(clusters)) < 2:  # a single cluster says nothing of others
+        return replace(estimate, low=0.0, high=1.0, method=method)
+    over = korn_graubard(_clustered(shares, clusters), "", confidence)[0]
+    return replace(estimate, low=min(estimate.low, over.low), high=max(estimate.high, over.high), method=method)
 
 
 def _by_variance(shares: FloatArray, confidence: float) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -18,15 +18,38 @@ _STEP = 0.01  # of the coverages that are tested
 
 @dataclass(frozen=True, eq=False)
 class _Influence:
-    """A mean over images with its influence values (n,), and the mean weight of an error."""
+    """A mean over images with its influence values (n,), the mean weight of an error, and clusters (n,) of images."""
 
     value: float
     influence: FloatArray
     weight: float
+    clusters: IntArray | None = None
 
     @property
     def variance(self) -> float:
-        return float((self.influence**2).sum()) / len(self.influence) ** 2
+        squares = self.squares(self.influence)
+        if self.clusters is None:
+            return squares
+        count = int(self.clusters.max()) + 1
+        return squares * count / max(count - 1, 1)
+
+    def squares(self, parts: FloatArray) -> float:
+        """The sum of squares of what images (n,), or clusters of them, add to the mean."""
+        sums = parts if self.clusters is None else np.bincount(self.clusters, parts)
+        return float((sums**2).sum()) / len(parts) ** 2
+
+    @property
+    def cluster_size(self) -> float:
+        """The mean size of the cluster of an image."""
+        if self.clusters is None:
+            return 1.0
+        sizes = np.bincount(self.clusters)
+        return float(sizes @ sizes / sizes.sum())
+
+    @property
+    def single(self) -> bool:
+        """Whether all images are of one cluster, which says nothing of others."""
+        return self.clusters is not None and not self.clusters.any()
 
 
 def selective_risks(confidences: FloatArray, correct: BoolArray) -> FloatArray:
@@ -43,35 +66,40 @@ def selective_risks(confidences: FloatArray, correct: BoolArray) -> FloatArray:
     return risks
 
 
-def risk_coverage_area(confidences: FloatArray, correct: BoolArray, *, confidence: float = 0.95) -> Estimate:
+def risk_coverage_area(
+    confidences: FloatArray, correct: BoolArray, clusters: IntArray | None = None, *, confidence: float = 0.95
+) -> Estimate:
     """Return AURC, the mean over coverages of the error rate of the most confident predictions.
 
     An error counts the more, the more confident it is. The interval takes the sum of weighted errors as a gamma number:
     its variance is the larger of that of a weighted Poisson sum (Fay and Feuer 1997) and that of the influence
     function, and the upper end adds an error of mean weight (Tiwari et al. 2006), so that it also holds for few errors.
+    With ``clusters`` (n,) of images, both are sums over clusters, and the upper end adds one cluster of mean size.
 
     >>> print(risk_coverage_area(np.arange(100) / 100, np.arange(100) >= 10))  # the least confident 10% are wrong
     0.6 [0.1, 4.2]
     """
     errors, ties = _ordered(confidences, correct)
-    area, weights = _area(errors, ties), _weights(ties)
-    poisson = float((weights**2 * errors).sum()) / len(errors) ** 2
+    area = replace(_area(errors, ties), clusters=_in_order(clusters, confidences))
+    poisson = area.squares(_weights(ties) * errors)
     return _gamma(area, max(area.variance, poisson), confidence)
 
 
-def excess_area(confidences: FloatArray, correct: BoolArray, *, confidence: float = 0.95) -> Estimate:
+def excess_area(
+    confidences: FloatArray, correct: BoolArray, clusters: IntArray | None = None, *, confidence: float = 0.95
+) -> Estimate:
     """Return AURC minus that of an oracle that ranks all right predictions of many images first; at least 0.
 
     It tells how well confidence ranks right above wrong, apart from accuracy (Geifman et al. 2019). The interval is a
-    gamma interval as that of `risk_coverage_area`, with the variance of the influence function.
+    gamma interval as that of `risk_coverage_area`, with the variance of the influence function, and ``clusters`` (n,).
     """
     errors, ties = _ordered(confidences, correct)
-    area, rate = _area(errors, ties), float(errors.mean())
+    area, rate = replace(_area(errors, ties), clusters=_in_order(clusters, confidences)), float(errors.mean())
     if rate == 1:
-        return _gamma(_Influence(0.0, np.zeros(len(errors)), area.weight), 0.0, confidence)
+        return _gamma(replace(area, value=0.0, influence=np.zeros(len(errors))), 0.0, confidence)
     slope = -np.log1p(-rate)
     excess = max(area.value - (rate + (1 - rate) * np.log1p(-rate)), 0.0)
-    corrected = _Influence(excess, area.influence - slope * (errors - rate), area.weight)
+    corrected = replace(area, value=excess, influence=area.influence - slope * (errors - rate))
     return _gamma(corrected, corrected.variance, confidence)
 
 
@@ -85,6 +113,13 @@ def _ordered(confidences: FloatArray, correct: BoolArray) -> tuple[FloatArray, I
         raise InputError("a confidence is not a number")
     order = np.argsort(-confidences, kind="stable")
     return (~correct[order]).astype(np.float64), np.unique(-confidences[order], return_inverse=True)[1]
+
+
+def _in_order(clusters: IntArray | None, confidences: FloatArray) -> IntArray | None:
+    """The clusters (n,), numbered from 0, in descending confidence."""
+    if clusters is None:
+        return None
+    return np.unique(clusters, return_inverse=True)[1][np.argsort(-confidences, kind="stable")]
 
 
 def _shared(values: FloatArray, ties: IntArray) -> FloatArray:
@@ -108,11 +143,15 @@ def _area(errors: FloatArray, ties: IntArray) -> _Influence:
 
 
 def _gamma(mean: _Influence, variance: float, confidence: float) -> Estimate:
-    tail, added = tail_share(confidence), mean.weight / len(mean.influence)
+    kind = "gamma, mean weight" if mean.clusters is None else "clustered gamma, mean weight"
+    method = method_name(kind, confidence)
+    if mean.single:
+        return Estimate(mean.value, 0.0, 1.0, len(mean.influence), method)
+    tail, added = tail_share(confidence), mean.weight * mean.cluster_size / len(mean.influence)
     low = _gamma_quantile(mean.value, variance, tail) if mean.value > 0 and variance > 0 else mean.value
     high = _gamma_quantile(mean.value + added, variance + added**2, 1 - tail)
     low, high = min(low, mean.value), min(max(high, mean.value), 1.0)
-    return Estimate(mean.value, low, high, len(mean.influence), method_name("gamma, mean weight", confidence))
+    return Estimate(mean.value, low, high, len(mean.influence), method)
 
 
 def _gamma_quantile(mean: float, variance: float, share: float) -> float:

@@ -38,8 +38,8 @@ class ImageClusters:
     numbers: IntArray
     alone: BoolArray
 
-    def notes(self, inside: BoolArray) -> tuple[str, ...]:
-        """What the intervals over the images ``inside`` (n,) are about."""
+    def notes(self, inside: BoolArray | IntArray) -> tuple[str, ...]:
+        """What the intervals over the images ``inside`` are about, a mask (n,) or positions."""
         count = amount(len(np.unique(self.numbers[inside])), "cluster")
         missing = int(self.alone[inside].sum())
         single = (f"{amount(missing, 'image')} without {self.column}: each a cluster of its own",) if missing else ()

@@ -21,7 +21,9 @@ from regrade.studies.same_images import Basis, same_images
 from regrade.studies.scoring import Scoring
 from regrade.studies.seeded_methods import SeededMethod
 
-_EFFECTIVE = "tests of pairs use effective counts: the discordant images divided by the design effect of the clusters"
+EFFECTIVE_COUNTS = (
+    "tests of pairs use effective counts: the discordant images divided by the design effect of the clusters"
+)
 
 
 def compare(
@@ -50,9 +52,8 @@ def compare(
     members = None
     if clusters is not None:
         members = clusters.numbers[aligned.images]
-        inside = np.zeros(len(test_set), dtype=bool)
-        inside[aligned.images] = True
-        basis = replace(basis, clusters=clusters.column, notes=(*notes, *clusters.notes(inside), _EFFECTIVE))
+        cluster_notes = (*clusters.notes(aligned.images), EFFECTIVE_COUNTS)
+        basis = replace(basis, clusters=clusters.column, notes=(*notes, *cluster_notes))
     result = compare_correctness(
         aligned.models, aligned.correct, basis=basis, novel=aligned.novel, review=aligned.review, clusters=members
     )
@@ -111,16 +112,25 @@ def _accuracies(correct: BoolArray, clusters: IntArray | None, confidence: float
 
 
 def compare_groups(
-    models: tuple[str, ...], correct: BoolArray, in_first: BoolArray, *, basis: Basis, novel: IntArray
+    models: tuple[str, ...],
+    correct: BoolArray,
+    in_first: BoolArray,
+    *,
+    basis: Basis,
+    novel: IntArray,
+    clusters: IntArray | None = None,
 ) -> tuple[Pair, ...]:
     """Compare every model of one group with every model of the other; ``in_first`` (m,) marks the first group.
 
-    P-values are corrected for these pairs only.
+    P-values are corrected for these pairs only. Images of one of the ``clusters`` (n,) are dependent.
     """
     counts = discordant_counts(correct)
-    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
+    accuracies = _accuracies(correct, clusters, basis.confidence)
+    effects = None if clusters is None else design_effects(correct, clusters)
     first, second = (grid.ravel() for grid in np.meshgrid(*(np.flatnonzero(g) for g in (in_first, ~in_first))))
-    return tuple(_pairs(models, accuracies, counts, novel, basis, first=first, second=second)) if len(first) else ()
+    if not len(first):
+        return ()
+    return tuple(_pairs(models, accuracies, counts, novel, basis, first=first, second=second, effects=effects))
 
 
 def _pairs(

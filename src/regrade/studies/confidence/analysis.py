@@ -37,8 +37,6 @@ from regrade.stats import (
     excess_area,
     least_expected_coverage,
     mark_simultaneous,
-    proportion,
-    proportions,
     reliability_curve,
     risk_coverage_area,
     selective_risks,
@@ -56,6 +54,12 @@ from regrade.studies.confidence.result import (
     Scaled,
     SelectiveAccuracy,
 )
+from regrade.studies.image_clusters import mean_credit
+
+NOT_OVER_CLUSTERS = (
+    "not over clusters, but as if images were independent: calibration errors and ECE, certified thresholds, tests of "
+    "conformal sets; verdicts on calibration follow from confidence − accuracy alone"
+)
 
 COVERAGES = (1.0, 0.9, 0.8, 0.5)
 """The coverages of selective accuracy."""
@@ -71,7 +75,8 @@ class ImageConfidences:
 
     ``confidences`` (n,) are the probabilities of the predicted classes, ``correct`` (n,) whether these are right,
     ``labels`` (n,) class indices, ``probabilities`` (n, c) those of all classes if they are stored. ``half`` (n,) is
-    true for images of the first of two random halves, ``draws`` (n,) are uniform random numbers.
+    true for images of the first of two random halves, ``draws`` (n,) are uniform random numbers. Images of one of the
+    ``clusters`` (n,) are dependent.
     """
 
     model: str
@@ -82,6 +87,7 @@ class ImageConfidences:
     probabilities: FloatArray | None
     half: BoolArray
     draws: FloatArray
+    clusters: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -90,7 +96,8 @@ class ImageConfidences:
         """Some of the images."""
         kept = {name: getattr(self, name)[chosen] for name in ("confidences", "correct", "labels", "half", "draws")}
         probabilities = None if self.probabilities is None else self.probabilities[chosen]
-        return replace(self, **kept, probabilities=probabilities)
+        clusters = None if self.clusters is None else self.clusters[chosen]
+        return replace(self, **kept, probabilities=probabilities, clusters=clusters)
 
 
 @dataclass(frozen=True)
@@ -182,28 +189,28 @@ def _model_rows(
 
 def _row(images: ImageConfidences, calibrated_on: str, levels: Levels) -> ModelConfidence:
     """What follows from the confidences of one test set, without anything fitted."""
-    sure, correct, level = images.confidences, images.correct, levels.confidence
+    sure, correct, level, clusters = images.confidences, images.correct, levels.confidence, images.clusters
     coverages, risks = _curve(selective_risks(sure, correct))
-    overconfidence = confidence_gap(sure, correct, confidence=levels.calibration)
+    overconfidence = confidence_gap(sure, correct, clusters, confidence=levels.calibration)
     error = calibration_error(sure, correct, confidence=levels.calibration)
     return ModelConfidence(
         images.model,
         images.test_set,
         calibrated_on,
         len(images),
-        proportion(int(correct.sum()), len(images), confidence=level),
-        bounded_mean(sure, largest=1.0, confidence=level),
+        mean_credit(correct, clusters, confidence=level),
+        bounded_mean(sure, clusters, largest=1.0, confidence=level),
         levels.together(overconfidence, 2),
         levels.together(error, 2),
-        calibration_verdict(overconfidence, error),
+        calibration_verdict(overconfidence, error if clusters is None else None),
         _binned_error(reliability_bins(sure, correct), level),
         _binned_error(equal_size_bins(sure, correct), level),
-        *_losses(images.probabilities, images.labels, level),
+        *_losses(images, level),
         scaled=None,
-        bins=reliability_curve(sure, correct, confidence=level),
-        selective=_selective(sure, correct, level),
-        area=risk_coverage_area(sure, correct, confidence=level),
-        excess_area=excess_area(sure, correct, confidence=level),
+        bins=reliability_curve(sure, correct, clusters, confidence=level),
+        selective=_selective(sure, correct, clusters, level),
+        area=risk_coverage_area(sure, correct, clusters, confidence=level),
+        excess_area=excess_area(sure, correct, clusters, confidence=level),
         accepted=None,
         sets=(),
         coverages=coverages,
@@ -211,13 +218,16 @@ def _row(images: ImageConfidences, calibrated_on: str, levels: Levels) -> ModelC
     )
 
 
-def calibration_verdict(overconfidence: Estimate, error: Estimate) -> CalibrationVerdict:
-    """The sign of confidence minus accuracy if its interval excludes 0, or a calibration error that is above 0."""
+def calibration_verdict(overconfidence: Estimate, error: Estimate | None) -> CalibrationVerdict:
+    """The sign of confidence minus accuracy if its interval excludes 0, or a calibration error that is above 0.
+
+    Without a calibration ``error``, which has no interval over clusters, the sign alone decides.
+    """
     if overconfidence.low > 0:
         return CalibrationVerdict.OVERCONFIDENT
     if overconfidence.high < 0:
         return CalibrationVerdict.UNDERCONFIDENT
-    return CalibrationVerdict.MISCALIBRATED if error.low > 0 else CalibrationVerdict.NOT_SHOWN
+    return CalibrationVerdict.MISCALIBRATED if error and error.low > 0 else CalibrationVerdict.NOT_SHOWN
 
 
 def _binned_error(bins: ReliabilityBins, confidence: float) -> Estimate:
@@ -225,18 +235,18 @@ def _binned_error(bins: ReliabilityBins, confidence: float) -> Estimate:
     return absolute_mean(gaps, bins.variances, bins.sizes, largest=1.0, confidence=confidence)
 
 
-def _losses(
-    probabilities: FloatArray | None, labels: IntArray, confidence: float
-) -> tuple[Estimate | None, Estimate | None]:
+def _losses(images: ImageConfidences, confidence: float) -> tuple[Estimate | None, Estimate | None]:
     """Brier score and negative log-likelihood."""
+    probabilities, labels, clusters = images.probabilities, images.labels, images.clusters
     if probabilities is None:
         return None, None
     brier = np.clip(brier_scores(probabilities, labels), 0.0, 2.0)
-    return bounded_mean(brier, largest=2.0, confidence=confidence), _nll(log_losses(probabilities, labels), confidence)
+    nll = _nll(log_losses(probabilities, labels), clusters, confidence)
+    return bounded_mean(brier, clusters, largest=2.0, confidence=confidence), nll
 
 
-def _nll(losses: FloatArray, confidence: float) -> Estimate:
-    return bounded_mean(np.clip(losses, 0.0, _LARGEST_LOSS), largest=_LARGEST_LOSS, confidence=confidence)
+def _nll(losses: FloatArray, clusters: IntArray | None, confidence: float) -> Estimate:
+    return bounded_mean(np.clip(losses, 0.0, _LARGEST_LOSS), clusters, largest=_LARGEST_LOSS, confidence=confidence)
 
 
 def _temperature(images: ImageConfidences, start: float | None = None) -> float | None:
@@ -282,18 +292,23 @@ def _scaled(images: ImageConfidences, parts: FloatArray, temperature: float, lev
         temperature,
         calibration_error(sure, images.correct, confidence=levels.confidence),
         _binned_error(reliability_bins(sure, images.correct), levels.confidence),
-        _nll(-np.log(np.maximum(at_label, SMALLEST_PROBABILITY)), levels.confidence),
+        _nll(-np.log(np.maximum(at_label, SMALLEST_PROBABILITY)), images.clusters, levels.confidence),
     )
 
 
-def _selective(confidences: FloatArray, correct: BoolArray, confidence: float) -> tuple[SelectiveAccuracy, ...]:
+def _selective(
+    confidences: FloatArray, correct: BoolArray, clusters: IntArray | None, confidence: float
+) -> tuple[SelectiveAccuracy, ...]:
     n = len(correct)
     order = np.argsort(-confidences, kind="stable")
-    ordered, right = confidences[order], np.cumsum(correct[order])
+    ordered, right = confidences[order], correct[order]
     thresholds = [float(ordered[int(np.ceil(share * n)) - 1]) for share in COVERAGES]
     accepted = np.array([int(np.searchsorted(-ordered, -threshold, side="right")) for threshold in thresholds])
     level = bonferroni_confidence(len(COVERAGES), confidence)
-    shares = proportions(right[accepted - 1], accepted, confidence=level)
+    numbers = None if clusters is None else clusters[order]
+    shares = [
+        mean_credit(right[:count], None if numbers is None else numbers[:count], confidence=level) for count in accepted
+    ]
     return tuple(
         SelectiveAccuracy(
             share, int(count) / n, threshold, mark_simultaneous(accuracy, len(COVERAGES), confidence=confidence)
@@ -311,10 +326,11 @@ def _curve(risks: FloatArray) -> tuple[tuple[float, ...], tuple[float, ...]]:
 def _accepted(images: ImageConfidences, certified: CertifiedThreshold, levels: Levels, *, shifted: bool) -> Accepted:
     above = images.confidences > certified.threshold
     n, right = int(above.sum()), int((images.correct & above).sum())
-    coverage = proportion(n, len(images), confidence=levels.confidence)
+    coverage = mean_credit(above, images.clusters, confidence=levels.confidence)
     if not shifted or not n:
         return Accepted(certified.target, certified.threshold, coverage, right, n, None, None)
-    accuracy = levels.together(proportion(right, n, confidence=levels.acceptance), 1)
+    numbers = None if images.clusters is None else images.clusters[above]
+    accuracy = levels.together(mean_credit(images.correct[above], numbers, confidence=levels.acceptance), 1)
     verdict = AcceptanceVerdict.BELOW if accuracy.high < certified.target else AcceptanceVerdict.NOT_SHOWN
     return Accepted(certified.target, certified.threshold, coverage, right, n, accuracy, verdict)
 
@@ -330,7 +346,7 @@ def _conformal(
         return ()
     thresholds = {score: conformal_threshold(values, miss=miss) for score, values in calibration.items()}
     return tuple(
-        _conformal_sets(sets, images.probabilities.shape[1], len(calibration[sets.score]), miss=miss, levels=levels)
+        _conformal_sets(sets, images, len(calibration[sets.score]), miss=miss, levels=levels)
         for sets in _image_sets(images, thresholds)
     )
 
@@ -346,18 +362,20 @@ class _ImageSets:
 
 
 def _conformal_sets(
-    sets: _ImageSets, classes: int, calibration_images: int, *, miss: float, levels: Levels
+    sets: _ImageSets, predicted: ImageConfidences, calibration_images: int, *, miss: float, levels: Levels
 ) -> ConformalSets:
+    assert predicted.probabilities is not None
     images, rank = len(sets.sizes), conformal_rank(calibration_images, miss)
-    covered = int((sets.label_scores <= sets.threshold).sum())
+    is_covered, largest = sets.label_scores <= sets.threshold, float(predicted.probabilities.shape[1])
+    covered = int(is_covered.sum())
     sizes_of_samples = {"rank": rank, "calibration_images": calibration_images}
     least = least_expected_coverage(images, level=levels.coverage, **sizes_of_samples)
     return ConformalSets(
         sets.score,
         sets.threshold,
         calibration_images,
-        proportion(covered, images, confidence=levels.confidence),
-        bounded_mean(sets.sizes.astype(np.float64), largest=float(classes), confidence=levels.confidence),
+        mean_credit(is_covered, predicted.clusters, confidence=levels.confidence),
+        bounded_mean(sets.sizes.astype(np.float64), predicted.clusters, largest=largest, confidence=levels.confidence),
         {size: int(count) for size, count in enumerate(np.bincount(sets.sizes)) if count},
         least / images,
         undercoverage_p_value(covered, images, **sizes_of_samples),

@@ -74,7 +74,7 @@ def _reliability(rows: Sequence[ModelConfidence], sets: Sequence[str]) -> altair
     columns = min(_COLUMNS, len(models))
     title = panel_heading(
         "Accuracy by confidence, in %",
-        "Bins of equally many images; the intervals of a curve hold together (Clopper-Pearson, Bonferroni). A "
+        "Bins of equally many images; the intervals of a curve hold together (Bonferroni). A "
         "calibrated model lies on the dashed line.",
     )
     return panel.facet(facet, columns=columns, data=inline(points), spacing=18).properties(title=title)

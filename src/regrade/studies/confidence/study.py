@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +10,12 @@ import numpy as np
 from regrade.core import InputError, MismatchError, ScoreKind, TestSet, UndefinedError
 from regrade.core.arrays import FloatArray
 from regrade.store import Store
-from regrade.studies.confidence.analysis import ImageConfidences, confidence_study
+from regrade.studies.confidence.analysis import NOT_OVER_CLUSTERS, ImageConfidences, confidence_study
 from regrade.studies.confidence.figure import confidence_figure
 from regrade.studies.confidence.findings import confidence_findings, confidence_verdicts
 from regrade.studies.confidence.result import Confidence, ConfidencePart
 from regrade.studies.grade.metrics import GradedImages, graded_images
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option, numbers_of
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import (
@@ -47,6 +47,7 @@ class ConfidenceOptions(StudyOptions):
     models: Sequence[str] = models_option()
     miss: float = option("Share of labels that conformal sets may miss, in %.", 0.1, percent=True)
     target: float = option("Accuracy that a certified threshold must show, in %.", 0.95, percent=True)
+    clusters: str | None = clusters_option()
     seed: int = seed_option("the halves of the test set and of randomized conformal scores")
 
     def __post_init__(self) -> None:
@@ -61,7 +62,8 @@ def run(store: Store, options: ConfidenceOptions) -> Confidence:
 
     Temperature, threshold and conformal sets are fitted on the test set, and tested on its ``new`` sets. Conformal sets
     may ``miss`` this share of labels; ``target`` is the accuracy that a certified threshold must show. ``seed`` is that
-    of the two halves of the test set. Models without stored scores are left out and named.
+    of the two halves of the test set. Models without stored scores are left out and named. ``clusters`` is the column
+    of the sampling clusters in the sets that have it (default: households).
     """
     test_sets = _test_sets(store, options)
     chosen = chosen_models(store, test_sets[0], options.models)
@@ -72,18 +74,26 @@ def run(store: Store, options: ConfidenceOptions) -> Confidence:
             f"no model has stored scores of the classes of {test_sets[0].name} ({'; '.join(notes)}): regrade predict "
             "--keep scores, or import probabilities or logits of all classes"
         )
-    result = confidence_study(
+    clusters = dict(zip(test_sets, clusters_of_sets(test_sets, options.clusters), strict=True))
+    return confidence_study(
         (
-            [_scored_images(store, test_set, model, options.seed) for test_set in sets_of[model]]
+            [_scored_images(store, test_set, model, clusters[test_set], options.seed) for test_set in sets_of[model]]
             for model in options.progress(tuple(sets_of))
         ),
         count=sum(map(len, sets_of.values())),
         miss=options.miss,
         target=options.target,
         confidence=store.config.confidence,
-        notes=notes,
+        notes=(*notes, *_cluster_notes(clusters)),
     )
-    return with_household_note(result, *test_sets)
+
+
+def _cluster_notes(clusters: Mapping[TestSet, ImageClusters | None]) -> Iterator[str]:
+    for test_set, part in clusters.items():
+        if part is not None:
+            yield from (f"{test_set.name}: {note}" for note in part.notes(test_set.labeled))
+    if any(clusters.values()):
+        yield NOT_OVER_CLUSTERS
 
 
 def _test_sets(store: Store, options: ConfidenceOptions) -> tuple[TestSet, ...]:
@@ -131,7 +141,9 @@ def _predicts_its_classes(store: Store, test_set: TestSet, model: str) -> bool:
     return store.predictions.manifest(test_set.name, model).class_space_digest == test_set.class_space.digest
 
 
-def _scored_images(store: Store, test_set: TestSet, model: str, seed: int) -> ImageConfidences:
+def _scored_images(
+    store: Store, test_set: TestSet, model: str, clusters: ImageClusters | None, seed: int
+) -> ImageConfidences:
     """The labeled images with a prediction; halves and random numbers are the same for all models of a test set."""
     ((predictions, scoring),) = scored_predictions(store, test_set, (model,))
     counted = scoring.counted & predictions.counted
@@ -154,6 +166,7 @@ def _scored_images(store: Store, test_set: TestSet, model: str, seed: int) -> Im
         probabilities,
         half[images.positions],
         draws[images.positions],
+        numbers_of(clusters, images.positions),
     )
 
 

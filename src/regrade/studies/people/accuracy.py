@@ -14,11 +14,14 @@ from regrade.stats import (
     bonferroni_confidence,
     class_bootstrap,
     clustered_share,
+    group_shares,
     mark_simultaneous,
     proportion,
+    share_difference,
     wilson,
 )
 from regrade.stats.intervals import method_name
+from regrade.studies.image_clusters import mean_credit
 
 DEFAULT_SUBSETS = ("without dogs", "objects", "organisms")
 """The subsets of Shankar et al. 2020, by the group of an image's original label."""
@@ -115,7 +118,8 @@ class PeopleRow:
 class CorrectnessTable:
     """People and models on the same images: ``correct`` (m, n), ``is_person`` (m,), original labels (n,).
 
-    The intervals of a person or model are simultaneous for ``subsets`` subsets.
+    The intervals of a person or model are simultaneous for ``subsets`` subsets. Images of one of the ``clusters`` (n,)
+    are dependent.
     """
 
     names: tuple[str, ...]
@@ -125,6 +129,7 @@ class CorrectnessTable:
     class_count: int
     confidence: float
     subsets: int = 1
+    clusters: IntArray | None = None
 
     def rows(self, subset: Subset, rng: np.random.Generator) -> Iterator[PeopleRow]:
         """All people and models on one subset; with two or more people, their mean comes last."""
@@ -146,8 +151,13 @@ class CorrectnessTable:
 
     def accuracy(self, right: BoolArray, subset: Subset) -> Estimate:
         """The accuracy of one contender on a subset, with the interval that `rows` gives it."""
-        estimate = accuracy_of(right[:, subset.inside], confidence=self.level(subset))
+        clusters = self.clusters_of(subset)
+        estimate = accuracy_of(right[:, subset.inside], clusters, confidence=self.level(subset))
         return mark_simultaneous(estimate, self.tests(subset), confidence=self.confidence)
+
+    def clusters_of(self, subset: Subset) -> IntArray | None:
+        """The clusters (k,) of the images of a subset; None without clusters."""
+        return None if self.clusters is None else self.clusters[subset.inside]
 
     def tests(self, subset: Subset) -> int:
         """How many intervals of a person or model hold together with that on a subset."""
@@ -168,14 +178,26 @@ class CorrectnessTable:
     def _change(self, right: BoolArray, inside: BoolArray) -> Estimate:
         """The accuracy inside minus that on all images: the difference to the rest, times the share of the rest.
 
-        Inside and rest are disjoint, so their errors combine as independent ones (Newcombe 1998).
+        Inside and rest are disjoint, so their errors combine as independent ones (Newcombe 1998), or, where they share
+        clusters, with the correlation of their cluster totals.
         """
+        if self.clusters is not None:
+            return self._clustered_change(right, inside, self.clusters)
         subset, rest = (self._share(right[:, part]) for part in (inside, ~inside))
         weight = float((~inside).mean())
         value = weight * (subset.value - rest.value)
         low = value - weight * float(np.hypot(subset.value - subset.low, rest.high - rest.value))
         high = value + weight * float(np.hypot(subset.high - subset.value, rest.value - rest.low))
         return Estimate(value, low, high, len(inside), method_name("square and add", self.confidence))
+
+    def _clustered_change(self, right: BoolArray, inside: BoolArray, clusters: IntArray) -> Estimate:
+        people = len(right)
+        shares = group_shares(right.ravel(), np.tile(inside.astype(np.int64), people), np.tile(clusters, people))
+        difference = share_difference(shares, 1, 0, confidence=self.confidence)
+        value, low, high = (
+            float((~inside).mean()) * part for part in (difference.value, difference.low, difference.high)
+        )
+        return Estimate(value, low, high, len(inside), difference.method)
 
     def _share(self, right: BoolArray) -> Estimate:
         if len(right) == 1 or right.shape[1] == 1:
@@ -202,10 +224,13 @@ class CorrectnessTable:
         return [Chance(*row) for row in zip(*columns, strict=True)]
 
 
-def accuracy_of(right: BoolArray, *, confidence: float) -> Estimate:
-    """The accuracy of one row (1, n), with an exact interval; of several rows their mean, with images as clusters."""
+def accuracy_of(right: BoolArray, clusters: IntArray | None = None, *, confidence: float) -> Estimate:
+    """The accuracy of one row (1, n), with an exact interval; of several rows their mean, with images as clusters.
+
+    With ``clusters`` (n,) of images, the interval is over these.
+    """
     if len(right) == 1:
-        return proportion(int(right.sum()), right.size, confidence=confidence)
-    images = np.tile(np.arange(right.shape[1]), len(right))
-    mean = clustered_share(right.ravel(), images, confidence=confidence)
+        return mean_credit(right[0], clusters, confidence=confidence)
+    members = np.arange(right.shape[1]) if clusters is None else clusters
+    mean = clustered_share(right.ravel(), np.tile(members, len(right)), confidence=confidence)
     return replace(mean, n=right.shape[1])

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regrade.core import NO_ANSWER, Answerer, Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import proportion
 from regrade.studies.agreement.reviewer_models import PanelVote, reviewer_models
-from regrade.studies.compare.analysis import compare_groups
+from regrade.studies.compare.analysis import EFFECTIVE_COUNTS, compare_groups
+from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.people.accuracy import CorrectnessTable, PeopleRow, Subset, class_subsets, fast_subset
 from regrade.studies.people.answers import SpeedBand, agreement, fast_images, median_seconds, speed_bands, time_spent
@@ -33,16 +33,24 @@ def people(
     labels: ReviewedLabels | None = None,
     subsets: Sequence[str] | None = None,
     fast_seconds: float = FAST_SECONDS,
+    clusters: ImageClusters | None = None,
     confidence: float = 0.95,
 ) -> People:
     """Compare people with models on the labeled images that all of these people were asked about.
 
     ``predictions`` are of people and of models, in any order. With ``labels``, answers are scored against them, and a
     novel answer counts as wrong. Accuracies are means over images. ``subsets`` are groups of classes by an image's
-    original label, such as ``objects`` or ``not dogs``; default: those of Shankar et al.
+    original label, such as ``objects`` or ``not dogs``; default: those of Shankar et al. With ``clusters``, tests and
+    intervals of shares are over clusters.
     """
     answered = answered_images(
-        test_set, predictions, labels=labels, subsets=subsets, fast_seconds=fast_seconds, confidence=confidence
+        test_set,
+        predictions,
+        labels=labels,
+        subsets=subsets,
+        fast_seconds=fast_seconds,
+        clusters=clusters,
+        confidence=confidence,
     )
     persons, aligned, table = answered.persons, answered.aligned, answered.table
     names = [person.name for person in persons]
@@ -52,15 +60,22 @@ def people(
         aligned.basis,
         {part.name: part.images for part in answered.parts},
         best_first([row for part in answered.parts for row in table.rows(part, rng)]),
-        {person.name: person.accuracy(confidence) for person in persons},
-        compare_groups(aligned.models, aligned.correct, table.is_person, basis=aligned.basis, novel=aligned.novel),
+        {person.name: person.accuracy(clusters, confidence) for person in persons},
+        compare_groups(
+            aligned.models,
+            aligned.correct,
+            table.is_person,
+            basis=aligned.basis,
+            novel=aligned.novel,
+            clusters=table.clusters,
+        ),
         _missed(table, aligned.images, test_set),
-        agreement(names, np.stack([person.classes for person in persons]), inside, confidence=confidence),
+        agreement(names, np.stack([person.classes for person in persons]), inside, clusters, confidence=confidence),
         tuple(spent for p in persons if (spent := time_spent(p.name, p.seconds, confidence=confidence))),
         fast_images(answered.medians, fast_seconds) if np.isfinite(answered.medians).any() else None,
-        tuple(band for person in persons for band in person.speed(confidence)),
+        tuple(band for person in persons for band in person.speed(clusters, confidence)),
         answered.novel,
-        answered.notes,
+        (*answered.notes, *_cluster_notes(answered)),
     )
 
 
@@ -74,12 +89,13 @@ class _Person:
     counted: BoolArray
     seconds: FloatArray
 
-    def accuracy(self, confidence: float) -> Estimate:
-        right, images = int((self.right & self.counted).sum()), int(self.counted.sum())
-        return proportion(right, images, confidence=confidence)
+    def accuracy(self, clusters: ImageClusters | None, confidence: float) -> Estimate:
+        return mean_credit(self.right[self.counted], numbers_of(clusters, self.counted), confidence=confidence)
 
-    def speed(self, confidence: float) -> tuple[SpeedBand, ...]:
-        return speed_bands(self.name, self.seconds[self.counted], self.right[self.counted], confidence=confidence)
+    def speed(self, clusters: ImageClusters | None, confidence: float) -> tuple[SpeedBand, ...]:
+        numbers = numbers_of(clusters, self.counted)
+        right = self.right[self.counted]
+        return speed_bands(self.name, self.seconds[self.counted], right, numbers, confidence=confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +111,7 @@ class AnsweredImages:
     table: CorrectnessTable
     parts: Sequence[Subset]
     medians: FloatArray
+    clusters: ImageClusters | None = None
 
     @property
     def novel(self) -> dict[str, int]:
@@ -103,8 +120,9 @@ class AnsweredImages:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which images count, and who was asked about few or without times."""
-        return _notes(self.persons, len(self.aligned.images))
+        """Which images count, who was asked about few or without times, and the clusters of the images."""
+        images = self.aligned.images
+        return (*_notes(self.persons, len(images)), *(self.clusters.notes(images) if self.clusters else ()))
 
 
 def answered_images(
@@ -114,6 +132,7 @@ def answered_images(
     labels: ReviewedLabels | None = None,
     subsets: Sequence[str] | None = None,
     fast_seconds: float = FAST_SECONDS,
+    clusters: ImageClusters | None = None,
     confidence: float = 0.95,
 ) -> AnsweredImages:
     """Align people and models on the same images; arguments as in `people`."""
@@ -123,6 +142,8 @@ def answered_images(
     collected = _collect_people(persons, predictions, labels)
     aligned = same_images(test_set, collected, labels=labels, confidence=confidence)
     _check(persons, aligned)
+    if clusters is not None:
+        aligned = replace(aligned, basis=replace(aligned.basis, clusters=clusters.column))
     medians = median_seconds(np.stack([person.seconds[aligned.images] for person in persons]))
     parts = _parts(test_set, test_set.labels[aligned.images], subsets, medians, fast_seconds)
     table = CorrectnessTable(
@@ -133,8 +154,9 @@ def answered_images(
         len(test_set.class_space),
         confidence,
         len(parts) - 1,
+        numbers_of(clusters, aligned.images),
     )
-    return AnsweredImages(test_set, persons, aligned, table, parts, medians)
+    return AnsweredImages(test_set, persons, aligned, table, parts, medians, clusters)
 
 
 def modeled_people(answered: AnsweredImages, *, rng: np.random.Generator, confidence: float = 0.95) -> ModeledPeople:
@@ -148,7 +170,8 @@ def modeled_people(answered: AnsweredImages, *, rng: np.random.Generator, confid
         own = images[person.classes[images] != NO_ANSWER]
         votes += [PanelVote(int(image), person.name, names[person.classes[image]]) for image in own]
         if len(own):
-            by_labels[person.name] = proportion(int(person.right[own].sum()), len(own), confidence=confidence)
+            numbers = numbers_of(answered.clusters, own)
+            by_labels[person.name] = mean_credit(person.right[own], numbers, confidence=confidence)
     models = reviewer_models(votes, lambda image: answered.test_set.ids[image], rng=rng, confidence=confidence)
     return ModeledPeople(models, by_labels)
 
@@ -219,3 +242,15 @@ def _notes(persons: Sequence[_Person], images: int) -> tuple[str, ...]:
     if untimed:
         notes.append(f"without times: {', '.join(untimed)}")
     return tuple(notes)
+
+
+def _cluster_notes(answered: AnsweredImages) -> Iterator[str]:
+    """How tests of pairs are over clusters, and what is not over clusters."""
+    if answered.clusters is None:
+        return
+    if not answered.table.is_person.all():
+        yield EFFECTIVE_COUNTS
+    parts = ["kappa", "alpha"] if len(answered.persons) > 1 else []
+    parts += ["quantiles of times"] if np.isfinite(answered.medians).any() else []
+    if parts:
+        yield f"not over clusters, but as if images were independent: intervals of {', '.join(parts)}"

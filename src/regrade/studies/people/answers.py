@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import fleiss_kappa, krippendorff_alpha, pairwise_agreement, proportion, quantile
+from regrade.stats import fleiss_kappa, krippendorff_alpha, pairwise_agreement, quantile
+from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 
 
 @dataclass(frozen=True)
@@ -36,21 +38,29 @@ class Agreement:
     pairs: tuple[EqualPair, ...]
 
 
-def agreement(names: Sequence[str], classes: IntArray, images: BoolArray, *, confidence: float) -> Agreement | None:
+def agreement(
+    names: Sequence[str],
+    classes: IntArray,
+    images: BoolArray,
+    clusters: ImageClusters | None = None,
+    *,
+    confidence: float,
+) -> Agreement | None:
     """Measure agreement from the classes that people answered (people, n), -1 for none; None for a single person.
 
-    ``images`` (n,) marks the images of the study.
+    ``images`` (n,) marks the images of the study. Shares of equal answers are over ``clusters``, if there are any.
     """
     if len(names) < 2:
         return None
-    shared = classes[:, images]
+    shared, numbers = classes[:, images], numbers_of(clusters, images)
+    equal = partial(pairwise_agreement, clusters=numbers)
     complete = shared[:, (shared >= 0).all(axis=0)]
     pairs = []
     for i, j in combinations(range(len(names)), 2):
-        share = _defined(pairwise_agreement, shared[[i, j]], confidence)
+        share = _defined(equal, shared[[i, j]], confidence)
         pairs += [EqualPair(names[i], names[j], share)] if share else []
     return Agreement(
-        _defined(pairwise_agreement, shared, confidence),
+        _defined(equal, shared, confidence),
         _defined(fleiss_kappa, complete, confidence),
         _defined(krippendorff_alpha, classes, confidence),
         tuple(pairs),
@@ -109,10 +119,13 @@ def time_spent(person: str, seconds: FloatArray, *, confidence: float) -> TimeSp
     return TimeSpent(person, len(timed), median, lower, upper, float(timed.sum() / 3600))
 
 
-def speed_bands(person: str, seconds: FloatArray, right: BoolArray, *, confidence: float) -> tuple[SpeedBand, ...]:
+def speed_bands(
+    person: str, seconds: FloatArray, right: BoolArray, clusters: IntArray | None = None, *, confidence: float
+) -> tuple[SpeedBand, ...]:
     """Accuracy on each quarter of a person's images (n,) by time, the quickest first; ties keep the images' order.
 
-    Images without a time are left out; with fewer than four images the result is empty.
+    Images without a time are left out; with fewer than four images the result is empty. Images of one of the
+    ``clusters`` (n,) are dependent.
     """
     timed = np.flatnonzero(np.isfinite(seconds))
     if len(timed) < _BANDS:
@@ -124,7 +137,7 @@ def speed_bands(person: str, seconds: FloatArray, right: BoolArray, *, confidenc
             quarter,
             float(seconds[part[0]]),
             float(seconds[part[-1]]),
-            proportion(int(right[part].sum()), len(part), confidence=confidence),
+            mean_credit(right[part], None if clusters is None else clusters[part], confidence=confidence),
         )
         for quarter, part in enumerate(np.array_split(order, _BANDS), start=1)
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from regrade.core import Estimate
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
     agreeing_with_test,
     bonferroni_confidence,
@@ -25,6 +25,8 @@ from regrade.studies.people.accuracy import LEAD, Contender, CorrectnessTable, S
 from regrade.studies.people.analysis import AnsweredImages
 from regrade.studies.people.sets_result import PeopleOnSets, SetsRow
 
+_ROUNDING = 1e-9  # a smaller difference of shares is none
+
 
 def people_on_sets(
     answered: Sequence[AnsweredImages], *, notes: Iterable[str] = (), confidence: float = 0.95
@@ -32,8 +34,8 @@ def people_on_sets(
     """Compare the same people and models on two or more test sets of different images, the original first.
 
     Subsets without an image on one of the sets are left out. A gap is tested by Fisher's exact test; that of the mean
-    of people and that of their lead by the smallest level at which the interval excludes 0. All gaps are corrected
-    together, p-values by Holm and intervals by Bonferroni.
+    of people, that of their lead and all gaps of a set with clusters of images by the smallest level at which the
+    interval excludes 0. All gaps are corrected together, p-values by Holm and intervals by Bonferroni.
     """
     common, dropped = _common_parts(answered)
     sets = [_PartedSet.of(each, common) for each in answered]
@@ -68,29 +70,32 @@ class _PartedSet:
     def samples(self, subset: str) -> Iterator[tuple[str, _Sample]]:
         """Everyone on a subset, by name; the lead of people over models comes last, where it has an interval."""
         part = self.parts[subset]
+        clusters = self.table.clusters_of(part)
         for who, kind, right in self.table.contenders(part):
-            yield who, _Sample(kind, right[:, part.inside], self.table.accuracy(right, part))
+            yield who, _Sample(kind, right[:, part.inside], self.table.accuracy(right, part), clusters)
         lead = _lead(self.table)[part.inside]
-        if len(lead) > 1 and np.ptp(lead) > 0:
-            level = self.table.level(part)
-            shown = mark_simultaneous(_mean(lead, level), self.table.tests(part), confidence=self.table.confidence)
-            yield LEAD, _Sample(Contender.LEAD, lead[None], shown)
+        if _varies(lead, clusters):
+            mean = _mean(lead, clusters, self.table.level(part))
+            shown = mark_simultaneous(mean, self.table.tests(part), confidence=self.table.confidence)
+            yield LEAD, _Sample(Contender.LEAD, lead[None], shown, clusters)
 
 
 @dataclass(frozen=True)
 class _Sample:
     """Whether one or several people or a model are right on images (r, n), and the accuracy as it is shown.
 
-    For the lead of people over models, the values (1, n) are differences of shares.
+    For the lead of people over models, the values (1, n) are differences of shares. Images of one of the ``clusters``
+    (n,) are dependent.
     """
 
     kind: Contender
     values: BoolArray | FloatArray
     shown: Estimate
+    clusters: IntArray | None = None
 
     def minus(self, new: _Sample, confidence: float) -> Estimate:
         """The gap to a sample of another set."""
-        if self.kind in (Contender.MEAN, Contender.LEAD):
+        if self._by_intervals(new):
             return difference_of_samples(self._mean(confidence), new._mean(confidence), confidence=confidence)
         counts = (self.values.sum(), self.values.size, new.values.sum(), new.values.size)
         bounds = independent_difference(*counts, confidence=confidence)
@@ -99,14 +104,19 @@ class _Sample:
 
     def p_value(self, new: _Sample) -> float:
         """The two-sided p-value of the gap."""
-        if self.kind in (Contender.MEAN, Contender.LEAD):
+        if self._by_intervals(new):
             return interval_p_value(lambda level: self.minus(new, level))
         return fisher_exact(int(self.values.sum()), self.values.size, int(new.values.sum()), new.values.size)
 
+    def _by_intervals(self, new: _Sample) -> bool:
+        """Whether a gap follows from the intervals of both samples, instead of from counts of independent images."""
+        in_clusters = self.clusters is not None or new.clusters is not None
+        return in_clusters or self.kind in (Contender.MEAN, Contender.LEAD)
+
     def _mean(self, confidence: float) -> Estimate:
         if self.kind is Contender.LEAD:
-            return _mean(self.values[0], confidence)
-        return accuracy_of(np.asarray(self.values, dtype=bool), confidence=confidence)
+            return _mean(self.values[0], self.clusters, confidence)
+        return accuracy_of(np.asarray(self.values, dtype=bool), self.clusters, confidence=confidence)
 
 
 @dataclass(frozen=True)
@@ -163,7 +173,14 @@ def _lead(table: CorrectnessTable) -> FloatArray:
     return np.asarray(people - models)
 
 
-def _mean(values: FloatArray, confidence: float) -> Estimate:
+def _varies(lead: FloatArray, clusters: IntArray | None) -> bool:
+    """Whether the lead (n,) differs between images, or between clusters of them, so that its mean has an interval."""
+    off = lead - lead.mean()
+    return bool((np.abs(off if clusters is None else np.bincount(clusters, off)) > _ROUNDING).any())
+
+
+def _mean(values: FloatArray, clusters: IntArray | None, confidence: float) -> Estimate:
     """The mean of differences of shares (n,), which lie between -1 and 1."""
-    mean = clustered_mean(values, np.arange(len(values)), confidence=confidence)[0]
+    members = np.arange(len(values)) if clusters is None else clusters
+    mean = clustered_mean(values, members, confidence=confidence)[0]
     return replace(mean, low=max(mean.low, -1.0), high=min(mean.high, 1.0))

@@ -12,8 +12,8 @@ from regrade.studies.people.accuracy import Contender
 from regrade.studies.people.sets_result import GapVerdict, PeopleOnSets, SetsRow
 
 _GAP_TEST = (
-    "Fisher's exact test of each gap, that of the mean of people and of their lead from its interval; Holm-corrected "
-    "for all people, models, subsets and new sets."
+    "Fisher's exact test of each gap, that of the mean of people, of their lead and over clusters of images from its "
+    "interval; Holm-corrected for all people, models, subsets and new sets."
 )
 _DIFFERENT = claim("people: accuracy differs between test sets", _GAP_TEST)
 _NOT_DETECTED = no_claim("people: no gap between test sets is detected", _GAP_TEST)

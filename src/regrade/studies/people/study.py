@@ -12,7 +12,7 @@ from regrade.core import PERSON_PREFIX, InputError, TestSet
 from regrade.display import Figure, Finding
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.people.analysis import FAST_SECONDS, answered_images, modeled_people, people
@@ -62,6 +62,7 @@ class PeopleOptions(StudyOptions):
     fast_seconds: float = option(
         "Images that the median person answers within this many seconds are fast.", FAST_SECONDS, minimum=0
     )
+    clusters: str | None = clusters_option()
     seed: int = seed_option("the random sets of classes, and of the intervals of --reviewer-models")
     reviewer_models: bool = option(
         "Fit models of annotators to people's answers: the accuracy of each person without labels, and images on which "
@@ -85,7 +86,8 @@ def run(store: Store, options: PeopleOptions) -> PeopleResult:
     models that have answers on all of them. With ``labels`` answers are scored against that label set. ``subsets`` are
     groups of classes such as ``objects`` or ``not dogs``; an image is fast if the median person took at most
     ``fast_seconds``. ``seed`` draws the random sets of classes that subsets of one test set are compared with.
-    ``reviewer_models`` adds people's accuracies from their answers alone, by models of annotators.
+    ``reviewer_models`` adds people's accuracies from their answers alone, by models of annotators. ``clusters`` is the
+    column of the sampling clusters in the sets that have it (default: households).
     """
     if not options.labels and (options.rule or options.collapsed):
         raise InputError("rule and collapsed require labels")
@@ -94,7 +96,7 @@ def run(store: Store, options: PeopleOptions) -> PeopleResult:
         if options.reviewer_models:
             raise InputError("--reviewer-models is about one test set: give --test-set once")
         return _on_sets(store, sets, options)
-    (test_set,) = sets
+    (test_set,), (clusters,) = sets, clusters_of_sets(sets, options.clusters)
     names = chosen_people(store, test_set, options.people)
     if not names:
         raise InputError(f"no person has answers on {test_set.name} yet: run regrade import people")
@@ -107,19 +109,27 @@ def run(store: Store, options: PeopleOptions) -> PeopleResult:
         labels=_labels(store, test_set, options),
         subsets=options.subsets or None,
         fast_seconds=options.fast_seconds,
+        clusters=clusters,
         confidence=store.config.confidence,
     )
-    if options.reviewer_models:
-        result = replace(result, modeled=_modeled(store, test_set, names, options))
-    return with_household_note(result, test_set)
+    if not options.reviewer_models:
+        return result
+    notes = (*result.notes, _MODELS_INDEPENDENT) if clusters else result.notes
+    return replace(result, modeled=_modeled(store, test_set, names, clusters, options), notes=notes)
 
 
-def _modeled(store: Store, test_set: TestSet, names: tuple[str, ...], options: PeopleOptions) -> ModeledPeople:
+_MODELS_INDEPENDENT = "not over clusters, but as if images were independent: intervals of models of annotators"
+
+
+def _modeled(
+    store: Store, test_set: TestSet, names: tuple[str, ...], clusters: ImageClusters | None, options: PeopleOptions
+) -> ModeledPeople:
     confidence = store.config.confidence
     answered = answered_images(
         test_set,
         scored_predictions(store, test_set, names),
         labels=_labels(store, test_set, options),
+        clusters=clusters,
         confidence=confidence,
     )
     return modeled_people(answered, rng=np.random.default_rng(options.seed), confidence=confidence)
@@ -141,9 +151,10 @@ def _on_sets(store: Store, sets: Sequence[TestSet], options: PeopleOptions) -> P
             labels=_labels(store, test_set, options),
             subsets=options.subsets or None,
             fast_seconds=options.fast_seconds,
+            clusters=clusters,
             confidence=store.config.confidence,
         )
-        for test_set in sets
+        for test_set, clusters in zip(sets, clusters_of_sets(sets, options.clusters), strict=True)
     ]
     return people_on_sets(answered, notes=(*left_out, *without, *overlaps(sets)), confidence=store.config.confidence)
 
