@@ -186,9 +186,12 @@ class Store:
         unchanged = (manifest.model.name for _, manifest in entries if manifest.model.name not in new)
         return Stored(tuple(new), tuple(unchanged))
 
-    def model_spec(self, test_set: str, model: str) -> ModelSpec:
-        """The record of a model in the manifest of its predictions; what users state about the model wins."""
-        return self.predictions.manifest(test_set, model).model.described(self.described_models.read().of(model))
+    def model_specs(self, test_set: str, models: Iterable[str]) -> dict[str, ModelSpec]:
+        """The record of each model in the manifest of its predictions; what users state about the model wins."""
+        described = self.described_models.read()
+        return {
+            model: self.predictions.manifest(test_set, model).model.described(described.of(model)) for model in models
+        }
 
     def replace_predictions(self, test_set: TestSet, predictions: Predictions, manifest: Manifest) -> None:
         """Replace the stored predictions of a model atomically."""

@@ -24,7 +24,7 @@ from regrade.studies.confusion.findings import confusion_findings
 from regrade.studies.confusion.gallery import gallery_page
 from regrade.studies.confusion.hard_set import HardRule
 from regrade.studies.confusion.paper_figures import paper_figures
-from regrade.studies.confusion.result import ConfusedModel, Confusion, ConfusionPart
+from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
 from regrade.studies.image_clusters import with_household_note
 from regrade.studies.loading import chosen_models, scored_predictions
@@ -147,15 +147,12 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
         ),
         confidence=store.config.confidence,
     )
-    families = tuple(_with_family(store, model, test_set, names) for model in result.models)
+    stored = store.model_specs(test_set.name, set(names).intersection(model.model for model in result.models))
+    families = tuple(
+        replace(model, family=stored[model.model].family or None) if model.model in stored else model
+        for model in result.models
+    )
     return with_household_note(replace(result, models=families), test_set)
-
-
-def _with_family(store: Store, model: ConfusedModel, test_set: TestSet, stored: Sequence[str]) -> ConfusedModel:
-    """A stored model with its family, if that is stated."""
-    if model.model not in stored:
-        return model
-    return replace(model, family=store.model_spec(test_set.name, model.model).family or None)
 
 
 def _models(store: Store, test_set: TestSet, options: ConfusionOptions, remedy: Remedy | None) -> tuple[str, ...]:

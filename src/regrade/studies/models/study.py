@@ -77,7 +77,7 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     disparities = _disparities(test_set, correctness, options.disparity_by, store.config.confidence)
     shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
     sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
-    attributes = {model: _attributes(store, test_set, model) for model in models}
+    attributes = _attributes(store, test_set, models)
     result = model_trends(
         sets,
         attributes,
@@ -182,16 +182,18 @@ def _disparities(
     }
 
 
-def _attributes(store: Store, test_set: TestSet, model: str) -> ModelAttributes:
-    spec = store.model_spec(test_set.name, model)
-    return ModelAttributes(**{name: getattr(spec, name) for name in ATTRIBUTES})
+def _attributes(store: Store, test_set: TestSet, models: Sequence[str]) -> dict[str, ModelAttributes]:
+    specs = store.model_specs(test_set.name, models)
+    return {
+        model: ModelAttributes(**{name: getattr(spec, name) for name in ATTRIBUTES}) for model, spec in specs.items()
+    }
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """The original set and the first new set, if enough of their models are described."""
     original = data.original
     stored = data.store.predictions.model_names(original.name)
-    described = [_attributes(data.store, original, model) for model in stored]
+    described = _attributes(data.store, original, stored).values()
     counts = [sum(bool(getattr(stated, part.field)) for stated in described) for part in ModelAttribute]
     if max(counts, default=0) < _FEWEST_DESCRIBED:
         return
