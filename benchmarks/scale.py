@@ -24,7 +24,7 @@ _IMAGES, _FEW_MODELS = (30_000, 300_000), 10
 _LINEAR = 0.9  # costs that grow with the amount, up to noise; they have a constant part, so the ratio is usually larger
 _LISTS = ("models list", "models list --json", "testsets list")
 _ON_MODELS = ("grade -t big --json", "verify")
-_ON_IMAGES = ("grade -t big --json", "compare -t big", "study mistakes -t big", "verify", "report r")
+_ON_IMAGES = ("grade -t big --json", "compare -t big", "study similarity -t big", "verify", "report r")
 
 
 @dataclass(frozen=True)
