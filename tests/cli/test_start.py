@@ -58,6 +58,7 @@ def test_json_output_imports_few_packages(world, run_warm, command):
 def test_lists_import_no_analysis(world, group):
     loaded = loaded_by(RUN, group, "list", "--json", "-w", world)
     assert "regrade.store" in loaded
+    assert ("PIL" in loaded) == (group == "testsets")
     assert not {"scipy", "regrade.workspace", "regrade.studies", "regrade.predict"} & loaded
 
 
