@@ -16,7 +16,7 @@ from benchmarks.result import Result, as_table, write_json
 from regrade.display import print_table
 
 _NAMES = (
-    "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbors", "confusion",
+    "mcnemar", "line_fit", "intervals", "pack", "many_models", "scale", "predict", "studies", "neighbors", "confusion",
     "build", "train", "gpu", "report", "explore", "reviewers", "grids", "faults", "calibration",
 )  # fmt: skip
 

@@ -27,10 +27,11 @@ def seconds(*works: Callable[[], object], rounds: int = 3) -> list[float]:
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished command: its standard output, wall-clock seconds and peak memory in GB."""
+    """A finished command: its standard output, wall-clock and processor seconds, and peak memory in GB."""
 
     output: bytes
     seconds: float
+    processor_seconds: float
     gigabytes: float
 
 
@@ -41,5 +42,5 @@ def command(arguments: Sequence[str | Path]) -> Finished:
         done = subprocess.run(launch, capture_output=True, check=False)
         if done.returncode:
             raise SystemExit(f"{' '.join(map(str, arguments))} failed: {done.stderr.decode()}")
-        taken, peak = json.load(figures)
-    return Finished(done.stdout, taken, peak / 1e9)
+        taken, processor, peak = json.load(figures)
+    return Finished(done.stdout, taken, processor, peak / 1e9)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from page_reader import parse_page
 
+from regrade.app.explore.models_page import AxisRange, ModelsTable
 from regrade.app.explore.selection import Choice
 
 SLICE = "third:third=yes"
@@ -223,3 +224,15 @@ def test_pages_with_a_table_of_models_state_who_has_predictions_on_some_images_o
     workspace.models.import_predictions(tmp_path / "part.csv", test_set="digits", model="part", partial=True)
     assert all(note in rita.get(page).text for page in pages)
     assert parse_page(rita.get(pages[0])).row("part")[-1] == "12"
+
+
+def test_rows_are_searched_once_for_novel_answers():
+    searches = []
+
+    class Rows(tuple):
+        def __iter__(self):
+            searches.append(self)
+            return super().__iter__()
+
+    table = ModelsTable(Rows(), (), "model", False, None, AxisRange(0.0, 1.0), 0, ())
+    assert [table.novel, table.novel, len(searches)] == [False, False, 1]

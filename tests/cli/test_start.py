@@ -54,6 +54,21 @@ def test_json_output_imports_few_packages(world, run_warm, command):
     assert not NOT_FOR_A_RESULT & loaded
 
 
+@pytest.mark.parametrize("group", ["models", "testsets", "labels"])
+def test_lists_import_no_analysis(world, group):
+    loaded = loaded_by(RUN, group, "list", "--json", "-w", world)
+    assert "regrade.store" in loaded
+    assert ("PIL" in loaded) == (group == "testsets")
+    assert not {"scipy", "regrade.workspace", "regrade.studies", "regrade.predict"} & loaded
+
+
+@pytest.mark.parametrize("command", COMMANDS[:2], ids=lambda command: command[0])
+def test_results_of_stored_data_import_no_rare_parts(world, command):
+    loaded = loaded_by(RUN, *command, "--json", "-w", world)
+    assert "regrade.studies" in loaded
+    assert not {"scipy.stats", "scipy.sparse", "regrade.workspace", "regrade.build", "regrade.train"} & loaded
+
+
 def test_command_line_imports_no_heavy_packages():
     loaded = loaded_by(RUN, "--version")
     assert "typer" in loaded
@@ -63,7 +78,7 @@ def test_command_line_imports_no_heavy_packages():
 def test_help_imports_no_command():
     loaded = loaded_by(RUN, "--help")
     assert "rich" in loaded
-    assert not {"pyarrow", "scipy", "PIL", "regrade.studies", "regrade.cli.predict", "regrade.cli.team"} & loaded
+    assert not {"numpy", "pyarrow", "scipy", "PIL", "regrade.core", "regrade.cli.predict", "regrade.cli.team"} & loaded
 
 
 def commands_below(group, path=()):

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regrade.core import DescribedModels, InputError, ModelAttributes, ModelSpec, described_models
+from regrade.core import DescribedModels, InputError, ModelAttributes, ModelSpec, described_models, model_attributes
+from regrade.core.names import model_pattern
 
 ATTRIBUTES = st.builds(
     ModelAttributes,
@@ -65,6 +66,24 @@ def test_own_name_wins_over_pattern_and_training():
     assert described.of("trained:plain/seed-1").stated == {"family": "small", "year": 2019}
     assert described.of("dro").stated == {"parameters": 7, "year": 2020}
     assert not described.of("elsewhere").stated
+
+
+NAMES = st.text(st.sampled_from("a:/*"), max_size=3).map(lambda text: text.replace("/", "/seed-"))
+
+
+@given(st.lists(NAMES.filter(bool), unique=True), st.tuples(st.sampled_from(["", "trained:"]), NAMES).map("".join))
+def test_attributes_are_those_of_every_matching_pattern_in_order(names, model):
+    described = DescribedModels({name: ModelAttributes(year=2000 + year) for year, name in enumerate(names)})
+    several = [name for name in names if "*" in name or ":" not in name]
+    matching = [name for name in several if model_pattern(name).fullmatch(model)]
+    last = model if model in names else matching[-1] if matching else None
+    assert described.of(model).year == (None if last is None else 2000 + names.index(last))
+
+
+def test_attributes_of_many_models_compile_no_pattern_for_each(monkeypatch):
+    monkeypatch.setattr(model_attributes, "model_pattern", None)
+    described = DescribedModels({f"m{number}": ModelAttributes(year=2000 + number) for number in range(9)})
+    assert [described.of(f"trained:m{number}/seed-0").year for number in range(9)] == list(range(2000, 2009))
 
 
 def test_rows_of_one_model_complete_each_other_or_are_rejected():

@@ -4,6 +4,7 @@ import pytest
 
 import regrade
 from regrade.core import DamagedFile, DescribedModels, ModelAttributes
+from regrade.store import described_models
 from regrade.store.checked_files import read_parquet, write_parquet
 
 
@@ -53,9 +54,10 @@ def test_stated_attributes_win_over_the_manifest(store, tmp_path):
     workspace = regrade.open(store.root)
     workspace.testsets.add("pets", tmp_path / "pets.csv", classes="digits")
     workspace.models.add_predictions("m", [[0.0] * 10] * 2, test_set="pets")
-    assert store.model_spec("pets", "m").family == ""
+    assert store.model_specs("pets", ["m"])["m"].family == ""
     store.described_models.update(FIRST)
-    assert (store.model_spec("pets", "m").family, store.model_spec("pets", "m").class_space) == ("vgg", "digits")
+    spec = store.model_specs("pets", ["m"])["m"]
+    assert (spec.family, spec.class_space) == ("vgg", "digits")
     assert store.predictions.manifest("pets", "m").model.family == ""
 
 
@@ -69,7 +71,7 @@ def test_derived_attributes_are_read_back_with_their_sources_and_fill_gaps(store
     assert store.described_models.read() == DescribedModels(derived=rows)
     store.described_models.update(FIRST)
     assert store.described_models.read() == DescribedModels(FIRST.by_name, rows)
-    spec = store.model_spec("pets", "m")
+    spec = store.model_specs("pets", ["m"])["m"]
     assert (spec.family, spec.year, spec.parameters) == ("vgg", 2014, 7)
     assert store.described_models.read().sources_of("m") == {"parameters": "timm"}
 
@@ -82,3 +84,17 @@ def test_files_without_sources_are_statements(store):
     with path.open("wb") as file:
         write_parquet(content.drop_columns(["source"]), meta, file)
     assert store.described_models.read() == FIRST
+
+
+def test_attributes_are_read_once_for_all_models(store, tmp_path, monkeypatch):
+    (tmp_path / "pets.csv").write_text("id,label\na,1\nb,2\n")
+    workspace = regrade.open(store.root)
+    workspace.testsets.add("pets", tmp_path / "pets.csv", classes="digits")
+    names = [f"m{number}" for number in range(5)]
+    for name in names:
+        workspace.models.add_predictions(name, [[0.0] * 10] * 2, test_set="pets")
+    store.described_models.update(DescribedModels({name: ModelAttributes(family="vgg") for name in names}))
+    reads, read_table = [], described_models.read_parquet
+    monkeypatch.setattr(described_models, "read_parquet", lambda path: reads.append(path) or read_table(path))
+    assert {spec.family for spec in store.model_specs("pets", names).values()} == {"vgg"}
+    assert len(reads) == 1

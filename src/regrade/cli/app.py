@@ -16,7 +16,6 @@ import typer
 from regrade.cli.lazy_group import LazyGroup, lazy_command, lazy_study
 from regrade.cli.output import one_line
 from regrade.cli.verdict_command import NO_VERDICT, VerdictCommand, error_code
-from regrade.core.errors import InputError, RegradeError
 
 _MAY_BE_EMPTY = ("--prefix", "--keep")  # options for which an empty value has a meaning
 
@@ -134,9 +133,6 @@ def main() -> None:
         finally:
             if sys.stdout is not None:  # it is None if the caller has closed it
                 sys.stdout.flush()
-    except RegradeError as error:
-        sys.stderr.write(f"error: {one_line(str(error))}\n")
-        sys.exit(code)
     except BrokenPipeError:  # the reader of the pipe, such as head, has exited
         _drop_output()
         sys.exit(NO_VERDICT if code == NO_VERDICT else 0)
@@ -144,10 +140,15 @@ def main() -> None:
         _drop_output()
         sys.stderr.write(f"error: {error.filename or 'the output'}: {error.strerror or error}\n")
         sys.exit(code)
-    except Exception:
-        if code != NO_VERDICT:
+    except Exception as error:
+        from regrade.core.errors import RegradeError  # imports numpy, which help does not need
+
+        if isinstance(error, RegradeError):
+            sys.stderr.write(f"error: {one_line(str(error))}\n")
+        elif code != NO_VERDICT:
             raise
-        traceback.print_exc()  # the interpreter would exit with 1, which is a verdict
+        else:
+            traceback.print_exc()  # the interpreter would exit with 1, which is a verdict
         sys.exit(code)
 
 
@@ -156,6 +157,8 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
     for before, argument in pairwise(("regrade", *arguments)):
         option, is_assigned, value = argument.partition("=") if argument.startswith("--") else (before, "=", argument)
         if is_assigned and not value and option not in _MAY_BE_EMPTY:
+            from regrade.core.errors import InputError
+
             raise InputError(f"the value after {option} is empty: give a value, or omit the option")
 
 

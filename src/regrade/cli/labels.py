@@ -10,7 +10,7 @@ import typer
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.completion import complete_labels
 from regrade.cli.lazy_group import LazyGroup, lazy_study
-from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
+from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened, opened_store
 from regrade.cli.output import say, watching
 from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
 from regrade.core import StratifyBy
@@ -94,7 +94,7 @@ def list_(
     """List the label sets with their versions; damaged ones are skipped and reported, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    store, errors = opened(workspace).store, ListErrors()
+    store, errors = opened_store(workspace), ListErrors()
     keys = ("test_set", "labels", "images", "judgments", "problematic", "origin", "digest")
     rows = []
     for test_set in store.test_sets.names():

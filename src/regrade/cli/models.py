@@ -11,7 +11,7 @@ import typer
 
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.completion import complete_models, complete_test_sets
-from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
+from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened, opened_store
 from regrade.cli.output import report_import, watching
 from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
 from regrade.core import ATTRIBUTES, InputError
@@ -40,14 +40,14 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """
     from regrade.core import Column, Table
 
-    store, errors = opened(workspace).store, ListErrors()
+    store, errors = opened_store(workspace), ListErrors()
     described = store.described_models.read()
     sets: dict[str, list[str]] = {}
     coverage: dict[str, dict[str, int]] = {}
     stated: dict[str, dict[str, Any]] = {}
     sources: dict[str, dict[str, str]] = {}
     for test_set in store.test_sets.names():
-        for model in (*store.predictions.model_names(test_set), *store.predictions.people_names(test_set)):
+        for model in store.predictions.names(test_set):
             with errors.skip_unreadable():
                 manifest = store.predictions.manifest(test_set, model)
                 spec = manifest.model.described(described.of(model), described.derived_of(model))

@@ -10,6 +10,7 @@ import typer
 from regrade.cli.completion import complete_test_sets
 
 if TYPE_CHECKING:
+    from regrade.store import Store
     from regrade.workspace import Workspace
 
 WorkspaceOption = Annotated[
@@ -26,3 +27,10 @@ def opened(workspace: Path) -> Workspace:
     from regrade.workspace import open as open_workspace
 
     return open_workspace(workspace)
+
+
+def opened_store(workspace: Path) -> Store:
+    """Open the stored data of a workspace for a command that needs no more; starts sooner than `opened`."""
+    from regrade.store import Store
+
+    return Store.open(workspace)

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.completion import completer_of
 from regrade.cli.lazy_group import built
-from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.options import WorkspaceOption, opened, opened_store
 from regrade.cli.output import StreamedList, say, show_epoch, watching, watching_images
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
         writes = [(output, value) for name, output in outputs.items() if (value := values.pop(name)) is not None]
         chosen = {name: _value(flags[name], value) for name, value in values.items()}
         options = study.options(**chosen, **{name: bar for name, bar in _PROGRESS.items() if name in names})
-        data = study.data(opened(folder)) if study.in_workspace and study.needs_data(options) else None
+        data = _data(study, folder) if study.in_workspace and study.needs_data(options) else None
         result = study.result_of(data, options)
         table = _table(study, result, options, show)
         for name, flag in flags.items():
@@ -150,6 +150,12 @@ def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:
         parameters["workspace"] = (WorkspaceOption, Path())
     _set_signature(command, parameters)
     return shown(command)
+
+
+def _data(study: Study[..., Any, Any], folder: Path) -> Any:
+    from regrade.studies.study import STORE
+
+    return opened_store(folder) if study.data is STORE else study.data(opened(folder))
 
 
 def _value(flag: Flag, value: Any) -> Any:

@@ -14,7 +14,7 @@ import typer
 from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, columns
 from regrade.cli.command_result import CommandResult, ListErrors, shown
 from regrade.cli.completion import complete_test_sets
-from regrade.cli.options import JsonOption, WorkspaceOption, opened
+from regrade.cli.options import JsonOption, WorkspaceOption, opened, opened_store
 from regrade.cli.output import download_bar, report_import, say, watching_images
 from regrade.cli.removed import YesOption, confirm_removal, report_removal, report_renaming
 from regrade.tables import Reading
@@ -38,7 +38,7 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """List the test sets; damaged ones are skipped and reported, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    store, errors = opened(workspace).store, ListErrors()
+    store, errors = opened_store(workspace), ListErrors()
     keys = ("test_set", "examples", "classes", "class_space", "groups", "images", "models", "labels", "digest")
     rows, notes = [], []
     for name in sorted({*store.test_sets.names(), *store.test_sets.lost_names()}):
@@ -80,7 +80,7 @@ def show_(
     """
     from regrade.core import Column, Table
 
-    store = opened(workspace).store
+    store = opened_store(workspace)
     test_set = store.test_set(name)
     sizes = {slice_: int(test_set.slice(slice_).sum()) for slice_ in (*test_set.class_space.groups, *test_set.subsets)}
     counts = {column: Counter(values) for column, values in test_set.group_columns.items()}

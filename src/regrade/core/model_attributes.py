@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from regrade.core.errors import InputError
-from regrade.core.names import model_pattern
+from regrade.core.names import methods_of, model_pattern
 
 _YEARS = (1950, 2100)
 
@@ -111,9 +111,10 @@ class DescribedModels:
     def of(self, model: str) -> ModelAttributes:
         """The attributes of a model: those under its own name win over those of a pattern or training."""
         attributes = ModelAttributes()
-        for name, pattern in self._patterns:
-            if pattern.fullmatch(model):
-                attributes = attributes.updated(self.by_name[name])
+        methods = (name for name in methods_of(model) if ":" not in name and name in self.by_name)
+        patterns = (name for name, pattern in self._patterns if pattern.fullmatch(model))
+        for name in sorted((*methods, *patterns), key=self._positions.__getitem__):
+            attributes = attributes.updated(self.by_name[name])
         return attributes.updated(self._entry(model))
 
     def derived_of(self, model: str) -> ModelAttributes:
@@ -133,8 +134,12 @@ class DescribedModels:
 
     @cached_property
     def _patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        """The names that may stand for several models: patterns, and names without a source, such as a training's."""
-        return tuple((name, model_pattern(name)) for name in self.by_name if "*" in name or ":" not in name)
+        return tuple((name, model_pattern(name)) for name in self.by_name if "*" in name)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        """The position of every name: of several that stand for a model, the later ones win."""
+        return {name: position for position, name in enumerate(self.by_name)}
 
     def updated(self, later: DescribedModels) -> DescribedModels:
         """All models, with the attributes that ``later`` states in place of earlier ones; so for derived ones."""

@@ -126,3 +126,13 @@ def model_pattern(name: str) -> re.Pattern[str]:
     if "*" not in name:
         return re.compile(f"(?:trained:)?{re.escape(name)}/seed-(.*)", re.DOTALL)
     return re.compile("(.*)".join(map(re.escape, name.split("*"))), re.DOTALL)
+
+
+def methods_of(model: str) -> tuple[str, ...]:
+    """The methods that a model may be a seed of: all names without ``*`` whose `model_pattern` matches it.
+
+    >>> methods_of("trained:plain/seed-3")
+    ('trained:plain', 'plain')
+    """
+    before = [model[: seed.start()] for seed in re.finditer("(?=/seed-)", model)]
+    return tuple(name for full in before for name in dict.fromkeys((full, full.removeprefix("trained:"))))

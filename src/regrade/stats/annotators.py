@@ -9,14 +9,17 @@ reviewer had been right twice and wrong once before (for every right answer, wit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import exact_bounds, method_name
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _RIGHT, _WRONG = 2.0, 1.0  # votes of each reviewer that the priors stand for
 _STEPS, _REDRAWN_STEPS = 200, 25
@@ -105,6 +108,8 @@ class _Cells:
 
 def _incidence(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
     """A sparse matrix (rows, columns) of counts."""
+    from scipy import sparse  # slow to import
+
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 

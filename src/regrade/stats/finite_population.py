@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scipy import stats
-
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name, tail_share
@@ -27,6 +25,8 @@ def finite_share(count: int, drawn: int, population: int, *, unknown: int = 0, c
     >>> print(finite_share(2, 4, 4))
     50.0 [50.0, 50.0]
     """
+    from scipy import stats  # slow to import
+
     _check(count, drawn, population, unknown)
     tail = tail_share(confidence) * (1 - _TIES)
     high_count = count + unknown

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse, special
+from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, Ratio, exact_bounds, method_name, normal_quantile, tail_share
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _GRID = 400  # integration points for the distribution of the largest error
 _EPSILON = 1e-12  # a variance below this is rounding error
@@ -35,6 +39,8 @@ class ErrorTerms:
     @cached_property
     def by_part(self) -> sparse.csc_array:
         """Shape (c, g): sums over the images of each part in each group."""
+        from scipy import sparse  # slow to import
+
         shape = int(self.parts.max()) + 1, self.groups
         return sparse.csc_array((self.added, (self.parts, self.members)), shape=shape)
 

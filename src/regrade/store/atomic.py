@@ -14,12 +14,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from ctypes import CDLL, c_char_p, c_int, c_uint
 from dataclasses import dataclass
 from pathlib import Path
-
-from PIL.Image import Image
+from typing import TYPE_CHECKING
 
 from regrade.core import AlreadyStored, InputError, WriteError
 from regrade.store.file_errors import write_errors
 from regrade.store.locks import is_free, locked
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 PRIVATE = 0o600
 """The mode of a file that only its owner may read, for files with personal data."""

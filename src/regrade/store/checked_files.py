@@ -8,7 +8,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -184,7 +184,7 @@ def metadata_in_place(path: Path, stated: Mapping[str, Any]) -> Metadata:
     The place includes the kind of the file and all names, versions and numbers that identify it.
     """
     metadata = Metadata(path, stated)
-    place = PurePosixPath(str(metadata[PLACE]))
-    if path.parts[-len(place.parts) :] != place.parts:
+    place = metadata[PLACE]
+    if not f"/{path.as_posix()}".endswith(f"/{place}"):
         raise damaged(path, f"it holds {place}, not what its name says")
     return metadata

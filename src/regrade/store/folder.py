@@ -186,14 +186,18 @@ class Store:
         unchanged = (manifest.model.name for _, manifest in entries if manifest.model.name not in new)
         return Stored(tuple(new), tuple(unchanged))
 
-    def model_spec(self, test_set: str, model: str) -> ModelSpec:
-        """The record of a model in the manifest of its predictions, completed by `DescribedModels`.
+    def model_specs(self, test_set: str, models: Iterable[str]) -> dict[str, ModelSpec]:
+        """The record of each model in the manifest of its predictions, completed by `DescribedModels`.
 
-        What users state about the model wins; what is derived from its name counts where neither states a value.
+        What users state about a model wins; what is derived from its name counts where neither states a value.
         """
         described = self.described_models.read()
-        own = self.predictions.manifest(test_set, model).model
-        return own.described(described.of(model), described.derived_of(model))
+        return {
+            model: self.predictions.manifest(test_set, model).model.described(
+                described.of(model), described.derived_of(model)
+            )
+            for model in models
+        }
 
     def replace_predictions(self, test_set: TestSet, predictions: Predictions, manifest: Manifest) -> None:
         """Replace the stored predictions of a model atomically."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,10 +48,12 @@ def chosen_models(store: Store, test_set: TestSet, models: Sequence[str]) -> tup
     return _chosen(models, store.predictions.model_names(test_set.name), "model", test_set)
 
 
-def model_attributes(store: Store, test_set: TestSet, model: str) -> ModelAttributes:
-    """The attributes of a model: those in its manifest, those that users state, and those derived from its name."""
-    spec = store.model_spec(test_set.name, model)
-    return ModelAttributes(**{name: getattr(spec, name) for name in ATTRIBUTES})
+def model_attributes(store: Store, test_set: TestSet, models: Iterable[str]) -> dict[str, ModelAttributes]:
+    """The attributes of models: those in their manifests, those that users state, and those derived from names."""
+    specs = store.model_specs(test_set.name, models)
+    return {
+        model: ModelAttributes(**{name: getattr(spec, name) for name in ATTRIBUTES}) for model, spec in specs.items()
+    }
 
 
 def chosen_people(store: Store, test_set: TestSet, people: Sequence[str]) -> tuple[str, ...]:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse, special
+from scipy import special
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import bonferroni_confidence
 from regrade.stats.intervals import method_name, tail_share
 from regrade.stats.two_way import two_way_half_width
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,8 @@ def _error_terms(
     pair: BoolArray, accuracies: FloatArray, members: IntArray, units: IntArray, images: IntArray
 ) -> sparse.csc_array:
     """Sparse, shape (c, 2g): what each unit adds to the error of each accuracy (2, g) of one seed."""
+    from scipy import sparse  # slow to import
+
     shape = int(units.max()) + 1, len(images)
     added = (pair - accuracies[:, members]) / images[members]
     return sparse.hstack([sparse.csc_array((row, (units, members)), shape=shape) for row in added], format="csc")

@@ -24,6 +24,9 @@ P = ParamSpec("P")
 R = TypeVar("R", bound=Tabular)
 O = TypeVar("O", bound="StudyOptions")  # noqa: E741 - the options of a study
 
+STORE = attrgetter("store")
+"""The data of most studies: the store of a workspace."""
+
 ProgressCallback = Callable[[Sequence[str]], Iterable[str]]
 """Iterates over names and shows progress."""
 
@@ -223,7 +226,7 @@ class Study(Generic[P, O, R]):
     in_workspace: bool = True
     sound: Callable[[R], bool] = lambda _: True
     exit_code: Callable[[R], int] | None = None
-    data: Callable[[Any], Any] = attrgetter("store")
+    data: Callable[[Any], Any] = STORE
     needs_data: Callable[[O], bool] = lambda _: True
 
     def __post_init__(self) -> None:

@@ -32,6 +32,7 @@ ID_COLUMNS = (
 """Usual names of a column of example ids; the first one that a table has is used."""
 
 _NAMELESS = re.compile(r"unnamed: \d+")  # the name that pandas gives to a column without a name
+_CONTROL = re.compile("[\x00-\x1f\x7f]")  # characters that are not allowed in ids
 _SURE_ID_COLUMNS = ID_COLUMNS[:5]  # always ids, while tables often have a path or an index in addition to an id
 
 LABEL_COLUMNS = ("wnid", "label", "target", "class", "ground_truth", "y_true")
@@ -165,7 +166,7 @@ def check_ids(ids: Sequence[str]) -> None:
     Case matters: a.png and A.png are two files.
     """
     for example in ids:
-        if example != example.strip() or any(map(_is_control, example)):
+        if example != example.strip() or _CONTROL.search(example):
             raise FormatError(f"example {example!r} has surrounding spaces or control characters: remove them")
     forms: dict[str, str] = {}
     for example in ids:
@@ -286,10 +287,6 @@ def _similar_id_hint(example: str, file_ids: Sequence[str]) -> str:
 
 def _composed(example: str) -> str:
     return unicodedata.normalize("NFC", example)
-
-
-def _is_control(letter: str) -> bool:
-    return letter < " " or letter == "\x7f"
 
 
 def _named(name: str, usual: Sequence[str], table: pa.Table, what: str) -> str | None:

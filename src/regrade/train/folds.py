@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
 from regrade.core import InputError, TestSet
 from regrade.core.amounts import amount
@@ -51,6 +50,8 @@ def fold_clusters(test_set: TestSet, column: str | None, hashes: tuple[bytes, ..
 
 def _joined(links: Sequence[IntArray]) -> IntArray:
     """Shape (n,): numbers of the sets of images that are connected by a common number in any of the links (n,)."""
+    from scipy import sparse  # slow to import
+
     images, starts = len(links[0]), len(links[0]) + np.cumsum([0, *(int(numbers.max()) + 1 for numbers in links)])
     rows = np.tile(np.arange(images), len(links))
     columns = np.concatenate([numbers + start for numbers, start in zip(links, starts, strict=False)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regrade.core import AttributeChange
 from regrade.core.amounts import amount
-from regrade.core.names import model_pattern
+from regrade.core.names import methods_of, model_pattern
 from regrade.display.wording import listed
 from regrade.formats import ModelFormat, read_model_file
 from regrade.store import Store
@@ -66,11 +66,12 @@ def describe_models(store: Store, path: Path, *, form: ModelFormat, prefix: str 
 
 def _without_models(names: Iterable[str], stored: Collection[str]) -> tuple[str, ...]:
     """The names that are no stored model, and no pattern or training of one."""
-    return tuple(
-        name
-        for name in names
-        if name not in stored and not any(model_pattern(name).fullmatch(model) for model in stored)
-    )
+    present = {*stored, *(method for model in stored for method in methods_of(model))}
+    return tuple(name for name in names if name not in present and not _matches_any(name, stored))
+
+
+def _matches_any(name: str, models: Iterable[str]) -> bool:
+    return "*" in name and any(map(model_pattern(name).fullmatch, models))
 
 
 def _few(items: Iterable[str], most: int = 5) -> list[str]:

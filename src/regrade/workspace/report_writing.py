@@ -136,10 +136,12 @@ def report_provenance(store: Store, test_sets: Sequence[str], references: Sequen
     sets = [store.test_set(name) for name in test_sets]
     labels = [store.labels.read(test_set, name) for test_set in sets for name in store.labels.names(test_set.name)]
     people = {test_set.name: store.predictions.people_names(test_set.name) for test_set in sets}
+    described = store.described_models.read()
     manifests = [
-        replace(store.predictions.manifest(test_set.name, name), model=store.model_spec(test_set.name, name))
+        replace(manifest, model=manifest.model.described(described.of(name)))
         for test_set in sets
         for name in (*store.predictions.model_names(test_set.name), *people[test_set.name])
+        for manifest in [store.predictions.manifest(test_set.name, name)]
     ]  # fmt: skip
     libraries = {name: installed for name in _LIBRARIES if (installed := _version(name))}
     settings = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from urllib.parse import quote, unquote
 
 from regrade.app.explore.answers import AnswerKind, AnswerOutcome, has_kind
@@ -309,9 +310,9 @@ class ModelsTable:
     of: int
     notes: tuple[str, ...]
 
-    @property
+    @cached_property
     def novel(self) -> bool:
-        """Whether any answer is novel."""
+        """Whether any answer is novel; every row of the page asks for it."""
         return any(line.counts["novel"] for line in self.lines)
 
 

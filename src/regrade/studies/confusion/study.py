@@ -146,7 +146,7 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
             options.early,
             _train(store, test_set, chosen[0], options),
             remedy,
-            {name: model_attributes(store, test_set, name) for name in names},
+            model_attributes(store, test_set, names),
         ),
         confidence=store.config.confidence,
     )

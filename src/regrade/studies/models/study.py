@@ -77,7 +77,7 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     disparities = _disparities(test_set, correctness, options.disparity_by, store.config.confidence)
     shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
     sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
-    attributes = {model: model_attributes(store, test_set, model) for model in models}
+    attributes = model_attributes(store, test_set, models)
     result = model_trends(
         sets,
         attributes,
@@ -193,7 +193,7 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
     """The original set and the first new set, if enough of their models are described."""
     original = data.original
     stored = data.store.predictions.model_names(original.name)
-    described = [model_attributes(data.store, original, model) for model in stored]
+    described = model_attributes(data.store, original, stored).values()
     counts = [sum(bool(getattr(stated, part.field)) for stated in described) for part in ModelAttribute]
     if max(counts, default=0) < _FEWEST_DESCRIBED:
         return

@@ -148,8 +148,12 @@ def _stored_on_all(store: Store, test_sets: Sequence[str]) -> tuple[str, ...]:
 def _interventions(store: Store, stored: Sequence[str], options: RemediesOptions) -> Interventions:
     """The interventions among the stored models; base models that users state win over others."""
     described = store.described_models.read()
-    own = {model: store.model_spec(options.test_sets[0], model).base_model for model in stored}
-    unstated = {model: base for model, base in own.items() if base and not described.of(model).base_model}
+    specs = store.model_specs(options.test_sets[0], stored)
+    unstated = {
+        model: spec.base_model
+        for model, spec in specs.items()
+        if spec.base_model and not described.of(model).base_model
+    }
     return interventions({**unstated, **described.base_models}, stored, where=", ".join(options.test_sets))
 
 
