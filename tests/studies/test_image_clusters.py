@@ -10,7 +10,7 @@ from running import run, run_well
 import regrade
 from regrade.core import InputError, UnknownName
 from regrade.core import TestSet as ImageSet
-from regrade.stats import clustered_share
+from regrade.stats import Scale, clustered_share
 from regrade.studies.image_clusters import clusters_of_sets, households_not_used, image_clusters, share_of
 
 MODELS = {"good": 0.9, "fair": 0.8, "weak": 0.6}
@@ -133,6 +133,47 @@ class TestMultilabel:
         assert {row.share.method.split(",")[0] for row in wide.ambiguous.classes} == {"clustered korn-graubard"}
         assert "intervals are over 60 clusters of images, by column household" in wide.notes
         assert not any("cluster" in note for note in narrow.notes)
+
+
+class TestGeneralization:
+    @pytest.mark.parametrize("options", [{}, {"slice": "region=N"}, {"labels": ["judged"]}])
+    def test_every_measure_is_over_households(self, study, options):
+        if "labels" in options:
+            for name in ("homes", "plain"):
+                study.labels.create(name, name="judged")
+        wide, narrow = (study.study.generalization("plain", ["homes"], clusters=c, **options) for c in (None, "none"))
+        for row, plain in zip(wide.rows, narrow.rows, strict=True):
+            assert row.original == plain.original and row.new.value == plain.new.value
+            for key in ("new", "gap", "robustness"):
+                clustered, independent = getattr(row, key), getattr(plain, key)
+                assert clustered.high - clustered.low > independent.high - independent.low
+                assert clustered.method.startswith("clustered") and not independent.method.startswith("clustered")
+        (shift,), (plain,) = wide.shifts, narrow.shifts
+        for clustered, independent in (
+            (shift.mean_change, plain.mean_change),
+            (shift.losses.sampling, plain.losses.sampling),
+        ):
+            assert clustered.high - clustered.low > independent.high - independent.low
+        assert shift.line(Scale.LINEAR).reliability == plain.line(Scale.LINEAR).reliability  # noise of the original
+        assert "t over models and clusters" in shift.mean_change.method
+        count = 30 if "slice" in options else 60
+        assert f"homes: intervals are over {count} clusters of images, by column household" in wide.notes
+        assert not any("treat the images" in note or "clusters" in note for note in narrow.notes)
+
+    def test_top5_is_over_households(self, study):
+        row = study.study.generalization("plain", ["homes"]).rows[0]
+        assert row.new_top5.method.startswith("clustered") and not row.original_top5.method.startswith("clustered")
+        assert study.study.generalization("plain", ["homes"], top=2).rows[0].new.method == "clustered korn-graubard 95%"
+
+    def test_households_of_both_sets_with_one_name_are_named(self, study):
+        test_set = study.store.test_set("homes")
+        columns = {"household": tuple(f"h{place // 4 + 50}" for place in range(240))}
+        study.store.add_test_set(ImageSet("moved", test_set.class_space, test_set.ids, test_set.labels, columns))
+        for model in MODELS:
+            scores = study.store.predictions.read(test_set, model).full_scores
+            study.models.add_predictions(model, np.asarray(scores, dtype=np.float64), test_set="moved")
+        notes = study.study.generalization("homes", ["moved"]).notes
+        assert "10 clusters of moved and homes have the same name: intervals take them as different ones" in notes
 
 
 class TestFrequency:
