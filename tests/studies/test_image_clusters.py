@@ -173,7 +173,47 @@ class TestGeneralization:
             scores = study.store.predictions.read(test_set, model).full_scores
             study.models.add_predictions(model, np.asarray(scores, dtype=np.float64), test_set="moved")
         notes = study.study.generalization("homes", ["moved"]).notes
-        assert "10 clusters of moved and homes have the same name: intervals take them as different ones" in notes
+        assert "10 clusters of homes and moved have the same name: intervals take them as different ones" in notes
+
+
+class TestModels:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def trends(cls, study, tmp_path_factory):
+        """Over households of the test set, and as if images were independent; the original has no households."""
+        file = tmp_path_factory.mktemp("described") / "models.csv"
+        rng, names = np.random.default_rng(3), [*MODELS, "fourth", "fifth", "sixth"]
+        file.write_text("model,year\n" + "".join(f"{name},{2012 + place}\n" for place, name in enumerate(names)))
+        homes = study.store.test_set("homes")
+        for name, columns in (("trend", homes.group_columns), ("before", {"region": homes.group_columns["region"]})):
+            study.store.add_test_set(ImageSet(name, homes.class_space, homes.ids, homes.labels, columns))
+        for place, name in enumerate(names):
+            right = (
+                right_of(study, name) if name in MODELS else rng.random(60)[np.arange(240) // 4] < 0.35 + 0.1 * place
+            )
+            scores = np.full((240, 10), 0.05)
+            scores[np.arange(240), np.where(right, homes.labels, (homes.labels + 1) % 10)] = 0.55
+            for test_set in ("trend", "before"):
+                study.models.add_predictions(name, scores, test_set=test_set)
+        study.models.describe(file)
+        options = {"original": "before", "disparity_by": "region"}
+        return [study.study.models("trend", clusters=column, **options) for column in (None, "none")]
+
+    def test_accuracies_drops_and_trends_are_over_households(self, study, trends):
+        wide, narrow = trends
+        for row, plain in zip(wide.models, narrow.models, strict=True):
+            assert row.original == plain.original and row.accuracy.value == plain.accuracy.value
+            for key in ("accuracy", "drop", "robustness", "disparity"):
+                clustered, independent = getattr(row, key), getattr(plain, key)
+                assert clustered.high - clustered.low > independent.high - independent.low
+        fair = next(row.accuracy for row in wide.models if row.model == "fair")
+        oracle = korn_graubard(right_of(study, "fair"), np.arange(240) // 4)
+        assert (fair.value, fair.low, fair.high) == pytest.approx(oracle)
+        methods = {trend.measure.value: trend.slope.method for trend in wide.trends}
+        assert "models and clusters of images" in methods["accuracy"] and "models and clusters" in methods["drop"]
+        assert "images" not in methods["disparity"]
+        assert "trend: intervals are over 60 clusters of images, by column household" in wide.notes
+        assert not any("clusters of images" in note or "treat the images" in note for note in narrow.notes)
 
 
 class TestFrequency:

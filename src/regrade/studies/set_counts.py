@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import Answerer, Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import EffectiveImages, accuracy_covariance, effective_images
+from regrade.stats import EffectiveImages, SampledShares, accuracy_covariance, effective_images
 from regrade.studies.grade.analysis import grade, top5_of
 from regrade.studies.grade.result import Grade
 from regrade.studies.image_clusters import INDEPENDENT, ImageClusters
@@ -133,6 +133,11 @@ class ModelCounts:
             raise InputError("an accuracy needs at least one image")
         if not all(0 <= right <= self.images for right in (self.right, self.right_top5 or 0)):
             raise InputError(f"correct predictions must lie between 0 and {amount(self.images, 'image')}")
+
+    def accuracy(self, confidence: float) -> Estimate:
+        """The accuracy with its exact interval, over clusters if images come in them."""
+        effective = None if self.effective is None else (self.effective,)
+        return SampledShares(np.array([self.right]), np.array([self.images]), effective).estimates(confidence)[0]
 
 
 @dataclass(frozen=True)

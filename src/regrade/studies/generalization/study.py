@@ -25,7 +25,7 @@ from regrade.studies.generalization.label_names import label_sets
 from regrade.studies.generalization.measure import AccuracyMeasure
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
-from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option, column_values
+from regrade.studies.image_clusters import clusters_of_sets, clusters_option, common_clusters
 from regrade.studies.lines import DRAWS
 from regrade.studies.loading import images_in_both, reviewed_labels, scored_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -203,7 +203,10 @@ def set_pairs(
             originals[key] = counts(old, within=among)
         pair = SetPair(originals[key], counts(target, within=within, class_map=options.class_map))
         clusters = sampled[old.name], sampled[target.name]
-        notes = (*_pair_notes(store, old, target, class_map=options.class_map), *_common(old, target, clusters))
+        notes = (
+            *_pair_notes(store, old, target, class_map=options.class_map),
+            *common_clusters((old, target), clusters),
+        )
         pairs.append(replace(pair, new=replace(pair.new, notes=(*pair.new.notes, *notes))))
     return pairs
 
@@ -224,20 +227,6 @@ def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
         f"{count:,} of {amount(len(new), 'image')} of {new.name} are images of {old.name} too: what is said of new "
         "images does not hold for them, and intervals take them as different images"
     )
-
-
-def _common(old: TestSet, new: TestSet, clusters: tuple[ImageClusters | None, ImageClusters | None]) -> Iterator[str]:
-    """A note on clusters with the same name on both sets."""
-    values = [
-        {value for value in column_values(test_set, part.column) if value.strip()}
-        for test_set, part in zip((old, new), clusters, strict=True)
-        if part
-    ]
-    if len(values) == 2 and (common := values[0] & values[1]):
-        yield (
-            f"{amount(len(common), 'cluster')} of {new.name} and {old.name} have the same name: intervals take them as "
-            "different ones"
-        )
 
 
 def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:
