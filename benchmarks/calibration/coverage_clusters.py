@@ -7,22 +7,30 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check, repeated
-from benchmarks.calibration.households import alike, changed_in_households, households
+from benchmarks.calibration.households import alike, changed_in_households, correct_in_households, households
+from benchmarks.calibration.worlds import counted
 from regrade.core import Estimate
 from regrade.stats import (
+    SampledShares,
+    accuracy_covariance,
     bounded_mean,
     clustered_best_share,
     clustered_share,
     confidence_gap,
+    effective_images,
     paired_difference,
     standardized_difference,
     subset_difference,
     subset_share,
+    two_way_mean,
 )
-from regrade.studies import Basis, compare_correctness
+from regrade.studies import Basis, SetPair, compare_correctness
 from regrade.studies.gate.measures import DifferenceMeasure
+from regrade.studies.generalization.paired_counts import paired_counts
+from regrade.studies.generalization.rows import gaps
 
 _ACCURACY, _GAINED, _LOST = 0.8, 0.06, 0.03
+_ACCURACIES = np.linspace(0.55, 0.85, 8)
 
 
 def accuracy(rng: np.random.Generator, *, count: int) -> Estimate:
@@ -69,6 +77,37 @@ def sure_minus_right(rng: np.random.Generator, *, count: int) -> Estimate:
 def mean_loss(rng: np.random.Generator, *, count: int) -> Estimate:
     clusters = households(rng, count)
     return bounded_mean(alike(rng, clusters, rows=1)[0] ** 2, clusters, largest=1.0)
+
+
+def change_of_models(rng: np.random.Generator, *, count: int) -> Estimate:
+    """The mean change of eight models between two sets of households, without a shift."""
+    sides = [households(rng, count) for _ in range(2)]
+    old, new = (correct_in_households(rng, _ACCURACIES, clusters) for clusters in sides)
+    noise = accuracy_covariance(old, clusters=sides[0]) + accuracy_covariance(new, clusters=sides[1])
+    return two_way_mean(new.mean(axis=1) - old.mean(axis=1), noise)
+
+
+def gap_of_model(rng: np.random.Generator, *, count: int) -> Estimate:
+    """The gap of the first of three models."""
+    sides = [households(rng, count) for _ in range(2)]
+    pair = SetPair(*(counted("set", correct_in_households(rng, _ACCURACIES[:3], part), part) for part in sides))
+    return gaps(paired_counts(pair, ()), 0.95)[0]
+
+
+def accuracy_of_model(rng: np.random.Generator, *, count: int) -> Estimate:
+    """Its accuracy in the study of generalization."""
+    return _sampled(rng, count, models=1).estimates(0.95)[0]
+
+
+def best_of_generalization(rng: np.random.Generator, *, count: int) -> Estimate:
+    return _sampled(rng, count, models=5).best(0.95)
+
+
+def _sampled(rng: np.random.Generator, count: int, *, models: int) -> SampledShares:
+    clusters = households(rng, count)
+    right = alike(rng, clusters, rows=models) < _ACCURACY
+    effective = tuple(effective_images(row, clusters) for row in right)
+    return SampledShares(right.sum(axis=1), np.full(models, len(clusters)), effective)
 
 
 def two_models(rng: np.random.Generator, runs: int, *, count: int) -> Drawn:
@@ -125,12 +164,22 @@ for count in (30, 300):
         draw=repeated(partial(of_a_gate, count=count), _GAINED - _LOST),
         least=0.88,
     )
+    coverage_check(
+        "gap between two sets over clusters",
+        maker="studies.generalization.rows.gaps",
+        case=case,
+        n=count,
+        draw=repeated(partial(gap_of_model, count=count), 0.0),
+    )
     for measure, maker, name, truth in (
         (sure_minus_right, "confidence_gap._clustered_gap", "confidence minus accuracy", 0.0),
         (mean_loss, "means._over_clusters_too", "mean loss", 1 / 3),
         (mean_share, "subset_shares.subset_share", "mean share of models", _ACCURACY),
         (difference_of_sets, "standardized.standardized_difference", "difference of two sets", 0.0),
         (difference_of_bins, "subset_shares.subset_difference", "difference of two subsets", 0.0),
+        (change_of_models, "two_way.two_way_mean", "mean change", 0.0),
+        (accuracy_of_model, "sampled_shares.estimates", "accuracy in study generalization", _ACCURACY),
+        (best_of_generalization, "sampled_shares.best", "best accuracy in study generalization", _ACCURACY),
     ):
         draw = repeated(partial(measure, count=count), truth)
         coverage_check(f"{name} over clusters", maker=f"stats.{maker}", case=case, n=count, draw=draw)

@@ -15,6 +15,7 @@ from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
 from regrade.stats import (
     Ratio,
+    SampledShares,
     Scale,
     accuracy_covariance,
     bootstrap_line,
@@ -76,9 +77,9 @@ def robustness(rng: np.random.Generator, runs: int, *, models: int, own_images: 
         x = rng.uniform(0.55, 0.85, models + 1)
         y = 0.6 + SLOPE * (x - 0.7) + rng.normal(0, SCATTER, models + 1)
         y[-1] = 0.6 + SLOPE * (x[-1] - 0.7) + 0.03
-        counts = rng.binomial(images, x), images, rng.binomial(images, y), images
+        shares = (SampledShares(rng.binomial(images, accuracies), images) for accuracies in (x, y))
         standard = np.arange(models + 1) < models
-        estimate = robustness_to(*counts, standard=standard, scale=Scale.LINEAR, confidence=0.95)[1][-1]
+        estimate = robustness_to(*shares, standard=standard, scale=Scale.LINEAR, confidence=0.95)[1][-1]
         low[run], high[run] = estimate.low, estimate.high
     return Drawn(low, high, 0.03)
 

@@ -12,6 +12,7 @@ from benchmarks.calibration.worlds import model_names
 from regrade.core import Estimate
 from regrade.metrics import MultilabelRule
 from regrade.stats import (
+    SampledShares,
     balanced_proportion,
     clustered_mean,
     clustered_share,
@@ -149,7 +150,8 @@ def chance_of_new_images(rng: np.random.Generator, *, n: int) -> Estimate:
     shares = np.linspace(0.6, 0.9, 5)
     images = np.full(5, n)
     new_correct = rng.binomial(n, shares)
-    parts = loss_parts(np.rint(shares * n).astype(np.int64), images, new_correct, images, confidence=0.95)
+    original = SampledShares(np.rint(shares * n).astype(np.int64), images)
+    parts = loss_parts(original, SampledShares(new_correct, images), confidence=0.95)
     error, chance = float(np.mean(new_correct / n - shares)), parts.sampling
     return Estimate(0.0, chance.low - error, chance.high - error, n, chance.method)
 

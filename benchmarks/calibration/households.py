@@ -10,6 +10,9 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 _ALIKE = 0.7
 """Correlation of the hidden numbers of two images of one household."""
 
+_COMMON = 0.6
+"""Share of the variance of an image's hidden number that all models have in common."""
+
 
 def households(rng: np.random.Generator, count: int) -> IntArray:
     """The household (n,) of each image: one to eight images each."""
@@ -22,6 +25,13 @@ def alike(rng: np.random.Generator, clusters: IntArray, *, rows: int) -> FloatAr
     own = rng.standard_normal((rows, len(clusters)))
     uniform: FloatArray = special.ndtr(np.sqrt(_ALIKE) * common + np.sqrt(1 - _ALIKE) * own)
     return uniform
+
+
+def correct_in_households(rng: np.random.Generator, accuracies: FloatArray, clusters: IntArray) -> BoolArray:
+    """Correctness (m, n) of models with these accuracies (m,): images of a household are hard for all models alike."""
+    difficulty, own = alike(rng, clusters, rows=1), rng.standard_normal((len(accuracies), len(clusters)))
+    mixed = np.sqrt(_COMMON) * special.ndtri(difficulty) + np.sqrt(1 - _COMMON) * own
+    return special.ndtr(mixed) < accuracies[:, None]
 
 
 def changed_in_households(rng: np.random.Generator, clusters: IntArray, gained: float, lost: float) -> BoolArray:

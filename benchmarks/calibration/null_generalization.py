@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.calibration.checks import null_check
+from benchmarks.calibration.households import correct_in_households, households
 from benchmarks.calibration.worlds import correct_predictions, counted
 from regrade.core import PERSON_PREFIX
 from regrade.core.arrays import FloatArray
@@ -35,6 +36,16 @@ def many_sets(rng: np.random.Generator) -> Generalization:
 @null_check(*_CHANGE, case="no shift, 30 models, 4 new sets of 2,000 images")
 def many_models_and_sets(rng: np.random.Generator) -> Generalization:
     return no_shift(rng, models=30, images=2_000, sets=4)
+
+
+@null_check(*_CHANGE, case="no shift, 8 models, 60 households of 1 to 8 images on each set")
+def households_without_shift(rng: np.random.Generator) -> Generalization:
+    return no_shift_of_households(rng, models=8, count=60)
+
+
+@null_check(*_CHANGE, case="no shift, 30 models, 300 households of 1 to 8 images on each set")
+def many_households_without_shift(rng: np.random.Generator) -> Generalization:
+    return no_shift_of_households(rng, models=30, count=300)
 
 
 @null_check("generalization: models lose or gain", case="no shift on average, 3 models, 4 new sets of 10,000 images")
@@ -106,6 +117,15 @@ def no_shift(rng: np.random.Generator, *, models: int, images: int, sets: int = 
     """Models of different accuracies on an original and on ``sets`` new samples of the same distribution."""
     accuracies = rng.uniform(0.55, 0.85, models)
     return studied(rng, accuracies, [accuracies] * sets, images=images)
+
+
+def no_shift_of_households(rng: np.random.Generator, *, models: int, count: int) -> Generalization:
+    """Models of different accuracies on two samples of households, whose images are alike."""
+    accuracies, sets = rng.uniform(0.55, 0.85, models), []
+    for name in ("original", "new"):
+        clusters = households(rng, count)
+        sets.append(counted(name, correct_in_households(rng, accuracies, clusters), clusters))
+    return generalization([SetPair(*sets)], rng=rng, band_points=0)
 
 
 def studied(

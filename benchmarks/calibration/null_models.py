@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.calibration.checks import null_check
+from benchmarks.calibration.households import correct_in_households, households
 from benchmarks.calibration.worlds import correct_predictions, counted, model_names
 from regrade.core import Estimate, ModelAttributes
 from regrade.core.arrays import FloatArray, IntArray
@@ -33,6 +34,14 @@ def alike_families(rng: np.random.Generator) -> ModelTrends:
     families = np.repeat(np.arange(8), [6, 5, 4, 3, 2, 2, 1, 1])
     accuracies = rng.uniform(0.55, 0.85, 8)[families] + rng.normal(0, 0.02, len(families))
     return studied(rng, accuracies, families, spread=0.02)
+
+
+@null_check(_TREND, case="early models err on other households than late ones, 60 households of 1 to 8 images")
+def errors_on_other_households(rng: np.random.Generator) -> ModelTrends:
+    clusters, years = households(rng, 60), [*range(2012, 2016), *range(2022, 2026)]
+    right = np.concatenate([correct_in_households(rng, np.full(4, 0.7), clusters) for _ in range(2)])
+    stated = {name: ModelAttributes(year=year) for name, year in zip(model_names(8), years, strict=True)}
+    return model_trends(ModelSets(counted("new", right, clusters)), stated)
 
 
 @null_check(_FAMILY, case="families of different accuracy on one line, 24 models, 2,000 images")

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from regrade.core import PERSON_PREFIX, Answerer, ClassSpace, Predictions, TestSet
-from regrade.core.arrays import BoolArray
-from regrade.stats import accuracy_covariance
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats import accuracy_covariance, effective_images
 from regrade.studies import ImageNoise, ModelCounts, Scoring, SetCounts
 
 
@@ -30,11 +30,16 @@ def equal_models(rng: np.random.Generator, *, models: int, images: int, accuracy
     return correct_predictions(rng, np.full(models, accuracy), images=images)
 
 
-def counted(name: str, correct: BoolArray) -> SetCounts:
-    """Counts of correct predictions (m, n), with the variance of the accuracies over images."""
+def counted(name: str, correct: BoolArray, clusters: IntArray | None = None) -> SetCounts:
+    """Counts of correct predictions (m, n), with the variance of the accuracies over images, or ``clusters`` (n,)."""
     names = model_names(len(correct))
-    models = {model: ModelCounts(int(row.sum()), len(row)) for model, row in zip(names, correct, strict=True)}
-    return SetCounts(name, models, noise=ImageNoise(names, accuracy_covariance(correct)))
+    worth = [None if clusters is None else effective_images(row, clusters) for row in correct]
+    models = {
+        model: ModelCounts(int(row.sum()), len(row), effective=effective)
+        for model, row, effective in zip(names, correct, worth, strict=True)
+    }
+    noise = ImageNoise(names, accuracy_covariance(correct, clusters=clusters), clusters=clusters is not None)
+    return SetCounts(name, models, noise=noise)
 
 
 def model_names(models: int) -> tuple[str, ...]:

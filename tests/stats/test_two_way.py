@@ -8,7 +8,7 @@ from scipy.stats import t
 
 from benchmarks.calibration.worlds import correct_predictions
 from regrade.core import InputError, UndefinedError
-from regrade.stats import accuracy_covariance, largest_covariance, two_way_mean
+from regrade.stats import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
 
 class TestCovariance:
@@ -38,6 +38,36 @@ class TestCovariance:
     def test_all_right_is_not_certain(self):
         covariance = accuracy_covariance(np.ones((2, 100), dtype=bool))
         assert covariance == pytest.approx(np.full((2, 2), (102 / 104) * (2 / 104) / 104))
+
+    @given(st.integers(0, 9999))
+    def test_clusters_of_one_image_change_nothing(self, seed):
+        rng = np.random.default_rng(seed)
+        right, counted = rng.random((3, 40)) < 0.8, rng.random((3, 40)) < 0.7
+        counted[:, :2] = True
+        single = accuracy_covariance(right, counted, rng.permutation(40))
+        assert single == pytest.approx(accuracy_covariance(right, counted))
+
+    def test_clusters_against_loops(self):
+        """The sums of the residuals of each cluster, and the number of clusters that count for each model."""
+        rng, homes = np.random.default_rng(3), np.repeat(np.arange(30), 1 + np.arange(30) % 4)
+        right = rng.random((2, 30))[:, homes] < 0.6
+        counted = np.stack([homes < 30, homes < 20])
+        sums = np.zeros((2, 30))
+        for model in range(2):
+            mean = right[model, counted[model]].mean()
+            for home in range(30):
+                inside = (homes == home) & counted[model]
+                sums[model, home] = (right[model, inside] - mean).sum() / counted[model].sum()
+        factors = np.sqrt([30 / 29, 20 / 19])
+        assert accuracy_covariance(right, counted, homes) == pytest.approx(sums @ sums.T * np.outer(factors, factors))
+
+    def test_all_right_is_as_certain_as_the_number_of_clusters(self):
+        covariance = accuracy_covariance(np.ones((1, 400)), clusters=np.arange(400) // 8)
+        assert covariance == pytest.approx(accuracy_variance(np.array([1.0]), np.array([50]))[None])
+
+    def test_single_cluster_says_nothing_of_others(self):
+        with pytest.raises(UndefinedError, match="clusters"):
+            accuracy_covariance([[1, 0, 1], [1, 1, 0]], [[1, 1, 1], [1, 1, 0]], [0, 0, 1])
 
     @given(st.integers(0, 40), st.integers(0, 40), st.integers(2, 40))
     def test_largest_covariance_bounds_the_covariance(self, first, second, images):

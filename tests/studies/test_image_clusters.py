@@ -10,7 +10,7 @@ from running import run, run_well
 import regrade
 from regrade.core import InputError, UnknownName
 from regrade.core import TestSet as ImageSet
-from regrade.stats import clustered_share
+from regrade.stats import Scale, clustered_share
 from regrade.studies.image_clusters import clusters_of_sets, households_not_used, image_clusters, share_of
 
 MODELS = {"good": 0.9, "fair": 0.8, "weak": 0.6}
@@ -133,6 +133,87 @@ class TestMultilabel:
         assert {row.share.method.split(",")[0] for row in wide.ambiguous.classes} == {"clustered korn-graubard"}
         assert "intervals are over 60 clusters of images, by column household" in wide.notes
         assert not any("cluster" in note for note in narrow.notes)
+
+
+class TestGeneralization:
+    @pytest.mark.parametrize("options", [{}, {"slice": "region=N"}, {"labels": ["judged"]}])
+    def test_every_measure_is_over_households(self, study, options):
+        if "labels" in options:
+            for name in ("homes", "plain"):
+                study.labels.create(name, name="judged")
+        wide, narrow = (study.study.generalization("plain", ["homes"], clusters=c, **options) for c in (None, "none"))
+        for row, plain in zip(wide.rows, narrow.rows, strict=True):
+            assert row.original == plain.original and row.new.value == plain.new.value
+            for key in ("new", "gap", "robustness"):
+                clustered, independent = getattr(row, key), getattr(plain, key)
+                assert clustered.high - clustered.low > independent.high - independent.low
+                assert clustered.method.startswith("clustered") and not independent.method.startswith("clustered")
+        (shift,), (plain,) = wide.shifts, narrow.shifts
+        for clustered, independent in (
+            (shift.mean_change, plain.mean_change),
+            (shift.losses.sampling, plain.losses.sampling),
+        ):
+            assert clustered.high - clustered.low > independent.high - independent.low
+        assert shift.line(Scale.LINEAR).reliability == plain.line(Scale.LINEAR).reliability  # noise of the original
+        assert "t over models and clusters" in shift.mean_change.method
+        count = 30 if "slice" in options else 60
+        assert f"homes: intervals are over {count} clusters of images, by column household" in wide.notes
+        assert not any("treat the images" in note or "clusters" in note for note in narrow.notes)
+
+    def test_top5_is_over_households(self, study):
+        row = study.study.generalization("plain", ["homes"]).rows[0]
+        assert row.new_top5.method.startswith("clustered") and not row.original_top5.method.startswith("clustered")
+        assert study.study.generalization("plain", ["homes"], top=2).rows[0].new.method == "clustered korn-graubard 95%"
+
+    def test_households_of_both_sets_with_one_name_are_named(self, study):
+        test_set = study.store.test_set("homes")
+        columns = {"household": tuple(f"h{place // 4 + 50}" for place in range(240))}
+        study.store.add_test_set(ImageSet("moved", test_set.class_space, test_set.ids, test_set.labels, columns))
+        for model in MODELS:
+            scores = study.store.predictions.read(test_set, model).full_scores
+            study.models.add_predictions(model, np.asarray(scores, dtype=np.float64), test_set="moved")
+        notes = study.study.generalization("homes", ["moved"]).notes
+        assert "10 clusters of homes and moved have the same name: intervals take them as different ones" in notes
+
+
+class TestModels:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def trends(cls, study, tmp_path_factory):
+        """Over households of the test set, and as if images were independent; the original has no households."""
+        file = tmp_path_factory.mktemp("described") / "models.csv"
+        rng, names = np.random.default_rng(3), [*MODELS, "fourth", "fifth", "sixth"]
+        file.write_text("model,year\n" + "".join(f"{name},{2012 + place}\n" for place, name in enumerate(names)))
+        homes = study.store.test_set("homes")
+        for name, columns in (("trend", homes.group_columns), ("before", {"region": homes.group_columns["region"]})):
+            study.store.add_test_set(ImageSet(name, homes.class_space, homes.ids, homes.labels, columns))
+        for place, name in enumerate(names):
+            right = (
+                right_of(study, name) if name in MODELS else rng.random(60)[np.arange(240) // 4] < 0.35 + 0.1 * place
+            )
+            scores = np.full((240, 10), 0.05)
+            scores[np.arange(240), np.where(right, homes.labels, (homes.labels + 1) % 10)] = 0.55
+            for test_set in ("trend", "before"):
+                study.models.add_predictions(name, scores, test_set=test_set)
+        study.models.describe(file)
+        options = {"original": "before", "disparity_by": "region"}
+        return [study.study.models("trend", clusters=column, **options) for column in (None, "none")]
+
+    def test_accuracies_drops_and_trends_are_over_households(self, study, trends):
+        wide, narrow = trends
+        for row, plain in zip(wide.models, narrow.models, strict=True):
+            assert row.original == plain.original and row.accuracy.value == plain.accuracy.value
+            for key in ("accuracy", "drop", "robustness", "disparity"):
+                clustered, independent = getattr(row, key), getattr(plain, key)
+                assert clustered.high - clustered.low > independent.high - independent.low
+        fair = next(row.accuracy for row in wide.models if row.model == "fair")
+        oracle = korn_graubard(right_of(study, "fair"), np.arange(240) // 4)
+        assert (fair.value, fair.low, fair.high) == pytest.approx(oracle)
+        methods = {trend.measure.value: trend.slope.method for trend in wide.trends}
+        assert "models and clusters of images" in methods["accuracy"] and "models and clusters" in methods["drop"]
+        assert "images" not in methods["disparity"]
+        assert "trend: intervals are over 60 clusters of images, by column household" in wide.notes
+        assert not any("clusters of images" in note or "treat the images" in note for note in narrow.notes)
 
 
 class TestFrequency:

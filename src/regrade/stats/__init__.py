@@ -56,6 +56,7 @@ from regrade.stats.independent import (
     fisher_exact,
     independent_difference,
     interval_p_value,
+    newcombe_bounds,
     subset_effect,
 )
 from regrade.stats.intervals import (
@@ -124,6 +125,7 @@ from regrade.stats.power import (
     smallest_disparity,
 )
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
+from regrade.stats.sampled_shares import EffectiveImages, SampledShares, effective_images
 from regrade.stats.selection import (
     agreeing_with_test,
     align_with_test,
@@ -156,6 +158,7 @@ __all__ = [
     "ClassBootstrap",
     "Clusters",
     "Correlations",
+    "EffectiveImages",
     "ErrorRanking",
     "GroupShares",
     "Intervals",
@@ -172,6 +175,7 @@ __all__ = [
     "Ranks",
     "Ratio",
     "ReliabilityPoint",
+    "SampledShares",
     "Scale",
     "VoteArrays",
     "absolute_mean",
@@ -219,6 +223,7 @@ __all__ = [
     "difference_of_samples",
     "discordant_counts",
     "disparity_power",
+    "effective_images",
     "error_correlations",
     "excess_area",
     "exclusive_difference",
@@ -261,6 +266,7 @@ __all__ = [
     "mcnemar_power",
     "mean_auroc",
     "median_change",
+    "newcombe_bounds",
     "noise_on_scale",
     "one_coin",
     "ordered_pairs",

@@ -89,9 +89,14 @@ class GroupShares:
         """Effective sizes, reduced for few clusters at the quantile ``upper``; 0 for one (Korn and Graubard)."""
         if self.clusters is None:
             return self.effective_sizes
-        unclustered = special.stdtrit(np.maximum(self.sizes - 1.0, 1.0), upper)
-        clustered = special.stdtrit(np.maximum(self.clusters - 1.0, 1.0), upper)
-        return np.where(self.clusters > 1, self.effective_sizes * (unclustered / clustered) ** 2, 0.0)
+        return few_clusters(self.effective_sizes, self.sizes, self.clusters, upper=upper)
+
+
+def few_clusters(effective_sizes: FloatArray, images: IntArray, clusters: IntArray, *, upper: float) -> FloatArray:
+    """Shape (g,): effective sizes, reduced for few ``clusters`` (g,) at the quantile ``upper``; 0 for a single one."""
+    unclustered = special.stdtrit(np.maximum(images - 1.0, 1.0), upper)
+    clustered = special.stdtrit(np.maximum(clusters - 1.0, 1.0), upper)
+    return np.where(clusters > 1, effective_sizes * (unclustered / clustered) ** 2, 0.0)
 
 
 def group_shares(scores: ArrayLike, groups: ArrayLike, clusters: ArrayLike | None = None) -> GroupShares:
@@ -115,10 +120,10 @@ def group_shares(scores: ArrayLike, groups: ArrayLike, clusters: ArrayLike | Non
     terms = ErrorTerms((y - values[members]) / sizes[members], parts, members, len(sizes))
     if clusters is None:
         squares = np.asarray(np.bincount(members, weights=terms.added**2), dtype=np.float64)
-        return GroupShares(values, sizes, _effective_sizes(values, squares, sizes), None, terms)
+        return GroupShares(values, sizes, effective_sizes_of(values, squares, sizes), None, terms)
     counts = np.bincount(np.unique(parts * len(sizes) + members) % len(sizes), minlength=len(sizes))
     variances = _squares(terms.by_part) * counts / np.maximum(counts - 1, 1)
-    return GroupShares(values, sizes, _effective_sizes(values, variances, counts), counts, terms)
+    return GroupShares(values, sizes, effective_sizes_of(values, variances, counts), counts, terms)
 
 
 def error_correlations(first: sparse.csc_array, second: sparse.csc_array) -> FloatArray:
@@ -202,8 +207,8 @@ def _squares(errors: sparse.csc_array) -> FloatArray:
     return np.add.reduceat(np.append(errors.data**2, 0.0), errors.indptr[:-1])  # no column is empty
 
 
-def _effective_sizes(values: FloatArray, variances: FloatArray, counts: IntArray) -> FloatArray:
-    """Effective sample sizes from variances; ``counts`` of images or clusters where nothing varies."""
+def effective_sizes_of(values: FloatArray, variances: FloatArray, counts: IntArray) -> FloatArray:
+    """Return effective sample sizes from variances; ``counts`` of images or clusters where nothing varies."""
     spread = values * (1 - values)
     varies = variances > _EPSILON * np.maximum(spread, _EPSILON)
     return np.where(varies, spread / np.where(varies, variances, 1.0), counts)

@@ -32,9 +32,13 @@ def independent_difference(
     """
     k1, n1, k2, n2 = as_counts(first, of_first, second, of_second)
     bounds1, bounds2 = wilson(k1, n1, confidence=confidence), wilson(k2, n2, confidence=confidence)
-    p1, p2 = k1 / n1, k2 / n2
-    low = p1 - p2 - np.hypot(p1 - bounds1.low, bounds2.high - p2)
-    high = p1 - p2 + np.hypot(bounds1.high - p1, p2 - bounds2.low)
+    return newcombe_bounds(k1 / n1, bounds1, k2 / n2, bounds2)
+
+
+def newcombe_bounds(first: FloatArray, of_first: Intervals, second: FloatArray, of_second: Intervals) -> Intervals:
+    """Return intervals for the ``first`` proportions minus the ``second``, from the Wilson bounds of both."""
+    low = first - second - np.hypot(first - of_first.low, of_second.high - second)
+    high = first - second + np.hypot(of_first.high - first, second - of_second.low)
     return Intervals(np.maximum(low, -1.0), np.minimum(high, 1.0))
 
 

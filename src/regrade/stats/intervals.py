@@ -63,7 +63,11 @@ def exact_bounds(successes: FloatArray | IntArray, trials: FloatArray | IntArray
 
 def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Intervals:
     """Return Wilson's score intervals for proportions: short, with nominal coverage on average, within [0, 1]."""
-    k, n = _counts(successes, trials)
+    return wilson_bounds(*_counts(successes, trials), confidence=confidence)
+
+
+def wilson_bounds(k: FloatArray | IntArray, n: FloatArray | IntArray, *, confidence: float) -> Intervals:
+    """Return Wilson's bounds for ``k`` successes of ``n``, which need not be integers (effective sample sizes)."""
     z2 = normal_quantile(confidence) ** 2
     share = k / n
     center = (share + z2 / (2 * n)) / (1 + z2 / n)

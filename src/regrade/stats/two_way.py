@@ -9,6 +9,7 @@ from scipy import special
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
+from regrade.stats.group_shares import effective_sizes_of
 from regrade.stats.intervals import method_name, tail_share
 
 _BLOCK = 1 << 16  # images processed at a time
@@ -22,7 +23,8 @@ def accuracy_covariance(
     Values may be probabilities of being right, from 0 to 1.
     ``counted`` (m, n) marks the images that count for each model (default: all). Models that err on the same images are
     positively correlated. Variances are at least `accuracy_variance`, so that an accuracy of 0 or 1 is not certain.
-    Images of one of the ``clusters`` (n,) are treated as dependent.
+    Images of one of the ``clusters`` (n,) are treated as dependent; the least variances are then those of the effective
+    sample sizes.
 
     >>> accuracy_covariance([[1, 0, 1, 0], [1, 0, 1, 0]]).round(4)
     array([[0.0833, 0.0833],
@@ -30,7 +32,7 @@ def accuracy_covariance(
     """
     values = np.asarray(right)
     correct = np.atleast_2d(values if values.dtype.kind == "f" else values.astype(bool))
-    inside: BoolArray = np.ones_like(correct) if counted is None else np.atleast_2d(np.asarray(counted, dtype=bool))
+    inside: BoolArray = np.atleast_2d(np.asarray(np.ones(correct.shape) if counted is None else counted, dtype=bool))
     if inside.shape != correct.shape:
         raise InputError(f"right and counted must have the same shape, got {correct.shape} and {inside.shape}")
     images = inside.sum(axis=1)
@@ -38,8 +40,7 @@ def accuracy_covariance(
         raise UndefinedError("how an accuracy varies over images takes at least two of them")
     means = np.where(inside, correct, 0.0).sum(axis=1) / images
     if clusters is not None:
-        covariance = _clustered_covariance(np.where(inside, correct - means[:, None], 0.0), images, clusters)
-        return covariance + variance_floor(covariance, means, images)
+        return _clustered_covariance(np.where(inside, correct - means[:, None], 0.0), inside, means, clusters)
     products = np.zeros((len(correct), len(correct)))
     for start in range(0, correct.shape[1], _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -50,24 +51,28 @@ def accuracy_covariance(
     return covariance + variance_floor(covariance, means, images)
 
 
-def _clustered_covariance(residuals: FloatArray, images: IntArray, clusters: ArrayLike) -> FloatArray:
-    """Shape (m, m): the covariance of means over ``images`` (m,), from residuals (m, n) whose sums by cluster vary."""
+def _clustered_covariance(
+    residuals: FloatArray, inside: BoolArray, means: FloatArray, clusters: ArrayLike
+) -> FloatArray:
+    """Shape (m, m): the covariance of means (m,), from residuals (m, n) whose sums by cluster vary."""
     parts = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    sums = np.stack([np.bincount(parts, weights=row) for row in residuals / images[:, None]])
-    count = sums.shape[1]
-    if count < 2:
+    images, counts = inside.sum(axis=1), np.array([len(np.unique(parts[row])) for row in inside])
+    if (counts < 2).any():
         raise UndefinedError("how an accuracy varies over clusters of images takes at least two of them")
-    covariance: FloatArray = sums @ sums.T * count / (count - 1)
-    return covariance
+    factors = np.sqrt(counts / (counts - 1.0)) / images
+    sums = np.stack([factor * np.bincount(parts, weights=row) for factor, row in zip(factors, residuals, strict=True)])
+    covariance: FloatArray = sums @ sums.T
+    worth = np.minimum(effective_sizes_of(means, np.diag(covariance), counts), images)
+    return covariance + variance_floor(covariance, means, np.where(counts < images, worth, images))
 
 
-def variance_floor(covariance: FloatArray, means: FloatArray, images: IntArray) -> FloatArray:
+def variance_floor(covariance: FloatArray, means: FloatArray, images: IntArray | FloatArray) -> FloatArray:
     """Shape (m, m): what the variances lack to reach `accuracy_variance`, as if shared by all models."""
     missing = np.sqrt(np.maximum(accuracy_variance(means, images) - np.diag(covariance), 0.0))
     return np.outer(missing, missing)
 
 
-def accuracy_variance(accuracies: FloatArray, images: IntArray) -> FloatArray:
+def accuracy_variance(accuracies: FloatArray, images: IntArray | FloatArray) -> FloatArray:
     """Return the variance of accuracies (m,) with two right and two wrong images added (Agresti and Coull 1998).
 
     >>> accuracy_variance(np.array([1.0]), np.array([16])).round(4).tolist()  # 18 of 20

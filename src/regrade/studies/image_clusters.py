@@ -85,6 +85,20 @@ def clusters_of_sets(test_sets: Sequence[TestSet], column: str | None) -> list[I
     return [image_clusters(part, column) if has else None for part, has in zip(test_sets, having, strict=True)]
 
 
+def common_clusters(test_sets: Sequence[TestSet], clusters: Sequence[ImageClusters | None]) -> tuple[str, ...]:
+    """A note on clusters with the same name on two test sets; empty without any, or for a single test set."""
+    values = [
+        {value for value in column_values(test_set, part.column) if value.strip()}
+        for test_set, part in zip(test_sets, clusters, strict=True)
+        if part
+    ]
+    common = set.intersection(*values) if len(values) > 1 else ()
+    if not common:
+        return ()
+    names = " and ".join(test_set.name for test_set in test_sets)
+    return (f"{amount(len(common), 'cluster')} of {names} have the same name: intervals take them as different ones",)
+
+
 def cluster_numbers(test_set: TestSet, column: str) -> IntArray:
     """Shape (n,): the number of each image's cluster by a column; an image without a value is a cluster of its own."""
     values = column_values(test_set, column)

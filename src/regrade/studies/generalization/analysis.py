@@ -118,10 +118,11 @@ def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) 
         _top5_change(pair, both, confidence),
         tuple(by_scale.values()),
         difficulty_of(by_scale[Scale.PROBIT]),
-        loss_parts(*both.counts, confidence=confidence),
+        loss_parts(*both.shares, confidence=confidence),
         adaptivity_of(slope, probit_slope, change.value, unjudged),
         on_one_set(pair),
         unjudged,
+        both.shares[0].best(confidence),
     )
     people, new = paired_people(pair), pair.new.test_set
     return _StudiedPair(
@@ -151,7 +152,7 @@ def _drawn_line(both: PairedCounts, scale: Scale, options: _LineOptions, rng: np
 
 def _line(both: PairedCounts, scale: Scale, confidence: float, band_points: int) -> ShiftLine:
     chosen = both.standard
-    return shift_line(
+    line = shift_line(
         *_line_points(both, scale),
         scale,
         noise=_chosen_noise(both),
@@ -159,6 +160,9 @@ def _line(both: PairedCounts, scale: Scale, confidence: float, band_points: int)
         confidence=confidence,
         band_points=band_points,
     )
+    if line.slope is None or line.intercept is None:
+        return line
+    return replace(line, slope=_over_units(line.slope, both), intercept=_over_units(line.intercept, both))
 
 
 def _line_points(both: PairedCounts, scale: Scale) -> tuple[FloatArray, FloatArray]:
@@ -179,7 +183,7 @@ def _mean_change(both: PairedCounts, confidence: float) -> Estimate:
     """The mean over models, with an interval for the sampling of models and of images."""
     changes = both.new_right / both.new_images - both.right / both.images
     if both.noise is not None:
-        return two_way_mean(changes, both.noise[0].top1 + both.noise[1].top1, confidence=confidence)
+        return _over_units(two_way_mean(changes, both.noise[0].top1 + both.noise[1].top1, confidence=confidence), both)
     return _bounded_mean(changes, (both.right, both.images), (both.new_right, both.new_images), confidence)
 
 
@@ -194,8 +198,14 @@ def _top5_change(pair: SetPair, both: PairedCounts, confidence: float) -> Estima
     changes = new / both.new_images - old / both.images
     noise = [] if both.noise is None else [part.top5 for part in both.noise if part.top5 is not None]
     if len(noise) == 2:
-        return two_way_mean(changes, noise[0] + noise[1], confidence=confidence)
+        return _over_units(two_way_mean(changes, noise[0] + noise[1], confidence=confidence), both)
     return _bounded_mean(changes, (old, both.images), (new, both.new_images), confidence)
+
+
+def _over_units(estimate: Estimate, both: PairedCounts) -> Estimate:
+    """An estimate over models and images, whose method says if images come in clusters."""
+    method = estimate.method.replace("images", "clusters") if both.over_clusters else estimate.method
+    return replace(estimate, method=method)
 
 
 def _bounded_mean(

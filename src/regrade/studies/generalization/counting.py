@@ -12,11 +12,19 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.metrics import FALSE_ALARMS, MultilabelRule, looks_reversed
 from regrade.studies.generalization.measure import AccuracyMeasure
+from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import problem_notes
 from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
-from regrade.studies.set_counts import ImageNoiseCollector, ModelCounts, SetCounts, counts_with_noise, slice_mask
+from regrade.studies.set_counts import (
+    ClusterWorth,
+    ImageNoiseCollector,
+    ModelCounts,
+    SetCounts,
+    counts_with_noise,
+    slice_mask,
+)
 
 Scored = Iterable[tuple[Predictions, Scoring]]
 """Predictions of models and people, one at a time, with how they are scored."""
@@ -29,18 +37,22 @@ def counts_by_measure(
     labels: ReviewedLabels | None,
     *,
     covered: BoolArray | None = None,
+    clusters: ImageClusters | None = None,
     confidence: float,
 ) -> SetCounts:
     """The counts on a test set: top-1, top-k, or against ``labels``, on all images or on the slice of the measure.
 
-    With people, only the images count that all of them have ``covered`` (n,), for models too.
+    With people, only the images count that all of them have ``covered`` (n,), for models too. Images of one of the
+    ``clusters`` are treated as dependent.
     """
     watched = _Watched(scored, covered)
     if labels is None and measure.top == 1:
-        counts = counts_with_noise(test_set, watched, slice_name=measure.slice, confidence=confidence)
+        counts = counts_with_noise(
+            test_set, watched, slice_name=measure.slice, clusters=clusters, confidence=confidence
+        )
     else:
         judge = _AgainstLabels(labels) if labels else _TopK(measure.top)
-        counts = _counted(test_set, watched, judge, slice_mask(test_set, measure.slice), measure)
+        counts = _counted(test_set, watched, judge, measure, clusters)
     return replace(counts, notes=(*counts.notes, *watched.notes(test_set, counts)))
 
 
@@ -134,10 +146,15 @@ class _AgainstLabels:
 
 
 def _counted(
-    test_set: TestSet, scored: Scored, judge: _TopK | _AgainstLabels, inside: BoolArray, measure: AccuracyMeasure
+    test_set: TestSet,
+    scored: Scored,
+    judge: _TopK | _AgainstLabels,
+    measure: AccuracyMeasure,
+    clusters: ImageClusters | None,
 ) -> SetCounts:
     models: dict[str, ModelCounts] = {}
-    collector = ImageNoiseCollector()
+    inside = slice_mask(test_set, measure.slice)
+    collector, worth = ImageNoiseCollector(clusters), ClusterWorth(test_set.name, clusters)
     notes = dict.fromkeys(judge.notes(inside) if isinstance(judge, _AgainstLabels) else ())
     for predictions, scoring in scored:
         judged = judge(predictions, scoring)
@@ -146,11 +163,13 @@ def _counted(
         if not counted.any():
             continue
         models[predictions.model] = _counts(judged, counted)
+        worth.add(predictions.model, judged.right, counted)
         if predictions.by is Answerer.MODEL:
             collector.add(predictions.model, judged.right, None, counted)
     if not models:
         raise UndefinedError(f"no image of {measure.place(test_set.name)} counts: its accuracy is undefined")
-    return SetCounts(test_set.name, models, tuple(f"{test_set.name}: {note}" for note in notes), collector.noise())
+    rules = tuple(f"{test_set.name}: {note}" for note in notes)
+    return worth.added_to(SetCounts(test_set.name, models, rules, collector.noise()))
 
 
 def _counts(judged: _Judged, counted: BoolArray) -> ModelCounts:

@@ -10,9 +10,8 @@ import numpy as np
 from scipy import special
 
 from regrade.core import Estimate
-from regrade.core.arrays import IntArray
 from regrade.core.record import NOT_IN_JSON, Record, json_key
-from regrade.stats import clopper_pearson
+from regrade.stats import SampledShares
 from regrade.stats.intervals import method_name
 from regrade.studies.generalization.shift_line import NOT_ENOUGH_SPREAD, ShiftLine, with_interval
 from regrade.studies.generalization.unjudged import Unjudged
@@ -187,17 +186,14 @@ class LossParts(Record):
         )
 
 
-def loss_parts(
-    right: IntArray, images: IntArray, new_right: IntArray, new_images: IntArray, *, confidence: float
-) -> LossParts:
-    """The parts from the counts of m models on the original and on a new test set."""
-    models = len(right)
-    new = new_right / new_images
-    bounds = clopper_pearson(new_right, new_images, confidence=1 - (1 - confidence) / models)
-    observed = float(np.mean(new - right / images))
-    low, high = float(np.mean(new - bounds.high)), float(np.mean(new - bounds.low))
-    method = method_name("clopper-pearson, all models at once", confidence)
-    n = int(new_images.min())
+def loss_parts(original: SampledShares, new: SampledShares, *, confidence: float) -> LossParts:
+    """The parts from the accuracies of m models on the original and on a new test set."""
+    bounds = new.exact(1 - (1 - confidence) / len(new.values))
+    observed = float(np.mean(new.values - original.values))
+    low, high = float(np.mean(new.values - bounds.high)), float(np.mean(new.values - bounds.low))
+    name = "clopper-pearson" if new.effective is None else "clustered korn-graubard"
+    method = method_name(f"{name}, all models at once", confidence)
+    n = int(new.images.min())
     return LossParts(
         observed,
         Estimate(0.0, low, high, n, method),

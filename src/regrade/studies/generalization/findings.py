@@ -8,8 +8,8 @@ from statistics import median
 
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, by_weight, claim, no_claim, register_verdicts
-from regrade.display.wording import listed, plain, points, right_counts, share, signed
-from regrade.stats import best_share, widen_for_comparisons
+from regrade.display.wording import listed, plain, points, share, signed
+from regrade.stats import widen_for_comparisons
 from regrade.studies.generalization.explanations import AdaptivityVerdict
 from regrade.studies.generalization.people_findings import judged_distance, people_finding
 from regrade.studies.generalization.result import Generalization, ModelShift, SetShift
@@ -59,15 +59,13 @@ def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
 def _change(result: Generalization, shift: SetShift) -> Finding:
     rows, sets, measure = result.of(shift.new_set), len(result.shifts), result.measured
     change = widen_for_comparisons(shift.mean_change, sets, confidence=result.confidence, freedom=shift.models - 1)
-    originals = [row.original for row in rows]
-    highest = best_share(*right_counts(originals), confidence=result.confidence)
     elsewhere = [f"{signed(100 * s.mean_change.value)} on {s.new_set}" for s in result.shifts if s is not shift]
     also = f" Other sets: {listed(elsewhere, most=4)}." if elsewhere else ""
     original, new = measure.images(result.original), measure.images(shift.new_set)
     text = (
         f"The mean change in {measure.accuracy} of {amount(shift.models, 'model')} from {original} is "
         f"{points(change)}{_together(result)}; {rows[0].model}, the best on {original}, has an accuracy of "
-        f"{share(highest)} there and {share(rows[0].new)} on {new}.{also}"
+        f"{share(shift.best)} there and {share(rows[0].new)} on {new}.{also}"
     )
     if change.low <= 0 <= change.high:
         return Finding(_NO_CHANGE, f"No change in mean {measure.accuracy} detected from {original} to {new}", text, 0.4)

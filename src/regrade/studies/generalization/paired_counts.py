@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from regrade.core import PERSON_PREFIX, InputError
+from regrade.core import PERSON_PREFIX, InputError, UndefinedError
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats import EffectiveImages, SampledShares
 from regrade.studies.set_counts import ImageNoise, ModelCounts, SetCounts
 
 _FEWEST = 3  # models a line needs
+_Effective = tuple[EffectiveImages, ...] | None
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class PairedCounts:
     """The counts of m models on both sets, arrays (m,), and those of people.
 
     ``novel`` and ``new_novel`` (m,) of the wrong predictions were not judged by anyone. The line is fitted through the
-    ``standard`` models (m,); ``noise`` is the sampling noise of the models' accuracies on both sets.
+    ``standard`` models (m,); ``noise`` is the sampling noise of the models' accuracies on both sets. ``effective`` and
+    ``new_effective`` (m) are what the images are worth if they come in clusters.
     """
 
     models: tuple[str, ...]
@@ -39,17 +43,36 @@ class PairedCounts:
     new_novel: IntArray
     standard: BoolArray
     noise: tuple[ImageNoise, ImageNoise] | None
+    effective: _Effective = None
+    new_effective: _Effective = None
 
     @property
-    def counts(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Correct predictions and images on the original, then on the new set."""
-        return self.right, self.images, self.new_right, self.new_images
+    def shares(self) -> tuple[SampledShares, SampledShares]:
+        """The accuracies on the original and on the new set."""
+        original = SampledShares(self.right, self.images, self.effective)
+        return original, SampledShares(self.new_right, self.new_images, self.new_effective)
+
+    @property
+    def over_clusters(self) -> bool:
+        """Whether the images of one of the sets come in clusters."""
+        return self.effective is not None or self.new_effective is not None
 
     def followed_by(self, more: PairedCounts) -> PairedCounts:
         """These rows and then ``more``, without noise."""
         arrays = ("right", "images", "novel", "new_right", "new_images", "new_novel", "standard")
-        joined = {name: np.concatenate([getattr(self, name), getattr(more, name)]) for name in arrays}
-        return replace(self, models=(*self.models, *more.models), noise=None, **joined)
+        joined: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(more, name)]) for name in arrays}
+        return replace(
+            self,
+            models=(*self.models, *more.models),
+            noise=None,
+            effective=_joined(self.effective, more.effective),
+            new_effective=_joined(self.new_effective, more.new_effective),
+            **joined,
+        )
+
+
+def _joined(first: _Effective, second: _Effective) -> _Effective:
+    return None if first is None or second is None else (*first, *second)
 
 
 def paired_counts(pair: SetPair, standard: Sequence[str]) -> PairedCounts:
@@ -88,7 +111,15 @@ def _rows(
     pair: SetPair, names: tuple[str, ...], standard: BoolArray, noise: tuple[ImageNoise, ImageNoise] | None
 ) -> PairedCounts:
     old, new = (_counts([counts.models[name] for name in names]) for counts in (pair.original, pair.new))
-    return PairedCounts(names, *old, *new, standard, noise)
+    return PairedCounts(
+        names, *old, *new, standard, noise, _effective(pair.original, names), _effective(pair.new, names)
+    )
+
+
+def _effective(counts: SetCounts, names: Sequence[str]) -> _Effective:
+    parts = [counts.models[name].effective for name in names]
+    present = tuple(part for part in parts if part is not None)
+    return present if len(present) == len(parts) else None
 
 
 def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray, IntArray]:
@@ -99,4 +130,8 @@ def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray, IntArray
 def _noise(old: SetCounts, new: SetCounts, models: Sequence[str]) -> tuple[ImageNoise, ImageNoise] | None:
     """The sampling noise of the accuracies on both sets; None if only counts are known for some model."""
     noise = [counts.noise.of(models) for counts in (old, new) if counts.noise and counts.noise.covers(models)]
+    if len(noise) == 1 and noise[0].clusters:
+        raise UndefinedError(
+            f"over clusters, every model needs two images that count on both {old.test_set} and {new.test_set}"
+        )
     return (noise[0], noise[1]) if len(noise) == 2 else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from regrade.core import PERSON_PREFIX, Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.core.record import json_key
+from regrade.core.record import NOT_IN_JSON, json_key
 from regrade.stats import Scale, widen_for_comparisons
 from regrade.studies.generalization.explanations import Adaptivity, Difficulty, LossParts
 from regrade.studies.generalization.measure import TOP1, AccuracyMeasure
@@ -86,7 +86,8 @@ class SetShift:
 
     ``mean_change`` and ``mean_change_top5`` are the mean over models of new minus original accuracy; the latter is None
     if some model has no top-5 predictions. ``lines`` has one line per scale, and ``left_out`` names the models that
-    have predictions on one set only. ``unjudged`` is the effect of predictions that no one has judged, if any.
+    have predictions on one set only. ``unjudged`` is the effect of predictions that no one has judged, if any, and
+    ``best`` the highest accuracy on the original, with an interval for the best of all models.
     """
 
     new_set: str
@@ -99,7 +100,8 @@ class SetShift:
     losses: LossParts
     adaptivity: Adaptivity
     left_out: tuple[str, ...]
-    unjudged: Unjudged | None = field(default=None, metadata=json_key("unjudged", only_if_set=True))
+    unjudged: Unjudged | None = field(metadata=json_key("unjudged", only_if_set=True))
+    best: Estimate = field(metadata=NOT_IN_JSON)
 
     def change_is_shown(self, change: Estimate) -> bool:
         """Whether an interval of the mean change excludes 0, whatever people would say of unjudged predictions."""
@@ -262,9 +264,10 @@ class Generalization(Tabular, records="rows"):
         first, shift = self.rows[0], self.shifts[0]
         slope_methods = [line.slope.method for shift in self.shifts for line in shift.lines if line.slope is not None]
         lines = f", lines {slope_methods[0]}" if slope_methods else ""
+        accuracies = (first.original.method, *(row.new.method for row in self.rows))
         through = "all models" if all(row.standard for row in self.rows) else f"{shift.standard} standard models"
         return (
-            f"intervals: accuracies {first.original.method}, gap {first.gap.method}, mean change "
+            f"intervals: accuracies {' and '.join(dict.fromkeys(accuracies))}, gap {first.gap.method}, mean change "
             f"{shift.mean_change.method}{lines}",
             f"effective robustness: new accuracy minus the prediction of the {self.scale.value} line through {through}",
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from regrade.core import Estimate
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray
 from regrade.metrics import effective_robustness
-from regrade.stats import Scale, fit_lines, independent_difference, proportions, rank_ranges, wilson
+from regrade.stats import SampledShares, Scale, fit_lines, newcombe_bounds, proportions, rank_ranges
 from regrade.stats.intervals import method_name
 from regrade.studies.generalization.paired_counts import PairedCounts, SetPair
 from regrade.studies.generalization.result import ModelShift, PersonShift
@@ -17,12 +17,11 @@ from regrade.studies.set_counts import ModelCounts
 
 def model_rows(pair: SetPair, both: PairedCounts, scale: Scale, confidence: float) -> list[ModelShift]:
     """One row per model."""
-    old = proportions(both.right, both.images, confidence=confidence)
-    new = proportions(both.new_right, both.new_images, confidence=confidence)
+    old, new = (shares.estimates(confidence) for shares in both.shares)
     differences = gaps(both, confidence)
     ranks_old, last_old = rank_ranges(both.right / both.images)
     ranks_new, last_new = rank_ranges(both.new_right / both.new_images)
-    expected, robustness = robustness_to(*both.counts, standard=both.standard, scale=scale, confidence=confidence)
+    expected, robustness = robustness_to(*both.shares, standard=both.standard, scale=scale, confidence=confidence)
     novel = _novel(both)
     return [
         ModelShift(
@@ -53,13 +52,12 @@ def person_rows(
     """One row per person; the line is that through the standard models."""
     together = models.followed_by(people)
     expected, robustness = robustness_to(
-        *together.counts, standard=together.standard, scale=scale, confidence=confidence
+        *together.shares, standard=together.standard, scale=scale, confidence=confidence
     )
     first = len(models.models)
     rows = zip(
         people.models,
-        proportions(people.right, people.images, confidence=confidence),
-        proportions(people.new_right, people.new_images, confidence=confidence),
+        *(shares.estimates(confidence) for shares in people.shares),
         gaps(people, confidence),
         expected[first:].tolist(),
         robustness[first:],
@@ -77,25 +75,22 @@ def _novel(both: PairedCounts) -> list[tuple[int | None, int | None]]:
 
 def gaps(both: PairedCounts, confidence: float) -> list[Estimate]:
     """The accuracy on the original minus that on the new set, whose images are different ones."""
-    counts = (both.right, both.images, both.new_right, both.new_images)
-    bounds = independent_difference(*counts, confidence=confidence)
-    values = both.right / both.images - both.new_right / both.new_images
-    method = method_name("newcombe", confidence)
-    rows = zip(values, bounds.low, bounds.high, both.images + both.new_images, strict=True)
+    old, new = both.shares
+    bounds = newcombe_bounds(old.values, old.wilson(confidence), new.values, new.wilson(confidence))
+    method = method_name(_kind("newcombe", old, new), confidence)
+    rows = zip(old.values - new.values, bounds.low, bounds.high, both.images + both.new_images, strict=True)
     return [Estimate(float(value), float(low), float(high), int(n), method) for value, low, high, n in rows]
 
 
 def _top5(counts: ModelCounts, confidence: float) -> Estimate | None:
-    if counts.expected_top5 is not None or counts.right_top5 is None:
-        return counts.expected_top5
+    if counts.top5 is not None or counts.right_top5 is None:
+        return counts.top5
     return proportions([round(counts.right_top5)], [counts.images], confidence=confidence)[0]
 
 
 def robustness_to(
-    right: IntArray,
-    images: IntArray,
-    new_right: IntArray,
-    new_images: IntArray,
+    original: SampledShares,
+    new: SampledShares,
     *,
     standard: BoolArray,
     scale: Scale,
@@ -106,19 +101,24 @@ def robustness_to(
     The interval combines three errors as independent ones: of the new accuracy, of the original accuracy, which moves
     the prediction, and of the line at that point.
     """
-    x = clip_to_scale(right / images, images, scale)
-    y = clip_to_scale(new_right / new_images, new_images, scale)
-    old, new = (wilson(*counts, confidence=confidence) for counts in ((right, images), (new_right, new_images)))
+    images = original.images
+    x, y = (clip_to_scale(shares.values, shares.images, scale) for shares in (original, new))
+    old_bounds, new_bounds = (shares.wilson(confidence) for shares in (original, new))
     line = fit_lines(x[standard], y[standard][None], scale=scale, confidence=confidence, at=x)[0]
     expected = line.predict(x)
-    moved = np.sort([line.predict(clip_to_scale(edge, images, scale)) for edge in (old.low, old.high)], axis=0)
+    moved = np.sort(
+        [line.predict(clip_to_scale(edge, images, scale)) for edge in (old_bounds.low, old_bounds.high)], axis=0
+    )
     below, above = expected - moved[0], moved[1] - expected
     if line.band is not None:
         below, above = np.hypot(below, expected - line.band.low), np.hypot(above, line.band.high - expected)
-    accuracy = new_right / new_images
-    robustness = effective_robustness(x, accuracy, expected=line.predict)
-    low = robustness - np.hypot(accuracy - new.low, above)
-    high = robustness + np.hypot(new.high - accuracy, below)
-    method = method_name("wilson and robust t over models", confidence)
-    rows = zip(robustness, low, high, new_images, strict=True)
+    robustness = effective_robustness(x, new.values, expected=line.predict)
+    low = robustness - np.hypot(new.values - new_bounds.low, above)
+    high = robustness + np.hypot(new_bounds.high - new.values, below)
+    method = method_name(_kind("wilson and robust t over models", original, new), confidence)
+    rows = zip(robustness, low, high, new.images, strict=True)
     return expected, [Estimate(float(b), float(lo), float(hi), int(n), method) for b, lo, hi, n in rows]
+
+
+def _kind(method: str, *shares: SampledShares) -> str:
+    return method if all(part.effective is None for part in shares) else f"clustered {method}"

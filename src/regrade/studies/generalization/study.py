@@ -25,7 +25,7 @@ from regrade.studies.generalization.label_names import label_sets
 from regrade.studies.generalization.measure import AccuracyMeasure
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import Generalization
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import clusters_of_sets, clusters_option, common_clusters
 from regrade.studies.lines import DRAWS
 from regrade.studies.loading import images_in_both, reviewed_labels, scored_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -79,6 +79,7 @@ class GeneralizationOptions(StudyOptions):
         "Leave out the models that match this pattern with *, e.g. 'fv_*'. May be repeated.", (), metavar="PATTERN"
     )
     top: int = option("Compare top-N accuracies.", 1, metavar="N", minimum=1)
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: GeneralizationOptions) -> Generalization:
@@ -93,6 +94,7 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
     each; ``rule`` and ``collapsed`` are as in `grade`, with means over images. ``slice`` restricts all sets, and
     ``top`` is the number of classes that may contain the label. ``people`` are compared with the line, which is fitted
     through models: those in ``models`` (default: all) that match a pattern of ``only``, and none of ``without``.
+    ``clusters`` is the column of the sampling clusters in the sets that have it (default: ``household``).
     """
     named_labels = _label_sets(options)
     names = _chosen_names(store, options)
@@ -101,7 +103,7 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
         for name, labels in named_labels.items()
     }
     measure = _measure(options, judged)
-    result = generalization(
+    return generalization(
         set_pairs(store, options, names, measure, judged),
         rng=np.random.default_rng(options.seed),
         scale=Scale(options.scale),
@@ -110,7 +112,6 @@ def run(store: Store, options: GeneralizationOptions) -> Generalization:
         draws=DRAWS if options.bootstrap else 0,
         measure=measure,
     )
-    return with_household_note(result, *map(store.test_set, (options.original, *options.new)))
 
 
 def _measure(options: GeneralizationOptions, judged: Mapping[str, ReviewedLabels]) -> AccuracyMeasure:
@@ -179,12 +180,19 @@ def set_pairs(
     """
     within = options.within
     old, targets = store.test_set(options.original), [store.test_set(name) for name in options.new]
+    sets = [old, *targets]
+    sampled = {each.name: part for each, part in zip(sets, clusters_of_sets(sets, options.clusters), strict=True)}
 
     def counts(test_set: TestSet, **scoring: Any) -> SetCounts:
         present = _names_on(store, test_set, names)
         scored = scored_predictions(store, test_set, present, progress=options.progress, **scoring)
         labels, covered = judged.get(test_set.name), _covered(store, test_set, present)
-        return counts_by_measure(test_set, scored, measure, labels, covered=covered, confidence=store.config.confidence)
+        return counts_by_measure(
+            *(test_set, scored, measure, labels),
+            covered=covered,
+            clusters=sampled[test_set.name],
+            confidence=store.config.confidence,
+        )
 
     originals: dict[str, SetCounts] = {}
     pairs = []
@@ -194,7 +202,11 @@ def set_pairs(
         if key not in originals:
             originals[key] = counts(old, within=among)
         pair = SetPair(originals[key], counts(target, within=within, class_map=options.class_map))
-        notes = _pair_notes(store, old, target, class_map=options.class_map)
+        clusters = sampled[old.name], sampled[target.name]
+        notes = (
+            *_pair_notes(store, old, target, class_map=options.class_map),
+            *common_clusters((old, target), clusters),
+        )
         pairs.append(replace(pair, new=replace(pair.new, notes=(*pair.new.notes, *notes))))
     return pairs
 

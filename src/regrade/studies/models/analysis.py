@@ -18,7 +18,6 @@ from regrade.stats import (
     bonferroni_confidence,
     mark_simultaneous,
     noise_on_scale,
-    proportion,
 )
 from regrade.studies.attribute_trends import (
     FEWEST_MODELS,
@@ -55,6 +54,11 @@ class ModelSets:
     disparities: Mapping[str, Estimate] | None = None
     by: str | None = None
     shifts: Mapping[str, ModelShift] = field(default_factory=dict)
+
+    def over_clusters(self, measure: ModelMeasure) -> bool:
+        """Whether the images behind a measure come in clusters."""
+        sets = (self.test_set,) if measure is ModelMeasure.ACCURACY else (self.test_set, self.original)
+        return any(counts is not None and counts.noise is not None and counts.noise.clusters for counts in sets)
 
 
 def model_trends(
@@ -103,8 +107,8 @@ def _described(name: str, stated: ModelAttributes, sets: ModelSets, confidence: 
         stated.year,
         stated.parameters,
         stated.training_images,
-        proportion(counts.right, counts.images, confidence=confidence),
-        proportion(old.right, old.images, confidence=confidence) if old else None,
+        counts.accuracy(confidence),
+        old.accuracy(confidence) if old else None,
         shift.gap if shift else None,
         shift.robustness if shift else None,
         disparity=sets.disparities.get(name) if sets.disparities else None,
@@ -182,6 +186,8 @@ class _Study:
         else:
             measured, adjusted = self._on_sets(measure, names, scale)
         effect = attribute_effect(measured, attribute, adjusted_for=adjusted, clusters=clusters, confidence=level)
+        if measured.noise is not None and self.sets.over_clusters(measure):
+            effect = replace(effect, method=effect.method.replace("models and images", "models and clusters of images"))
         return mark_simultaneous(_in_points(effect, measured, scale), comparisons, confidence=self.confidence)
 
     def _on_sets(

@@ -15,7 +15,13 @@ from regrade.studies.generalization.analysis import generalization
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import ModelShift
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of, frame_of, grouping
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import (
+    INDEPENDENT,
+    ImageClusters,
+    clusters_of_sets,
+    clusters_option,
+    common_clusters,
+)
 from regrade.studies.loading import chosen_models, model_attributes, scored_predictions
 from regrade.studies.models.analysis import ModelSets, model_trends
 from regrade.studies.models.figure import model_trends_figure
@@ -23,7 +29,7 @@ from regrade.studies.models.findings import model_trends_findings, model_trends_
 from regrade.studies.models.result import ModelAttribute, ModelTrends, ModelTrendsPart
 from regrade.studies.report_data import ReportData
 from regrade.studies.seeded_methods import seeded_method
-from regrade.studies.set_counts import ImageNoiseCollector, ModelCounts, SetCounts
+from regrade.studies.set_counts import ClusterWorth, ImageNoiseCollector, ModelCounts, SetCounts
 from regrade.studies.shared_images import shared_images
 from regrade.studies.study import (
     Chapter,
@@ -55,6 +61,7 @@ class ModelTrendsOptions(StudyOptions):
         "Leave out this model, or the models of a pattern such as fv_*. May be repeated.", (), metavar="NAME"
     )
     scale: Scale | str = option("Scale on which accuracies on the two test sets are compared.", Scale.LOGIT)
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
@@ -63,7 +70,8 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     The attributes are those in manifests and those that users state. With ``original`` there are also the drop from it
     and the accuracy at equal accuracy there (effective robustness, on ``scale``), with ``disparity_by`` the disparity
     by the groups of a column. ``without`` names models that are left out, or patterns, and
-    ``slice`` a part of the test set.
+    ``slice`` a part of the test set. ``clusters`` is the column of the sampling clusters in the sets that have it
+    (default: ``household``).
     """
     test_set = store.test_set(options.test_set)
     models = _chosen(store, test_set, options)
@@ -73,13 +81,16 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     if not correctness:
         raise UndefinedError(f"no image of {test_set.name} that counts is in {options.slice}")
     place = test_set.name if options.slice is None else f"{test_set.name}, slice {options.slice}"
-    counts, original = _counts(place, correctness), _original(store, models, options)
-    disparities = _disparities(test_set, correctness, options.disparity_by, store.config.confidence)
+    sets = [store.test_set(name) for name in (test_set.name, options.original) if name]
+    sampled = clusters_of_sets(sets, options.clusters)
+    counts, original = _counts(place, correctness, sampled[0]), _original(store, models, options, sampled[-1])
+    column = INDEPENDENT if sampled[0] is None else options.clusters
+    disparities = _disparities(test_set, correctness, options.disparity_by, column, store.config.confidence)
     shifts = _shifts(counts, original, Scale(options.scale), store.config.confidence)
-    sets = ModelSets(counts, original, disparities, options.disparity_by, shifts)
+    measured = ModelSets(counts, original, disparities, options.disparity_by, shifts)
     attributes = model_attributes(store, test_set, models)
     result = model_trends(
-        sets,
+        measured,
         attributes,
         chosen=[ModelAttribute(attribute) for attribute in options.by],
         scale=Scale(options.scale),
@@ -87,8 +98,9 @@ def run(store: Store, options: ModelTrendsOptions) -> ModelTrends:
     )
     rules = (*counts.notes, *(original.notes if original else ()))
     cautions = (*_overlap(store, test_set, options), *_chosen_hard(test_set, options.slice))
-    result = replace(result, notes=(*result.notes, *_derived(store, models), *rules, *cautions))
-    return with_household_note(result, *(store.test_set(name) for name in (test_set.name, options.original) if name))
+    return replace(
+        result, notes=(*result.notes, *_derived(store, models), *rules, *cautions, *common_clusters(sets, sampled))
+    )
 
 
 def _derived(store: Store, models: Sequence[str]) -> Iterator[str]:
@@ -137,17 +149,20 @@ def _on_slice(test_set: TestSet, models: Sequence[ModelCorrectness], name: str |
     return [part for part in parts if part.counted.any()]
 
 
-def _counts(name: str, models: Sequence[ModelCorrectness]) -> SetCounts:
-    """The counts of models with the sampling noise of their accuracies."""
-    collector, counts = ImageNoiseCollector(), dict[str, ModelCounts]()
+def _counts(name: str, models: Sequence[ModelCorrectness], clusters: ImageClusters | None) -> SetCounts:
+    """The counts of models with the sampling noise of their accuracies, over clusters of images if there are any."""
+    collector, worth, counts = ImageNoiseCollector(clusters), ClusterWorth(name, clusters), dict[str, ModelCounts]()
     for model in models:
         collector.add(model.model, model.right, None, model.counted)
+        worth.add(model.model, model.right, model.counted)
         counts[model.model] = ModelCounts(int((model.right & model.counted).sum()), int(model.counted.sum()))
     notes = dict.fromkeys(f"{name}: {model.rule}" for model in models if model.rule)
-    return SetCounts(name, counts, tuple(notes), collector.noise())
+    return worth.added_to(SetCounts(name, counts, tuple(notes), collector.noise()))
 
 
-def _original(store: Store, models: Sequence[str], options: ModelTrendsOptions) -> SetCounts | None:
+def _original(
+    store: Store, models: Sequence[str], options: ModelTrendsOptions, clusters: ImageClusters | None
+) -> SetCounts | None:
     """The counts on the original of those models that have predictions there."""
     if options.original is None:
         return None
@@ -156,7 +171,7 @@ def _original(store: Store, models: Sequence[str], options: ModelTrendsOptions) 
     common = tuple(model for model in models if model in stored)
     if not common:
         raise InputError(f"none of these models has predictions on {original.name}")
-    return _counts(original.name, _correctness(store, original, common, options))
+    return _counts(original.name, _correctness(store, original, common, options), clusters)
 
 
 def _shifts(
@@ -174,12 +189,12 @@ def _shifts(
 
 
 def _disparities(
-    test_set: TestSet, models: Sequence[ModelCorrectness], column: str | None, confidence: float
+    test_set: TestSet, models: Sequence[ModelCorrectness], column: str | None, clusters: str | None, confidence: float
 ) -> Mapping[str, Estimate] | None:
     """The disparity of each model by the groups of a column; models without images in some group have none."""
     if column is None:
         return None
-    frame = frame_of(test_set, grouping(test_set, column), None, models)
+    frame = frame_of(test_set, grouping(test_set, column), clusters, models)
     if len(frame.names) < 2:
         raise InputError(f"a disparity needs two groups of {column}")
     return {

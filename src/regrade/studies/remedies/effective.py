@@ -9,7 +9,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import IntArray
-from regrade.stats import Scale
+from regrade.stats import SampledShares, Scale
 from regrade.studies.generalization.rows import robustness_to
 from regrade.studies.geography.group_frame import ModelCorrectness
 from regrade.studies.remedies.result import EffectivePair, Remedies, RemedyMeasure, RemedyRow
@@ -80,8 +80,8 @@ def _effective_pairs(
     compared = (model for pair in single for model in pair.rows[0])
     models = tuple(dict.fromkeys((*standard, *compared)))
     _, estimates = robustness_to(
-        *original.of(models),
-        *shifted.of(models),
+        SampledShares(*original.of(models)),
+        SampledShares(*shifted.of(models)),
         standard=np.array([model in standard for model in models]),
         scale=Scale.LOGIT,
         confidence=confidence,
