@@ -8,6 +8,7 @@ from class_map_world import make_workspace
 from confusion_world import world as confusion_images
 from mistake_world import TEST_SET, studied, verdicts
 from report_world import HOSTILE, SKILLS
+from shift_world import add, embeddings
 
 import regrade
 from regrade.build.comparison_figure import comparison_figure
@@ -55,9 +56,19 @@ def _of_studies(report_world: Path, folder: Path) -> list[Figure]:
         world.study.similarity("old", models=[name for name in SKILLS if name != HOSTILE]),
         world.study.classes("old"),
         world.study.confidence("old", new=["new"]),
+        _shifted(folder).study.shift("old", "moved"),
         pair,
     ]
     return [figure(result) for result in results]
+
+
+def _shifted(folder: Path) -> regrade.Workspace:
+    """Two test sets with embeddings that are told apart."""
+    world, place = regrade.init(folder / "shift"), folder / "shift-files"
+    place.mkdir()
+    for name, shift in (("old", 0.0), ("moved", 2.0)):
+        add(world, place, name, embeddings(int(shift), shift=shift))
+    return world
 
 
 def _of_people_and_labels(folder: Path) -> list[Figure]:

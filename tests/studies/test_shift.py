@@ -7,16 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from running import assert_one_line, run
+from shift_world import IMAGES, add, embeddings
 
 import regrade
-from regrade.core import ModelSpec, Predictions
 from regrade.stats import cross_fitted_auc
-from regrade.store import Manifest, PredictionSource
 from regrade.studies import ShiftPart, ShiftVerdict, findings
 from regrade.studies.shift.discriminator import FoldScores
 from regrade.studies.shift.result import EmbeddingShift, ShiftScores
-
-IMAGES = 60
 
 
 def test_typicality_by_hand():
@@ -31,29 +28,6 @@ def test_mean_typicality_of_new_images_is_the_area(scores):
     values, folds, is_new = np.array(scores, dtype=float), np.arange(24) // 8, np.arange(24) % 3 > 0
     area = cross_fitted_auc(values, is_new, folds, clusters=np.arange(24)).value
     assert FoldScores(values, folds).typicality(is_new)[is_new].mean() == pytest.approx(area)
-
-
-def add(workspace, folder, name, features, *, prefix="", weights="", classes="cifar-10", start=0):
-    """A test set and a model with these embeddings."""
-    labels = np.arange(len(features)) % 10
-    names = workspace.store.class_spaces.read(classes).names
-    lines = ["image,label", *(f"{prefix or name}{row},{names[label]}" for row, label in enumerate(labels, start))]
-    (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    workspace.testsets.add(name, folder / f"{name}.csv", classes=classes)
-    test_set = workspace.store.test_set(name)
-    space = test_set.class_space
-    predicted = Predictions("m", name, space.name, test_set.labels[:, None].astype(np.int32), features=features)
-    manifest = Manifest(
-        ModelSpec("m", space.name, weights_hash=weights), name, test_set.digest, space.name, space.digest,
-        len(test_set), 1, predicted.digest, None, False, PredictionSource(), "0", features=features is not None,
-    )  # fmt: skip
-    workspace.store.add_predictions(test_set, [(predicted, manifest)], space)
-
-
-def embeddings(seed, *, images=IMAGES, width=4, shift=0.0):
-    values = np.random.default_rng(seed).normal(size=(images, width))
-    values[:, 0] += shift
-    return values.astype(np.float16)
 
 
 @pytest.fixture(scope="module")

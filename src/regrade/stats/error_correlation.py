@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError, UndefinedError
@@ -74,6 +74,8 @@ def _pearson(scores: FloatArray, wrong: FloatArray) -> tuple[float, FloatArray]:
 
 def _biserial(scores: FloatArray, wrong: FloatArray) -> tuple[float, FloatArray]:
     """The biserial correlation, and the influence (n,) of each image: by its error, and by moving the other ranks."""
+    from scipy import stats  # slow to import
+
     order = np.argsort(scores, kind="stable")
     ranks = (stats.rankdata(scores)[order] - 0.5) / len(scores)
     normal, errors = special.ndtri(ranks), wrong[order]

@@ -39,8 +39,9 @@ def effective_images(scores: ArrayLike, clusters: ArrayLike) -> EffectiveImages:
     Images that are each a cluster of their own are worth their number. A single cluster raises: it says nothing of
     others.
 
-    >>> effective_images(np.tile([1, 1, 0, 0], 50), np.arange(200) // 2)
-    EffectiveImages(size=99.0, clusters=100)
+    >>> worth = effective_images(np.tile([1, 1, 0, 0], 50), np.arange(200) // 2)
+    >>> round(worth.size, 6), worth.clusters
+    (99.0, 100)
     """
     values = np.asarray(scores, dtype=np.float64)
     shares = group_shares(values, np.zeros(len(values), dtype=np.int64), clusters)

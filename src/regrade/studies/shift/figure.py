@@ -65,7 +65,7 @@ def _areas(result: Shift, rows: Sequence[EmbeddingShift]) -> altair.LayerChart:
     chance = altair.Chart(inline([{"chance": 0.5}])).mark_rule(color=INK, strokeDash=[4, 3])
     chart = layered(
         chance.encode(x=altair.X("chance:Q", **x)),
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("low:Q", **x), x2="high:Q"),
+        base.mark_rule(strokeWidth=2).encode(x=altair.X("low:Q", **x), x2="high:Q"),
         base.mark_point().encode(x=altair.X("area:Q", **x), shape=shape),
     )
     together = ", for all models together" if len(result.rows) > 1 else ""
