@@ -8,7 +8,7 @@ from gpu_on_cpu import decoded_by_pillow
 from PIL import Image
 
 from regrade.core import CropMode, Interpolation, Preprocessing
-from regrade.models import GpuImageLoader, crop_and_resize, gpu_can_decode, gpu_images, gpu_names
+from regrade.models import GpuImageLoader, crop_and_resize, gpu_can_decode, gpu_images
 
 PREPROCESSING = Preprocessing(32, 36)
 ROTATED = 6  # EXIF orientation of a camera held upright
@@ -141,6 +141,10 @@ class TestGpuImageLoader:
         assert self.levels([])[1] == [] and batch_sizes == []
 
 
-@pytest.mark.skipif(bool(gpu_names()), reason="there is a GPU")
-def test_warm_up_without_a_gpu_does_nothing():
+def test_warm_up_decodes_an_image(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        gpu_images, "jpeg_decoder", lambda: lambda files: sizes.extend(i.shape for i in decoded_by_pillow(files))
+    )
     gpu_images.warm_up()
+    assert sizes == [(64, 64, 3)]

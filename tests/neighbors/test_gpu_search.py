@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from regrade.neighbors import Metric, nearest
+from regrade.core import InputError
+from regrade.neighbors import Metric, NeighborEngine, gpu_search, nearest
 from regrade.neighbors.gpu_search import GpuReferences, merged, uploaded
 from regrade.neighbors.nearest import _shift
 
@@ -72,6 +73,32 @@ def test_values_beyond_half_precision_are_scaled(scale):
     queries, references = rows(4) * np.float32(scale), rows(1500, seed=2) * np.float32(scale)
     given = on_gpu(queries, references, k=2, metric=Metric.EUCLIDEAN)
     np.testing.assert_array_equal(given[0], nearest(queries, references, k=2).indices)
+
+
+def test_references_that_fit_go_with_the_free_memory(monkeypatch):
+    """A row of 512 numbers in single precision takes 512 x (4 + 2 + 16) + 64 bytes, of 60 % of the memory."""
+    monkeypatch.setattr(gpu_search, "free_bytes", lambda: 10**9)
+    assert gpu_search.rows_that_fit(512, 4) == int(0.6e9) // 11_328
+    monkeypatch.setattr(gpu_search, "free_bytes", lambda: 10**7)
+    with pytest.raises(InputError, match=r"only 0\.01 GB of free memory"):
+        gpu_search.rows_that_fit(512, 4)
+
+
+def test_memory_that_runs_out_is_one_line(monkeypatch):
+    def fail(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory\nmore")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(gpu_search, "rows_that_fit", lambda *_: 100)
+    monkeypatch.setattr(gpu_search, "GpuReferences", fail)
+    with pytest.raises(InputError, match="ran out during the search: free some of it"):
+        nearest(rows(3), rows(200, seed=1), k=1, engine=NeighborEngine.CUDA)
+
+
+def test_a_search_in_small_tiles_finds_the_same(monkeypatch):
+    monkeypatch.setattr(gpu_search, "_TILE_BYTES", 50_000)
+    given = on_gpu(rows(7), rows(300, seed=1), k=2, metric=Metric.EUCLIDEAN)
+    assert_same(given, nearest(rows(7), rows(300, seed=1), k=2))
 
 
 def test_references_may_be_a_tensor():

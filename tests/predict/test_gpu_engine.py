@@ -1,6 +1,5 @@
 """The engine for a GPU gives the predictions of the engine for the CPU; here Pillow and the CPU replace the GPU."""
 
-import importlib.util
 import shutil
 
 import numpy as np
@@ -8,23 +7,18 @@ import pytest
 from gpu_on_cpu import decoded_by_pillow
 from PIL import Image
 from predicting import CIFAR
-from skipping import skip
 
 import regrade
-from regrade.core import ImageSourceError, ModelError, Preprocessing
+from regrade.core import ImageSourceError, MissingExtra, ModelError, Preprocessing
 from regrade.models import Resizer, Settings, gpu_images
 from regrade.models.description import describe_model
+from regrade.models.torch_runtime import TorchModel
 from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, gpu_engine, predict
+from regrade.predict.gpu_engine import GpuEngine, top_outputs
 from regrade.testsets import open_images
 
-for needed in ("torch", "triton"):
-    if importlib.util.find_spec(needed) is None:
-        skip(f"{needed} is not installed")
-
-import torch  # noqa: E402
-
-from regrade.models.torch_runtime import TorchModel  # noqa: E402
-from regrade.predict.gpu_engine import GpuEngine, top_outputs  # noqa: E402
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
 
 COUNT = 14
 PREPROCESSING = Preprocessing(8, 9)
@@ -127,6 +121,38 @@ def test_images_that_do_not_fit_into_the_shared_memory_come_through_a_pipe(store
     expected = run(PredictionEngine(model(), EngineOptions()), store)
     for given_part, expected_part in zip(run(on_gpu(model()), store), expected, strict=True):
         np.testing.assert_array_equal(given_part.classes, expected_part.classes)
+
+
+def test_without_a_decoder_images_are_prepared_on_the_cpu(store, monkeypatch):
+    def missing():
+        raise MissingExtra("decoding on the GPU", "cuda")
+
+    monkeypatch.setattr(gpu_images, "jpeg_decoder", missing)
+    monkeypatch.setattr(gpu_engine, "gpu_decoder", lambda: None)
+    engine = GpuEngine(model(), EngineOptions(resizer=None))
+    assert engine.resizer is Resizer.TORCH
+    expected = run(PredictionEngine(model(), EngineOptions(resizer=Resizer.TORCH)), store)
+    for given_part, expected_part in zip(run(engine, store), expected, strict=True):
+        np.testing.assert_array_equal(given_part.classes, expected_part.classes)
+        np.testing.assert_allclose(given_part.scores, expected_part.scores, atol=1e-5)
+    with pytest.raises(MissingExtra, match="cuda"):
+        run(on_gpu(model()), store)
+
+
+def test_a_decoder_that_fails_is_one_line(store, monkeypatch):
+    def broken():
+        raise RuntimeError("driver too old\nmore")
+
+    monkeypatch.setattr(gpu_images, "jpeg_decoder", broken)
+    with pytest.raises(ModelError, match=r"prepared on the GPU \(RuntimeError: driver too old\): give --resizer"):
+        run(on_gpu(model()), store)
+
+
+def test_the_note_says_why_a_model_is_launched_kernel_by_kernel():
+    engine = on_gpu(model())
+    assert engine.note == ""
+    engine._captured.reason = "it waits"
+    assert engine.note == "launched kernel by kernel: it waits"
 
 
 class Sparing(torch.nn.Module):

@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
+from predicting import CIFAR
+
+from regrade.core import Preprocessing
+from regrade.models import Precision, Settings
+from regrade.models.description import describe_model
+from regrade.models.torch_runtime import TorchModel
+from regrade.predict import gpu_runtime
+from regrade.predict.gpu_runtime import COMPILED_FROM, fastest_on_gpu
 
 torch = pytest.importorskip("torch")
-
-from predicting import CIFAR  # noqa: E402
-
-from regrade.core import Preprocessing  # noqa: E402
-from regrade.models import Precision, Settings  # noqa: E402
-from regrade.models.description import describe_model  # noqa: E402
-from regrade.models.torch_runtime import TorchModel  # noqa: E402
-from regrade.predict import gpu_runtime  # noqa: E402
-from regrade.predict.gpu_runtime import COMPILED_FROM, fastest_on_gpu  # noqa: E402
 
 IMAGES = list(np.random.default_rng(0).normal(size=(6, 3, 8, 8)).astype(np.float32))
 

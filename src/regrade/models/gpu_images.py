@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -119,11 +118,10 @@ def jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
 
 
 def warm_up() -> None:
-    """Decode an image, so that the decoder is ready; does nothing where there is none."""
+    """Decode an image, so that the decoder is ready; raises what the decoder raises."""
     buffer = io.BytesIO()
     Image.new("RGB", (64, 64)).save(buffer, "JPEG")
-    with suppress(Exception):  # which the first batch reports
-        jpeg_decoder()([buffer.getvalue()])
+    jpeg_decoder()([buffer.getvalue()])
 
 
 def _backends(nvimgcodec: Any) -> list[Any]:

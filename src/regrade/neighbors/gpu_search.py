@@ -7,7 +7,8 @@ every reference in single precision. As on the CPU, the neighbors are then measu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,9 @@ from regrade.core import InputError, MissingExtra
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 
 _SPARE_GROUPS = 6  # more groups than neighbors are looked at, which makes most queries certain
-_TILE_BYTES = 1 << 30  # of the maxima of the groups, for the queries at a time
+_TILE_BYTES = 1 << 30  # for the queries at a time
+_TILES = 8  # of that size, at least, fit into the free memory
+_FEWEST_ROWS = 4096  # references at a time; less free memory is an error
 _FULL_ROWS = 1 << 15  # references at a time for queries that are not certain
 _LARGEST = 256.0  # to which values are scaled: their products stay far from the limits of half precision
 _QUERIES = 1 << 17  # at a time
@@ -81,6 +84,7 @@ class GpuReferences:
         self._first = first
         self._cosine = cosine
         self._device = device
+        self._tile_bytes = _TILE_BYTES if device != "cuda" else min(_TILE_BYTES, free_bytes() // _TILES)
         self._shift = torch.from_numpy(shift).to(device)
         self._vectors = self._prepared(uploaded(rows, device))
         valid = self._vectors.valid
@@ -101,8 +105,9 @@ class GpuReferences:
         from regrade.kernels.group_maxima import GROUP
 
         torch = _torch()
-        groups = -(-len(self._penalties) // GROUP)
-        step = max(_TILE_BYTES // (4 * groups), 1)
+        groups, width = -(-len(self._penalties) // GROUP), queries.shape[1]
+        per_query = 4 * groups + 28 * (kept + _SPARE_GROUPS) * GROUP + 24 * width
+        step = max(self._tile_bytes // per_query, 1)
         prepared = self._prepared(queries)
         neighbors = []
         for start in range(0, len(queries), step):
@@ -216,6 +221,20 @@ class GpuReferences:
         return _Vectors(rows, valid, factors, torch.where(valid, squares, 0), half, vectors.norm(dim=1), errors, scale)
 
 
+@contextmanager
+def _memory_in_one_line() -> Iterator[None]:
+    """Around a search: memory that is missing after all becomes one line."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        raise InputError(
+            "the memory of the GPU ran out during the search: free some of it, or search with another engine"
+        ) from None
+
+
+@_memory_in_one_line()
 def nearest_on_gpu(
     queries: NDArray[Any],
     references: NDArray[Any],
@@ -247,7 +266,9 @@ def nearest_on_gpu(
         )
         for number, part in enumerate(parts):
             own = part.start if within else None
-            neighbors[number] = merged(neighbors[number], block.search(uploaded(queries[part]), k, kept=kept, own=own))
+            nearer = block.search(uploaded(queries[part]), k, kept=kept, own=own)
+            neighbors[number] = merged(neighbors[number], nearer)
+        del block  # before the next one is uploaded
     for part, best in zip(parts, neighbors, strict=True):
         if best is None:
             continue
@@ -273,10 +294,18 @@ def merged(before: Neighbors | None, neighbors: Neighbors) -> Neighbors:
 
 
 def rows_that_fit(width: int, itemsize: int) -> int:
-    """How many references fit into the free memory of the GPU, with what a search needs."""
-    free = _torch().cuda.mem_get_info()[0]
-    per_row = width * (itemsize + 2 + 4 + 4) + 64  # as given, in half precision, and two temporary copies
-    return max(int(_SHARE * (free - 2 * _TILE_BYTES)) // per_row, 1)
+    """How many references fit into the free memory of the GPU, with what a search needs; raises if too few do."""
+    free = free_bytes()
+    per_row = width * (itemsize + 2 + 16) + 64  # as given, in half precision, and temporary copies
+    rows = int(_SHARE * free) // per_row
+    if rows < _FEWEST_ROWS:
+        raise InputError(f"the GPU has only {free / 1e9:.2g} GB of free memory: search with another engine")
+    return rows
+
+
+def free_bytes() -> int:
+    """Free memory of the GPU."""
+    return int(_torch().cuda.mem_get_info()[0])
 
 
 def uploaded(rows: Any, device: str = "cuda") -> Any:

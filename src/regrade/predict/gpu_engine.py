@@ -18,12 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import Fingerprints, ModelError, Ties
+from regrade.core import Fingerprints, ModelError, RegradeError, Ties
 from regrade.core.predictions import STORED_K
 from regrade.executors.processes import ProcessPerThread
 from regrade.executors.shared_memory import SharedMemory, can_share
-from regrade.models import GpuImageLoader, ModelMetadata, OutOfMemory, Resizer, fastest_resizer, gpu_decoder
-from regrade.models.failures import is_shortage
+from regrade.models import (
+    GpuImageLoader,
+    ModelMetadata,
+    OutOfMemory,
+    Resizer,
+    fastest_resizer,
+    gpu_decoder,
+    warm_up,
+)
+from regrade.models.failures import first_line, is_shortage
 from regrade.models.preprocess import normalize_by_torch
 from regrade.models.torch_runtime import TorchModel, half_types
 from regrade.predict.captured import CapturedFunction
@@ -74,8 +82,14 @@ class GpuEngine:
         self._output = OutputCheck(model)
         self._rows_at_once: int | None = None  # set when a batch does not fit into the memory
         self._captured = CapturedFunction(self._of_images)
-        self.note = ""
+        self._compile_note = ""
         self.device = _Device(model.settings.device.value)
+
+    @property
+    def note(self) -> str:
+        """How long compiling took, and why the model is not launched as one CUDA graph, if so."""
+        reason = self._captured.reason
+        return ", ".join(filter(None, (self._compile_note, reason and f"launched kernel by kernel: {reason}")))
 
     @property
     def metadata(self) -> ModelMetadata:
@@ -152,8 +166,8 @@ class GpuEngine:
         """Around the first batch of a model that is to be compiled: note how long it takes."""
         started = time.perf_counter()
         yield
-        if self.model.settings.compile and not self.note:
-            self.note = f"compiled in {time.perf_counter() - started:.0f} s"
+        if self.model.settings.compile and not self._compile_note:
+            self._compile_note = f"compiled in {time.perf_counter() - started:.0f} s"
 
     def _of_images(self, inputs: Any) -> dict[str, Any]:
         scores, features = self.model.outputs_on_device(inputs, features=self.options.keep_features)
@@ -307,25 +321,37 @@ class _Loading:
 
     def _loaded(self, number: int, block: range, futures: Sequence[Future[Chunk]]) -> _Batch:
         """A batch on the device, decoded in another stream than that of the model."""
-        self._images  # noqa: B018 - the first use takes long, while the first images are read
+        if self._engine.resizer is Resizer.GPU:
+            with self._one_line_errors():
+                warm_up()  # takes a second, while the first images are read
         chunks = [future.result() for future in futures]
         with self._room_on_device:
             self._room_on_device.wait_for(lambda: number < self._allowed)
-        try:
+        with self._one_line_errors():
+            try:
+                return self._on_device(block, chunks)
+            except Exception as error:
+                if not is_shortage(error):
+                    raise
+            self._device.free()
             return self._on_device(block, chunks)
-        except Exception as error:
-            if not is_shortage(error):
-                raise
-        self._device.free()
+
+    @contextmanager
+    def _one_line_errors(self) -> Iterator[None]:
+        """Around work on the device: whatever the decoder or torch raises becomes one line that says what to do."""
         try:
-            return self._on_device(block, chunks)
+            yield
+        except RegradeError:
+            raise
         except Exception as error:
-            if not is_shortage(error):
-                raise
+            if is_shortage(error):
+                raise ModelError(
+                    f"a batch of {self._batch} images does not fit into the memory of the GPU: free some of it and run "
+                    "the same command again, which resumes"
+                ) from None
             raise ModelError(
-                f"a batch of {self._batch} images does not fit into the memory of the GPU: free some of it and run the "
-                "same command again, which resumes"
-            ) from None
+                f"images cannot be prepared on the GPU ({first_line(error)}): give --resizer torch"
+            ) from error
 
     def _on_device(self, block: range, chunks: Sequence[Chunk]) -> _Batch:
         errors = {position: reason for chunk in chunks for position, reason in chunk.errors.items()}

@@ -16,7 +16,10 @@ TOLERANCE = 0.02
 """Largest allowed difference of scores in half precision, relative to the largest absolute score of the batch."""
 
 COMPILED_FROM = 1_000_000
-"""Number of images from which compiling takes less time than it saves; measured on one H200 with ResNet-50."""
+"""Number of images from which compiling takes less time than it saves.
+
+An estimate: compiling a ResNet-50 took 15 s on an H200, and decoding limits what a faster model saves.
+"""
 
 
 def fastest_on_gpu(model: TorchModel, images: Sequence[FloatArray], *, count: int) -> tuple[TorchModel, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from threading import Thread
 
 from regrade.executors.processes import started_ahead
@@ -21,9 +21,14 @@ def warmed_up(options: EngineOptions, examples: int) -> Iterator[None]:
     processes = options.workers > MAX_THREADS and examples >= MIN_EXAMPLES_FOR_PROCESSES
     ahead = started_ahead(options.workers, "regrade.predict.chunks") if processes else nullcontext()
     with ahead:
-        thread = Thread(target=warm_up, name="warm-up")
+        thread = Thread(target=_warm_up_decoder, name="warm-up")
         thread.start()
         try:
             yield
         finally:
             thread.join()
+
+
+def _warm_up_decoder() -> None:
+    with suppress(Exception):  # the run itself reports it
+        warm_up()
