@@ -13,7 +13,7 @@ from regrade.core import ImageSourceError, MissingExtra, ModelError, Preprocessi
 from regrade.models import Resizer, Settings, gpu_images
 from regrade.models.description import describe_model
 from regrade.models.torch_runtime import TorchModel
-from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, gpu_engine, predict
+from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, gpu_engine, gpu_loading, predict
 from regrade.predict.gpu_engine import GpuEngine, top_outputs
 from regrade.testsets import open_images
 
@@ -109,7 +109,7 @@ def test_a_whole_run_is_stored(store):
 
 @pytest.mark.parametrize("workers", [1, 6])
 def test_processes_read_the_images_of_long_runs(store, monkeypatch, workers):
-    monkeypatch.setattr(gpu_engine, "MIN_EXAMPLES_FOR_PROCESSES", 10)
+    monkeypatch.setattr(gpu_loading, "MIN_EXAMPLES_FOR_PROCESSES", 10)
     given = run(on_gpu(model(), workers=workers), store)
     for given_part, expected_part in zip(given, run(PredictionEngine(model(), EngineOptions()), store), strict=True):
         np.testing.assert_array_equal(given_part.classes, expected_part.classes)
@@ -117,7 +117,7 @@ def test_processes_read_the_images_of_long_runs(store, monkeypatch, workers):
 
 
 def test_images_that_do_not_fit_into_the_shared_memory_come_through_a_pipe(store, monkeypatch):
-    monkeypatch.setattr(gpu_engine, "_BYTES_PER_IMAGE", 10)
+    monkeypatch.setattr(gpu_loading, "_BYTES_PER_IMAGE", 10)
     expected = run(PredictionEngine(model(), EngineOptions()), store)
     for given_part, expected_part in zip(run(on_gpu(model()), store), expected, strict=True):
         np.testing.assert_array_equal(given_part.classes, expected_part.classes)
