@@ -31,8 +31,8 @@ from regrade.predict import (
     predict,
     prepare,
     prepare_all,
+    stored_pair,
 )
-from regrade.predict import run as run_module
 from regrade.predict.prepare import changed_images
 from regrade.testsets import open_images
 
@@ -251,7 +251,7 @@ class TestStored:
             opened.append(StampedAndCounted(open_images(source)))
             return opened[-1]
 
-        monkeypatch.setattr(run_module, "open_images", opening)
+        monkeypatch.setattr(stored_pair, "open_images", opening)
         rewrite(path_of(store, 5))
         assert predict(store, Toy(), test_set, SMALL).already
         assert opened[0].count == 1

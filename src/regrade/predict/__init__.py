@@ -10,11 +10,12 @@ from regrade.predict.engine import (
     Progress,
     find_batch_size,
 )
+from regrade.predict.job import ProgressCallback
 from regrade.predict.predictor import LocalPredictor, Predictor
 from regrade.predict.prepare import PreparationOptions, Prepared, default_workers, prepare_all
 from regrade.predict.published_check import PublishedCheck, check_published
 from regrade.predict.result import Failure, ModelRun, Run
-from regrade.predict.run import ProgressCallback, no_progress, predict, predict_with
+from regrade.predict.run import no_progress, predict, predict_with
 from regrade.predict.run_all import predict_all
 
 __all__ = [

@@ -26,9 +26,11 @@ from regrade.core import (
 from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
 from regrade.predict.engine import EngineOptions, PredictionInput, Progress
+from regrade.predict.job import ProgressCallback
 from regrade.predict.predictor import Predictor, choose_runtime, engine_for, first_images
 from regrade.predict.result import ModelRun
-from regrade.predict.run import ProgressCallback, match_stored_options, no_progress, predict_with
+from regrade.predict.run import no_progress, predict_with
+from regrade.predict.stored_pair import match_stored_options
 from regrade.store import Part, Store, joined_parts
 from regrade.testsets import open_images
 from regrade.testsets.check import content_digest

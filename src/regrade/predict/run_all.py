@@ -12,8 +12,9 @@ from regrade.models import Device, load_model
 from regrade.models.failures import tracking_control_c
 from regrade.predict.cluster import NamedModel, predict_on
 from regrade.predict.engine import EngineOptions
+from regrade.predict.job import ProgressCallback
 from regrade.predict.result import Failure, ModelRun, Run
-from regrade.predict.run import ProgressCallback, no_progress, predict
+from regrade.predict.run import no_progress, predict
 from regrade.predict.warm_up import warmed_up
 from regrade.store import Store
 
