@@ -139,6 +139,13 @@ def test_without_a_decoder_images_are_prepared_on_the_cpu(store, monkeypatch):
         run(on_gpu(model()), store)
 
 
+def test_the_decoder_is_warmed_up_once(store, monkeypatch):
+    calls = []
+    monkeypatch.setattr(gpu_loading, "warm_up", lambda: calls.append(1))
+    run(on_gpu(model()), store, batch=4)
+    assert calls == [1]  # once more per batch would make the decoder wait for the model
+
+
 def test_a_decoder_that_fails_is_one_line(store, monkeypatch):
     def broken():
         raise RuntimeError("driver too old\nmore")

@@ -21,6 +21,8 @@ JpegBytes = bytes | NDArray[np.uint8]
 
 _START_MARKER, _END_MARKER = b"\xff\xd8", b"\xff\xd9"
 _ORIENTATION = 0x0112  # EXIF tag
+_AT_ONCE = 256  # JPEGs; the chip's own decoder leaves those of larger batches to the CPU, which is slower
+_USUAL_SIZE = 512  # pixels
 
 
 def gpu_can_decode(data: bytes, preprocessing: Preprocessing, *, upright: bool) -> bool:
@@ -111,17 +113,23 @@ def jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
 
     def decode(files: Sequence[JpegBytes]) -> list[Any]:
         stream = torch.cuda.current_stream().cuda_stream
+        images: list[Any] = []
         with one_at_a_time:
-            return list(decoder.decode(list(files), params=options, cuda_stream=stream))
+            for start in range(0, len(files), _AT_ONCE):
+                images += decoder.decode(list(files[start : start + _AT_ONCE]), params=options, cuda_stream=stream)
+        return images
 
     return decode
 
 
 def warm_up() -> None:
-    """Decode an image, so that the decoder is ready; raises what the decoder raises."""
+    """Decode as many images as it takes for the decoder to be ready; raises what the decoder raises.
+
+    The chip's own decoder never takes more images at once than the first time.
+    """
     buffer = io.BytesIO()
-    Image.new("RGB", (64, 64)).save(buffer, "JPEG")
-    jpeg_decoder()([buffer.getvalue()])
+    Image.new("RGB", (_USUAL_SIZE, _USUAL_SIZE)).save(buffer, "JPEG")
+    jpeg_decoder()([buffer.getvalue()] * _AT_ONCE)
 
 
 def _backends(nvimgcodec: Any) -> list[Any]:

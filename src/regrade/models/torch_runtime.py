@@ -20,6 +20,7 @@ from regrade.core.arrays import FloatArray
 from regrade.models.description import ModelDescription, checked_scores, checked_scores_and_features
 from regrade.models.devices import use_many_queues
 from regrade.models.failures import loading, needs, running
+from regrade.models.fused_layers import with_fused_layers
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.preprocess import normalize_by_torch
 from regrade.models.user_code import importable_from
@@ -119,13 +120,19 @@ class TorchModel(Model):
         """Adapt the module to the precision."""
         import torch
 
-        settings = self.settings
-        compiled = " compiled" if settings.compile else ""
-        self.runtime = f"torch {torch.__version__} {settings.device.value} {self.precision.value}{compiled}"
+        settings, how = self.settings, " compiled" if self.settings.compile else ""
+        self._fused = None
         if settings.device is Device.CUDA and self.precision in half_types():
             if self.precision is Precision.BF16 and not computes_in_bf16():
                 raise InputError("this GPU does not compute in bf16: give --precision fp16 or fp32")
-            _cast_layers(self._module, half_types()[self.precision])
+            with importable_from(self.description.code.folder):
+                self._fused = None if settings.compile else with_fused_layers(self._module)
+            for module in (self._module, self._fused):
+                if module is not None:
+                    _cast_layers(module.to(memory_format=self._layout), half_types()[self.precision])
+        if self._fused is not None:
+            how = " fused"
+        self.runtime = f"torch {torch.__version__} {settings.device.value} {self.precision.value}{how}"
 
     @property
     def precision(self) -> Precision:
@@ -174,7 +181,7 @@ class TorchModel(Model):
 
     @cached_property
     def _runnable(self) -> Any:
-        return self._compiled(self._module)
+        return self._compiled(self._module if self._fused is None else self._fused)
 
     @cached_property
     def _runnable_with_features(self) -> Any:

@@ -152,8 +152,8 @@ class BatchLoader:
 
     def _loaded(self, number: int, block: range, futures: Sequence[Future[Chunk]]) -> ImageBatch:
         """A batch on the device, decoded in another stream than that of the model."""
-        if self._engine.resizer is Resizer.GPU:
-            with self._one_line_errors():
+        if number == 0 and self._engine.resizer is Resizer.GPU:
+            with self._one_line_errors(), self._device.on(self._stream):
                 warm_up()  # takes a second, while the first images are read
         chunks = [future.result() for future in futures]
         with self._room_on_device:
