@@ -94,7 +94,8 @@ class TestGpuImageLoader:
             mean=(0, 0, 0), std=(1 / 255,) * 3,
         )  # fmt: skip
         inputs = self.torch.zeros((len(files), plain.size, plain.size, 3))
-        failed = GpuImageLoader(plain, border=border, device="cpu").load(files, range(len(files)), inputs)
+        images = gpu_images.decode_jpegs(files)
+        failed = GpuImageLoader(plain, border=border, device="cpu").load(images, range(len(files)), inputs)
         return inputs.numpy(), failed
 
     @pytest.mark.parametrize("crop_mode", CropMode)

@@ -42,7 +42,7 @@ def gpu_can_decode(data: bytes, preprocessing: Preprocessing, *, upright: bool) 
 
 
 class GpuImageLoader:
-    """Decodes JPEGs into the inputs of a model on a GPU; each thread needs its own."""
+    """Crops, resizes and normalizes decoded images into the inputs of models on a GPU."""
 
     def __init__(self, preprocessing: Preprocessing, *, border: int, device: str) -> None:
         import torch
@@ -53,15 +53,16 @@ class GpuImageLoader:
             torch.tensor(values, dtype=torch.float32, device=device)
             for values in (preprocessing.mean, preprocessing.std)
         )
-        self._decode = jpeg_decoder()
 
-    def load(self, files: Sequence[JpegBytes], rows: Sequence[int], inputs: Any) -> list[int]:
-        """Fill ``rows`` of ``inputs`` (n, size, size, 3) with JPEGs; return the numbers of files it cannot handle."""
+    def load(self, images: Sequence[Any], rows: Sequence[int], inputs: Any) -> list[int]:
+        """Fill ``rows`` of ``inputs`` (n, size, size, 3) with images; return the numbers of those it cannot handle.
+
+        Images are those of `decode_jpegs`, or None.
+        """
         from regrade.kernels.resample import resampled
 
-        decoded = self._decode(files) if files else []
         usable, failed = [], []
-        for number, image in enumerate(decoded):
+        for number, image in enumerate(images):
             region = None if image is None else self._region(*image.shape[:2])
             if region is None:
                 failed.append(number)
@@ -91,6 +92,11 @@ def _on_device(image: Any) -> DeviceImage:
     height, width, channels = fields["shape"]
     strides = fields.get("strides") or (width * channels, channels, 1)
     return DeviceImage(fields["data"][0], height, width, strides[0])
+
+
+def decode_jpegs(files: Sequence[JpegBytes]) -> list[Any]:
+    """Images (height, width, 3) on the GPU, None for files that it cannot decode."""
+    return jpeg_decoder()(files) if files else []
 
 
 @cache
