@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import compileall
 import time
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -31,22 +32,24 @@ def main() -> None:
     if unknown := set(chosen.names) - set(_NAMES):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}: choose from {', '.join(_NAMES)}")
     compileall.compile_dir(Path(regrade.__file__).parent, quiet=1)  # as pip does on installation
-    results = [result for name in chosen.names or _NAMES for result in results_of(name)]
+    results = []
+    for name in chosen.names or _NAMES:
+        for result in results_of(name):
+            results.append(result)
+            if chosen.json:
+                write_json(results, chosen.json)
     print_table(as_table(results))
-    if chosen.json:
-        write_json(results, chosen.json)
 
 
-def results_of(name: str) -> list[Result]:
+def results_of(name: str) -> Iterator[Result]:
     """Run one benchmark and print each result as soon as it is known."""
     module = import_module(f"benchmarks.{name}")
     print(f"{name}: {module.__doc__.splitlines()[0]}", flush=True)
-    start, results = time.perf_counter(), []
+    start = time.perf_counter()
     for result in module.run():
         print(f"  {result}", flush=True)
-        results.append(result)
+        yield result
     print(f"  took {time.perf_counter() - start:.0f} s", flush=True)
-    return results
 
 
 if __name__ == "__main__":

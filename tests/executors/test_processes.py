@@ -109,6 +109,18 @@ def test_thread_calls_the_function_itself_after_its_process_died(functions, afte
     assert [process == os.getpid() for _, process in results] == [False] * after + [True] * (6 - after)
 
 
+def test_thread_calls_the_function_itself_until_its_process_has_started(functions, monkeypatch):
+    start = processes._started
+    monkeypatch.setattr(processes, "_started", lambda: start("sys; sys.stdin.buffer.read(1)"))  # waits for input
+    with ProcessPerThread(functions.pid, meanwhile=True) as helpers:
+        assert [helpers(0), helpers(0)] == [os.getpid()] * 2
+        (worker,) = helpers._all
+        worker.process.stdin.write(b" ")
+        worker.process.stdin.flush()
+        worker.ready.wait(30)
+        assert helpers(0) not in (os.getpid(), None)
+
+
 @pytest.mark.parametrize("weight", [0, 5_000_000])
 def test_thread_calls_the_function_itself_if_its_process_dies_at_once(functions, monkeypatch, weight):
     def exited_process():
@@ -132,13 +144,13 @@ def test_errors_of_the_function_are_raised_in_the_caller(functions):
 def test_exit_ends_all_processes(functions):
     with ProcessPerThread(functions.pid) as helpers, ThreadPoolExecutor(2) as pool:
         list(pool.map(helpers, range(8)))
-        assert 1 <= len(helpers._all) <= 2 and all(process.poll() is None for process in helpers._all)
-    assert all(process.returncode == 0 for process in helpers._all)
+        assert 1 <= len(helpers._all) <= 2 and all(worker.process.poll() is None for worker in helpers._all)
+    assert all(worker.process.returncode == 0 for worker in helpers._all)
 
 
 def test_processes_that_were_started_ahead_are_used_first(functions):
     with started_ahead(2, "json"):
-        ahead = [process.pid for process in processes._idle]
+        ahead = [worker.process.pid for worker in processes._idle]
         with ProcessPerThread(functions.pid) as helpers:
             assert helpers(0) in ahead
             assert len(processes._idle) == 1

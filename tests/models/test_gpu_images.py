@@ -94,7 +94,8 @@ class TestGpuImageLoader:
             mean=(0, 0, 0), std=(1 / 255,) * 3,
         )  # fmt: skip
         inputs = self.torch.zeros((len(files), plain.size, plain.size, 3))
-        failed = GpuImageLoader(plain, border=border, device="cpu").load(files, range(len(files)), inputs)
+        images = gpu_images.decode_jpegs(files)
+        failed = GpuImageLoader(plain, border=border, device="cpu").load(images, range(len(files)), inputs)
         return inputs.numpy(), failed
 
     @pytest.mark.parametrize("crop_mode", CropMode)
@@ -141,10 +142,8 @@ class TestGpuImageLoader:
         assert self.levels([])[1] == [] and batch_sizes == []
 
 
-def test_warm_up_decodes_an_image(monkeypatch):
+def test_warm_up_decodes_as_many_images_as_are_ever_decoded_at_once(monkeypatch):
     sizes = []
-    monkeypatch.setattr(
-        gpu_images, "jpeg_decoder", lambda: lambda files: sizes.extend(i.shape for i in decoded_by_pillow(files))
-    )
+    monkeypatch.setattr(gpu_images, "jpeg_decoder", lambda: lambda files: sizes.append(len(decoded_by_pillow(files))))
     gpu_images.warm_up()
-    assert sizes == [(64, 64, 3)]
+    assert sizes == [gpu_images.DECODED_AT_ONCE]

@@ -52,13 +52,21 @@ def counted(source):
     return Counted(open_images(source))
 
 
+def prepared(images, source, positions, **options):
+    """Examples that are prepared in one way."""
+    requests = ((position, (0,)) for position in positions)
+    with closing(prepare_all(images, source, [PREPARATION], requests, **options)) as examples:
+        for example in examples:
+            yield example[0]
+
+
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("ahead", [1, 2, 7, 100])
 def test_prepare_all_keeps_the_order(source, counted, workers, ahead):
     plain = counted.read
     counted.read = lambda position: time.sleep(0.003 * (position % 3 == 0)) or plain(position)
     order = [5, 3, 39, 0, 17, 3, 8]
-    examples = list(prepare_all(counted, source, PREPARATION, order, workers=workers, ahead=ahead))
+    examples = list(prepared(counted, source, order, workers=workers, ahead=ahead))
     assert [example.position for example in examples] == order
     assert all(example.input.shape == (3, 8, 8) for example in examples)
     np.testing.assert_array_equal(examples[1].input, examples[5].input)
@@ -66,9 +74,9 @@ def test_prepare_all_keeps_the_order(source, counted, workers, ahead):
 
 @pytest.mark.parametrize("ahead", [1, 4, 9])
 def test_prepare_all_limits_the_images_in_flight(source, counted, ahead):
-    with closing(prepare_all(counted, source, PREPARATION, range(40), workers=3, ahead=ahead)) as prepared:
+    with closing(prepared(counted, source, range(40), workers=3, ahead=ahead)) as examples:
         for taken in range(1, 20):
-            next(prepared)
+            next(examples)
             counted.reached(taken + ahead - 1)
             time.sleep(0.002)
             assert counted.count == taken + ahead - 1
@@ -81,7 +89,7 @@ def test_prepare_all_by_processes_equals_threads(source, monkeypatch):
     )
     images = open_images(source)
     by_threads, by_processes = (
-        list(prepare_all(images, source, PREPARATION, range(40), workers=2, ahead=9, processes=processes))
+        list(prepared(images, source, range(40), workers=2, ahead=9, processes=processes))
         for processes in (False, True)
     )
     assert len(started) == 1
@@ -92,15 +100,15 @@ def test_prepare_all_by_processes_equals_threads(source, monkeypatch):
 
 def test_prepare_all_by_processes_reports_unreadable_images(source, tmp_path):
     (tmp_path / "images" / source.locations[2]).write_bytes(b"no image")
-    examples = list(prepare_all(open_images(source), source, PREPARATION, range(5), workers=2, ahead=5, processes=True))
+    examples = list(prepared(open_images(source), source, range(5), workers=2, ahead=5, processes=True))
     assert [example.input is None for example in examples] == [False, False, True, False, False]
     assert "of a known format" in examples[2].error
 
 
 def test_prepare_all_stops_when_closed(source, counted):
     before = threading.active_count()
-    with closing(prepare_all(counted, source, PREPARATION, range(40), workers=1, ahead=30)) as prepared:
-        next(prepared)
+    with closing(prepared(counted, source, range(40), workers=1, ahead=30)) as examples:
+        next(examples)
     assert threading.active_count() == before
     assert counted.count <= 30
 
@@ -108,7 +116,7 @@ def test_prepare_all_stops_when_closed(source, counted):
 def test_prepare_all_reports_unreadable_images(source, tmp_path):
     (tmp_path / "images" / "0" / "x000.png").unlink()
     (tmp_path / "images" / "0" / "x010.png").write_bytes(b"no image")
-    first, second, third = prepare_all(open_images(source), source, PREPARATION, [0, 1, 2], workers=2, ahead=2)
+    first, second, third = prepared(open_images(source), source, [0, 1, 2], workers=2, ahead=2)
     assert first.input is None and "No such file" in first.error
     assert second.input is None and "of a known format" in second.error
     assert third.input is not None and third.error == ""
@@ -135,6 +143,9 @@ class TestResizer:
         if importlib.util.find_spec("torch") is None:
             skip("torch is not installed")
 
+    def prepared(self, stored, source, options):
+        return prepare.prepare(3, stored, source, {0: options})[0]
+
     def file(self, form="JPEG", **options) -> bytes:
         buffer = io.BytesIO()
         Image.fromarray(self.PIXELS).save(buffer, form, **options)
@@ -142,11 +153,11 @@ class TestResizer:
 
     @pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
     def test_prepare_uses_the_given_resizer(self, source, resizer):
-        example = prepare.prepare(3, self.file(), source, PreparationOptions(PREPROCESSING, resizer))
+        example = self.prepared(self.file(), source, PreparationOptions(PREPROCESSING, resizer))
         image = Image.open(io.BytesIO(self.file()))
         assert (example.position, example.jpeg) == (3, None)
         np.testing.assert_array_equal(example.input, preprocess(image, PREPROCESSING, resizer))
-        levels = prepare.prepare(3, self.file(), source, PreparationOptions(PREPROCESSING, resizer, as_pixels=True))
+        levels = self.prepared(self.file(), source, PreparationOptions(PREPROCESSING, resizer, as_pixels=True))
         np.testing.assert_array_equal(levels.input, crop_and_resize(image, PREPROCESSING, resizer))
 
     def test_prepare_leaves_only_jpegs_to_the_gpu(self, source):
@@ -154,19 +165,20 @@ class TestResizer:
             PreparationOptions(PREPROCESSING, Resizer.GPU),
             PreparationOptions(PREPROCESSING, Resizer.TORCH),
         )
-        waiting = prepare.prepare(3, self.file(), source, by_gpu)
+        waiting = self.prepared(self.file(), source, by_gpu)
         assert (waiting.input, waiting.error, waiting.jpeg) == (None, "", self.file())
         for stored in (self.file("PNG"), self.PIXELS):
-            usual = prepare.prepare(3, stored, source, by_torch)
-            np.testing.assert_array_equal(prepare.prepare(3, stored, source, by_gpu).input, usual.input)
-        assert "of a known format" in prepare.prepare(3, b"no image", source, by_gpu).error
+            usual = self.prepared(stored, source, by_torch)
+            np.testing.assert_array_equal(self.prepared(stored, source, by_gpu).input, usual.input)
+        assert "of a known format" in self.prepared(b"no image", source, by_gpu).error
 
     def test_prepare_applies_the_exif_orientation_on_the_cpu(self, source):
         exif = Image.Exif()
         exif[0x0112] = 6
         rotated, by_gpu = self.file(exif=exif), PreparationOptions(PREPROCESSING, Resizer.GPU)
-        assert prepare.prepare(3, rotated, source, by_gpu).jpeg is None
-        assert prepare.prepare(3, rotated, replace(source, orientation=Orientation.AS_STORED), by_gpu).jpeg == rotated
+        assert self.prepared(rotated, source, by_gpu).jpeg is None
+        as_stored = replace(source, orientation=Orientation.AS_STORED)
+        assert self.prepared(rotated, as_stored, by_gpu).jpeg == rotated
 
 
 @pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
@@ -180,7 +192,8 @@ def test_grayscale_images_give_the_input_of_their_rgb_form(source, resizer, mode
     for each in (image, image.convert("RGB")):
         buffer = io.BytesIO()
         each.save(buffer, "PNG")
-        inputs.append(prepare.prepare(0, buffer.getvalue(), source, PreparationOptions(PREPROCESSING, resizer)).input)
+        options = {0: PreparationOptions(PREPROCESSING, resizer)}
+        inputs.append(prepare.prepare(0, buffer.getvalue(), source, options)[0].input)
     np.testing.assert_array_equal(*inputs)
 
 

@@ -175,7 +175,7 @@ class TestFoundBatchSize:
     def budgets(self, monkeypatch):
         """The budgets of each call; each call finds another batch size."""
         budgets = []
-        monkeypatch.setattr(engine, "find_batch_size", lambda _, budget: budgets.append(budget) or 2 + len(budgets))
+        monkeypatch.setattr(engine, "find_batch_size", lambda *given, **_: budgets.append(given[1]) or 2 + len(budgets))
         return budgets
 
     def test_batch_size_is_found_by_the_memory_and_used(self, store, budgets):

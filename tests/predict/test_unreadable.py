@@ -11,7 +11,7 @@ from running import snapshot
 from regrade.core import NO_ANSWER, ImageSourceError, InputError, ModelError
 from regrade.models import Settings
 from regrade.predict import EngineOptions, NamedModel, predict, predict_all, run_all
-from regrade.predict.job import UnreadableLimit
+from regrade.predict.unreadable_limit import UnreadableLimit
 from regrade.store import checked_json, read_checked_json
 from regrade.workspace import Workspace
 

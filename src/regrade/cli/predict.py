@@ -104,6 +104,9 @@ def predict(
     retry_unreadable: Annotated[
         bool, typer.Option("--retry-unreadable", help="Predict images again that are stored as unreadable.")
     ] = False,
+    together: Annotated[
+        bool, typer.Option("--together", help="Decode each image once for all models, which are all in memory then.")
+    ] = False,
     on: Annotated[
         Where, typer.Option(help="Where models run: on this machine (here), or on the machines of a Ray cluster (ray).")
     ] = Where.LOCAL,
@@ -128,6 +131,8 @@ def predict(
 
     if on is Where.LOCAL and (address or per_machine):
         raise typer.BadParameter("--address and --per-machine require --on ray")
+    if on is Where.RAY and together:
+        raise typer.BadParameter("--together is for models on this machine: leave it out with --on ray")
     preprocessing = _preprocessing(size, short_side, interpolation, mean, std)
     ws = opened(workspace)
     try:
@@ -147,6 +152,7 @@ def predict(
                 keep=[name.strip() for name in keep.split(",") if name.strip()],
                 allow_unreadable=None if allow_unreadable is None else _share(allow_unreadable),
                 retry_unreadable=retry_unreadable,
+                together=together,
                 cluster=RayCluster(address, per_machine=per_machine) if on is Where.RAY else None,
                 progress=watch,
             )

@@ -11,20 +11,50 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Self
 
-_idle: list[subprocess.Popen[bytes]] = []  # started ahead, and not used yet
+
+class _Worker:
+    """A subprocess, which says once that it has imported what it needs."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._stdin: Any = process.stdin
+        self._stdout: Any = process.stdout
+        self.has_function = False
+        self.ready = threading.Event()
+        threading.Thread(target=self._listen, daemon=True, name="start").start()
+
+    def _listen(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stdout.read(1)
+        self.ready.set()  # also if the process died, which the first call notices
+
+    def send_function(self, pickled: bytes) -> None:
+        with suppress(OSError):
+            self._stdin.write(pickled)
+        self.has_function = True
+
+    def call(self, argument: Any) -> Any:
+        pickle.dump(argument, self._stdin)
+        self._stdin.flush()
+        return pickle.load(self._stdout)
+
+
+_idle: list[_Worker] = []  # started ahead, and not used yet
 
 
 class ProcessPerThread:
     """Wraps a function: each thread that calls it runs it in its own subprocess.
 
     The function is sent to each process once. If a process dies, its thread calls the function itself from then on.
+    With ``meanwhile``, threads call it themselves until their processes have started.
     """
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
+    def __init__(self, function: Callable[[Any], Any], *, meanwhile: bool = False) -> None:
         self._function = function
         self._pickled = pickle.dumps(function)
+        self._meanwhile = meanwhile
         self._own = threading.local()
-        self._all: list[subprocess.Popen[bytes]] = []
+        self._all: list[_Worker] = []
         self._starting = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -35,42 +65,39 @@ class ProcessPerThread:
 
     def __call__(self, argument: Any) -> Any:
         """The result of the function, computed in this thread's process."""
-        process = self._process()
-        if process is None:
+        worker = self._worker()
+        if worker is None or (self._meanwhile and not worker.ready.is_set()):
             return self._function(argument)
+        worker.ready.wait()
+        if not worker.has_function:
+            worker.send_function(self._pickled)
         try:
-            pickle.dump(argument, process.stdin)
-            process.stdin.flush()
-            return pickle.load(process.stdout)
+            return worker.call(argument)
         except (OSError, EOFError, pickle.UnpicklingError):
-            self._own.process = None
+            self._own.worker = None
             return self._function(argument)
 
-    def _process(self) -> Any | None:
-        if not hasattr(self._own, "process"):
+    def _worker(self) -> _Worker | None:
+        if not hasattr(self._own, "worker"):
             with self._starting:
-                self._own.process = _idle.pop() if _idle else None
-            if self._own.process is None:
-                self._own.process = _started()
+                idle = _idle.pop() if _idle else None
+            self._own.worker = idle or _Worker(_started())
             with self._starting:
-                self._all.append(self._own.process)
-            with suppress(OSError):  # a process that died at once is noticed by the first call
-                self._own.process.stdin.write(self._pickled)
-        return self._own.process
+                self._all.append(self._own.worker)
+        worker: _Worker | None = self._own.worker
+        return worker
 
 
 @contextmanager
 def started_ahead(count: int, module: str) -> Iterator[None]:
     """Start processes, which import a module meanwhile; `ProcessPerThread` uses them before it starts others."""
-    processes = [_started(module) for _ in range(count)]
-    _idle.extend(processes)
+    workers = [_Worker(_started(module)) for _ in range(count)]
+    _idle.extend(workers)
     try:
         yield
     finally:
-        unused = [process for process in processes if process in _idle]
-        _idle[:] = [process for process in _idle if process not in unused]
-        for process in unused:
-            process.kill()  # without waiting for the import
+        unused = [worker for worker in workers if worker in _idle]
+        _idle[:] = [worker for worker in _idle if worker not in unused]
         _end(unused)
 
 
@@ -84,14 +111,18 @@ def _started(module: str = __name__) -> subprocess.Popen[bytes]:
     )
 
 
-def _end(processes: list[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        for pipe in (process.stdin, process.stdout):
+def _end(workers: list[_Worker]) -> None:
+    for worker in workers:
+        if not worker.ready.is_set():
+            worker.process.kill()  # without waiting for its imports
+    for worker in workers:
+        worker.ready.wait()
+        for pipe in (worker.process.stdin, worker.process.stdout):
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()  # a process exits at the end of its input
-    for process in processes:
-        process.wait()
+    for worker in workers:
+        worker.process.wait()
 
 
 def serve() -> None:
@@ -100,6 +131,8 @@ def serve() -> None:
     sys.stdout = sys.stderr  # output of libraries must not mix with the results
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError):
+        results.write(b"+")  # ready
+        results.flush()
         function = pickle.load(arguments)
         while True:
             pickle.dump(function(pickle.load(arguments)), results, protocol=pickle.HIGHEST_PROTOCOL)

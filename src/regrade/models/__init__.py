@@ -2,7 +2,7 @@
 
 from regrade.core.cores import usable_cores
 from regrade.models.devices import gpu_names
-from regrade.models.gpu_images import GpuImageLoader, gpu_can_decode, warm_up
+from regrade.models.gpu_images import GpuImageLoader, decode_jpegs, gpu_can_decode, warm_up
 from regrade.models.model import Device, Model, ModelMetadata, OutOfMemory, Precision, Settings
 from regrade.models.preprocess import Resizer, crop_and_resize, fastest_resizer, gpu_decoder, normalize, preprocess
 from regrade.models.published import LITE_PUBLISHED, PublishedAccuracies, published_warning, read_published_accuracies
@@ -25,6 +25,7 @@ __all__ = [
     "Settings",
     "can_export",
     "crop_and_resize",
+    "decode_jpegs",
     "default_device",
     "export_to_onnx",
     "fastest_resizer",

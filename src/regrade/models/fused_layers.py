@@ -128,8 +128,8 @@ class _Fusion:
         for erased in (node, *unused):
             self._graph.erase_node(erased)
 
-    def _layer(self, node: Any) -> Any | None:
-        """The layer that a node calls with one argument, if it does and no hook may change what it does."""
+    def _layer(self, node: Any) -> Any:
+        """The layer that a node calls with one argument; None if it does not, or if a hook may change what it does."""
         if not hasattr(node, "op") or node.op != "call_module" or len(node.args) != 1 or node.kwargs:
             return None
         layer = self._layers[node.target]

@@ -21,8 +21,10 @@ JpegBytes = bytes | NDArray[np.uint8]
 
 _START_MARKER, _END_MARKER = b"\xff\xd8", b"\xff\xd9"
 _ORIENTATION = 0x0112  # EXIF tag
-_AT_ONCE = 256  # JPEGs; the chip's own decoder leaves those of larger batches to the CPU, which is slower
 _USUAL_SIZE = 512  # pixels
+
+DECODED_AT_ONCE = 256
+"""JPEGs; the chip's own decoder leaves the rest of larger batches to the CPU, which is slower."""
 
 
 def gpu_can_decode(data: bytes, preprocessing: Preprocessing, *, upright: bool) -> bool:
@@ -44,7 +46,7 @@ def gpu_can_decode(data: bytes, preprocessing: Preprocessing, *, upright: bool) 
 
 
 class GpuImageLoader:
-    """Decodes JPEGs into the inputs of a model on a GPU; each thread needs its own."""
+    """Crops, resizes and normalizes decoded images into the inputs of models on a GPU."""
 
     def __init__(self, preprocessing: Preprocessing, *, border: int, device: str) -> None:
         import torch
@@ -55,15 +57,16 @@ class GpuImageLoader:
             torch.tensor(values, dtype=torch.float32, device=device)
             for values in (preprocessing.mean, preprocessing.std)
         )
-        self._decode = jpeg_decoder()
 
-    def load(self, files: Sequence[JpegBytes], rows: Sequence[int], inputs: Any) -> list[int]:
-        """Fill ``rows`` of ``inputs`` (n, size, size, 3) with JPEGs; return the numbers of files it cannot handle."""
+    def load(self, images: Sequence[Any], rows: Sequence[int], inputs: Any) -> list[int]:
+        """Fill ``rows`` of ``inputs`` (n, size, size, 3) with images; return the numbers of those it cannot handle.
+
+        Images are those of `decode_jpegs`, or None.
+        """
         from regrade.kernels.resample import resampled
 
-        decoded = self._decode(files) if files else []
         usable, failed = [], []
-        for number, image in enumerate(decoded):
+        for number, image in enumerate(images):
             region = None if image is None else self._region(*image.shape[:2])
             if region is None:
                 failed.append(number)
@@ -95,6 +98,11 @@ def _on_device(image: Any) -> DeviceImage:
     return DeviceImage(fields["data"][0], height, width, strides[0])
 
 
+def decode_jpegs(files: Sequence[JpegBytes]) -> list[Any]:
+    """Images (height, width, 3) on the GPU, None for files that it cannot decode."""
+    return jpeg_decoder()(files) if files else []
+
+
 @cache
 def jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
     """A function from JPEGs to images (height, width, 3) on the GPU, None for those it cannot decode.
@@ -115,8 +123,10 @@ def jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
         stream = torch.cuda.current_stream().cuda_stream
         images: list[Any] = []
         with one_at_a_time:
-            for start in range(0, len(files), _AT_ONCE):
-                images += decoder.decode(list(files[start : start + _AT_ONCE]), params=options, cuda_stream=stream)
+            for start in range(0, len(files), DECODED_AT_ONCE):
+                images += decoder.decode(
+                    list(files[start : start + DECODED_AT_ONCE]), params=options, cuda_stream=stream
+                )
         return images
 
     return decode
@@ -129,7 +139,7 @@ def warm_up() -> None:
     """
     buffer = io.BytesIO()
     Image.new("RGB", (_USUAL_SIZE, _USUAL_SIZE)).save(buffer, "JPEG")
-    jpeg_decoder()([buffer.getvalue()] * _AT_ONCE)
+    jpeg_decoder()([buffer.getvalue()] * DECODED_AT_ONCE)
 
 
 def _backends(nvimgcodec: Any) -> list[Any]:

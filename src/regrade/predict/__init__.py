@@ -1,5 +1,6 @@
 """Prediction: run models on images and store the results, every example exactly once, resumable at any time."""
 
+from regrade.predict.batch_size import find_batch_size
 from regrade.predict.cluster import NamedModel, predict_on
 from regrade.predict.engine import (
     PART_SIZE,
@@ -7,8 +8,6 @@ from regrade.predict.engine import (
     Keep,
     PredictionEngine,
     PredictionInput,
-    Progress,
-    find_batch_size,
 )
 from regrade.predict.job import ProgressCallback
 from regrade.predict.predictor import LocalPredictor, Predictor
@@ -17,6 +16,8 @@ from regrade.predict.published_check import PublishedCheck, check_published
 from regrade.predict.result import Failure, ModelRun, Run
 from regrade.predict.run import no_progress, predict, predict_with
 from regrade.predict.run_all import predict_all
+from regrade.predict.shared_pass import Progress
+from regrade.predict.together import predict_together
 
 __all__ = [
     "PART_SIZE",
@@ -42,6 +43,7 @@ __all__ = [
     "predict",
     "predict_all",
     "predict_on",
+    "predict_together",
     "predict_with",
     "prepare_all",
 ]

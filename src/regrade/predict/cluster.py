@@ -25,11 +25,12 @@ from regrade.core import (
 )
 from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
-from regrade.predict.engine import EngineOptions, PredictionInput, Progress
+from regrade.predict.engine import EngineOptions, PredictionInput
 from regrade.predict.job import ProgressCallback
 from regrade.predict.predictor import Predictor, choose_runtime, engine_for, first_images
 from regrade.predict.result import ModelRun
 from regrade.predict.run import no_progress, predict_with
+from regrade.predict.shared_pass import Progress, blocks_of
 from regrade.predict.stored_pair import match_stored_options
 from regrade.store import Part, Store, joined_parts
 from regrade.testsets import open_images
@@ -165,7 +166,7 @@ class _ClusterPredictor(Predictor):
 
     def parts(self, ranges: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
         size = max(_TASK_SIZE // batch, 1) * batch
-        range_of = {task: positions for positions in ranges for task in _tasks(positions, size)}
+        range_of = {task: positions for positions in ranges for task in blocks_of(positions, size)}
         finished: dict[range, dict[int, Part]] = {positions: {} for positions in ranges}
         for task, part in run_tasks(self._crew, range_of, "part", partial(self._arguments, batch)):
             positions = range_of[task]
@@ -231,11 +232,6 @@ def _can_read(source: ImageSource, images: Mapping[int, StoredImage]) -> bool:
         return all(np.array_equal(opened.read(position), image) for position, image in images.items())
     except (RegradeError, OSError):
         return False
-
-
-def _tasks(positions: range, size: int) -> Iterator[range]:
-    for start in range(positions.start, positions.stop, size):
-        yield range(start, min(start + size, positions.stop))
 
 
 def _shifted(part: Part, start: int) -> Part:

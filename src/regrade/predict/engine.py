@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import chain, islice
-from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +25,15 @@ from regrade.core.predictions import STORED_K
 from regrade.metrics import ties_across, top_k_classes
 from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer, fastest_resizer
 from regrade.models.failures import contained
-from regrade.predict.outputs import OutputCheck, Outputs, error_message
+from regrade.predict.batch_size import find_batch_size
+from regrade.predict.outputs import OutputCheck, Outputs, error_message, shortage_message
 from regrade.predict.prepare import (
     MAX_THREADS,
     PreparationOptions,
     Prepared,
-    check_source_exists,
     prepare_all,
 )
+from regrade.predict.shared_pass import Collector, Outcome, Progress, SharedPass, parts_only
 from regrade.store import Part, empty_part
 
 PART_SIZE = 1024
@@ -41,14 +41,6 @@ PART_SIZE = 1024
 
 MIN_EXAMPLES_FOR_PROCESSES = 2_000
 """Number of examples from which it pays off to start processes that prepare images."""
-
-Progress = Callable[[int], object]
-"""Called with the number of examples just finished."""
-
-_MAX_ON_CPU, _MAX_ON_GPU = 32, 256  # larger batches are not faster
-_TRIAL = 4  # images on which the memory is measured
-_SHARE = 0.5  # of the free memory, if no budget is given
-_PROCESS = Path("/proc/self")
 
 
 class Keep(Enum):
@@ -65,7 +57,8 @@ class EngineOptions:
     Without a ``batch``, its size is chosen to fit into ``memory`` (bytes; default: half of the free memory); without a
     ``resizer``, the fastest one for the model is used.
     ``allow_unreadable`` is the share of images that may be unreadable (default: see `UnreadableLimit`); with
-    ``retry_unreadable``, images that were stored as unreadable are computed again.
+    ``retry_unreadable``, images that were stored as unreadable are computed again. ``models`` is the number of models
+    that run together and share the memory.
     """
 
     batch: int | None = None
@@ -77,6 +70,7 @@ class EngineOptions:
     resizer: Resizer | None = Resizer.PILLOW
     allow_unreadable: float | None = None
     retry_unreadable: bool = False
+    models: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,78 +82,104 @@ class PredictionInput:
     images: Images
 
 
-class PredictionEngine:
-    """Runs one model; it remembers the largest batch that fits on the device.
+@dataclass(frozen=True)
+class Share:
+    """One model of a pass: its engine, the ranges of examples that it lacks, and its images per batch."""
 
-    Images are prepared by workers while the model computes. A batch never crosses the end of a part, so the
+    engine: Any  # each kind of engine has its own passes
+    ranges: Sequence[range]
+    batch: int
+
+
+class Engine(ABC):
+    """Runs one model, alone or in one pass with others of the same kind."""
+
+    model: Model
+    options: EngineOptions
+    resizer: Resizer
+
+    @property
+    @abstractmethod
+    def note(self) -> str:
+        """What is worth knowing about how the model ran; empty if nothing is."""
+
+    @property
+    def metadata(self) -> ModelMetadata:
+        """The model's metadata; the runtime includes the resizer."""
+        metadata = self.model.metadata
+        return replace(metadata, runtime=f"{metadata.runtime}, images by {self.resizer.runtime}")
+
+    def find_batch_size(self) -> int:
+        """Number of images per batch, from the options or the memory."""
+        options = self.options
+        return options.batch or find_batch_size(self.model, options.memory, models=options.models)
+
+    def parts(
+        self, inputs: PredictionInput, ranges: Sequence[range], *, batch: int, progress: Progress
+    ) -> Generator[Part, None, None]:
+        """Predict ranges of examples, one part each."""
+        return parts_only(self.together([Share(self, ranges, batch)], inputs, progress=progress))
+
+    @staticmethod
+    @abstractmethod
+    def together(
+        shares: Sequence[Share], inputs: PredictionInput, *, progress: Progress
+    ) -> Generator[Outcome, None, None]:
+        """Predict the missing parts of several models in one pass through the images."""
+
+    def empty_part(self, positions: range) -> Part:
+        """A part without predictions."""
+        width = len(self.model.class_space)
+        return empty_part(positions, k=min(STORED_K, width), width=width if self.options.keep_scores else None)
+
+
+class PredictionEngine(Engine):
+    """Runs models in this process; each engine remembers the largest batch that fits on the device.
+
+    Images are prepared by workers while the models compute. A batch never crosses the end of a part, so the
     predictions do not depend on which parts an earlier run has left. Several threads may request parts at once.
     """
 
     def __init__(self, model: Model, options: EngineOptions) -> None:
         self.model = model
         self.options = options
-        self._resizer = options.resizer or fastest_resizer()
-        self._max_batch = sys.maxsize
+        self.resizer = options.resizer or fastest_resizer()
+        self.max_batch = sys.maxsize
         self._output = OutputCheck(model)
         self._model_lock = Lock()
 
     note = ""
 
     @property
-    def metadata(self) -> ModelMetadata:
-        """The model's metadata; the runtime includes the resizer."""
-        metadata = self.model.metadata
-        return replace(metadata, runtime=f"{metadata.runtime}, images by {self._resizer.runtime}")
+    def preparation(self) -> PreparationOptions:
+        """How images are prepared for the model."""
+        return PreparationOptions(self.model.preprocessing, self.resizer, self.model.takes_pixels)
 
-    def find_batch_size(self) -> int:
-        """Number of images per batch, from the options or the memory."""
-        return self.options.batch or find_batch_size(self.model, self.options.memory)
-
-    def parts(
-        self, inputs: PredictionInput, ranges: Sequence[range], *, batch: int, progress: Progress
-    ) -> Generator[Part, None, None]:
-        """Predict ranges of examples, one part each."""
-        preparation = PreparationOptions(self.model.preprocessing, self._resizer, self.model.takes_pixels)
-        processes = self._uses_processes(sum(len(positions) for positions in ranges))
+    @staticmethod
+    def together(
+        shares: Sequence[Share], inputs: PredictionInput, *, progress: Progress
+    ) -> Generator[Outcome, None, None]:
+        """Predict the missing parts of several models in one pass through the images."""
+        options = shares[0].engine.options
+        images = SharedPass([share.ranges for share in shares], [share.engine.preparation for share in shares])
+        processes = options.workers > MAX_THREADS and len(images) >= MIN_EXAMPLES_FOR_PROCESSES
+        sizes = [share.batch for share in shares]
         prepared = prepare_all(
             inputs.images,
             inputs.source,
-            preparation,
-            chain.from_iterable(ranges),
-            workers=self.options.workers if processes else min(self.options.workers, MAX_THREADS),
-            ahead=2 * batch + self.options.workers,
+            images.ways,
+            ((block.start, ways) for block, ways in images.requests(1)),
+            workers=options.workers if processes else min(options.workers, MAX_THREADS),
+            ahead=2 * max(sizes) + options.workers,
             processes=processes,
         )
+        collectors = [_BatchCollector(share, inputs.examples) for share in shares]
         with closing(prepared):
-            for positions in ranges:
-                part = self._empty_part(positions)
-                for block in self._blocks(positions, batch):
-                    examples = _next_block(prepared, block)
-                    _add_fingerprints(part, examples)
-                    part = self._with_predictions(part, inputs.examples, examples)
-                    progress(len(block))
-                if part.unreadable:
-                    check_source_exists(inputs.source)
-                yield part
+            yield from images.outcomes(prepared, collectors, inputs.source, batch=min(sizes), progress=progress)
 
-    def _uses_processes(self, examples: int) -> bool:
-        """Whether processes prepare the images: if threads would be too slow, and there are many images."""
-        return self.options.workers > MAX_THREADS and examples >= MIN_EXAMPLES_FOR_PROCESSES
-
-    def _blocks(self, positions: range, batch: int) -> Iterator[range]:
-        """The positions of each batch, as large as currently fits on the device."""
-        start = positions.start
-        while start < positions.stop:
-            block = range(start, min(start + batch, start + self._max_batch, positions.stop))
-            yield block
-            start = block.stop
-
-    def _empty_part(self, positions: range) -> Part:
-        width = len(self.model.class_space)
-        return empty_part(positions, k=min(STORED_K, width), width=width if self.options.keep_scores else None)
-
-    def _with_predictions(self, part: Part, examples: Sequence[str], batch: Sequence[Prepared]) -> Part:
+    def predicted(self, part: Part, examples: Sequence[str], batch: Sequence[Prepared]) -> Part:
         """A part with the predictions of a batch filled in, and the reasons for unreadable images."""
+        _add_fingerprints(part, batch)
         part.unreadable.update({example.position: example.error for example in batch if example.input is None})
         inputs = {example.position: example.input for example in batch if example.input is not None}
         if not inputs:
@@ -189,7 +209,7 @@ class PredictionEngine:
                     scores, features = np.asarray(self.model.scores(batch)), None
         except (OutOfMemory, MemoryError):
             if len(inputs) == 1:
-                raise ModelError(f"{self.model.spec.name} does not fit into memory even with a batch of one") from None
+                raise ModelError(shortage_message(self.model.spec.name, self.options.models)) from None
         except Exception as error:  # a model is the user's code: any error is reported in one line
             raise ModelError(error_message(error, self.model.spec.name, examples)) from error
         else:
@@ -198,7 +218,7 @@ class PredictionEngine:
                 self._output.features(features, examples)
             return scores, features
         half = len(inputs) // 2
-        self._max_batch = min(self._max_batch, half)
+        self.max_batch = min(self.max_batch, half)
         halves = self._compute(inputs[:half], examples[:half]), self._compute(inputs[half:], examples[half:])
         features = np.concatenate([features for _, features in halves]) if self.options.keep_features else None
         return np.concatenate([scores for scores, _ in halves]), features
@@ -211,62 +231,44 @@ def _add_fingerprints(part: Part, batch: Sequence[Prepared]) -> None:
     part.fingerprints[list(by_row)] = np.array(list(by_row.values()), dtype=FINGERPRINT)
 
 
-def _next_block(prepared: Iterator[Prepared], block: range) -> list[Prepared]:
-    batch = list(islice(prepared, len(block)))
-    if [example.position for example in batch] != list(block):
-        raise StoreError(f"examples {block.start} to {block.stop - 1} came out of order: this is a bug in regrade")
-    return batch
+class _BatchCollector(Collector):
+    """Collects prepared images until they fill a batch, and batches until they fill a part."""
+
+    def __init__(self, share: Share, examples: Sequence[str]) -> None:
+        self._engine = share.engine
+        self._examples = examples
+        self._size = share.batch
+        self._ranges = iter(share.ranges)
+        self._positions = range(0)  # that are left of the part
+        self._part: Part | None = None
+        self._batch: list[Prepared] = []
+
+    def add(self, images: Prepared) -> Part | None:
+        """Take the next image; the model runs if that fills a batch or ends a part."""
+        part = self._begun() if self._part is None else self._part
+        if not self._positions or images.position != self._positions[0]:
+            raise _out_of_order(images.position)
+        self._batch.append(images)
+        self._positions = self._positions[1:]
+        if self._positions and len(self._batch) < min(self._size, self._engine.max_batch):
+            return None
+        batch, self._batch = self._batch, []
+        self._part = self._engine.predicted(part, self._examples, batch)
+        if self._positions:
+            return None
+        part, self._part = self._part, None
+        return part
+
+    def finish(self) -> None:
+        """Raise if images are missing."""
+        if self._part is not None or next(self._ranges, None) is not None:
+            raise _out_of_order(self._positions.start)
+
+    def _begun(self) -> Part:
+        self._positions = next(self._ranges, range(0))
+        self._part = self._engine.empty_part(self._positions)
+        return self._part
 
 
-def find_batch_size(model: Model, budget: int | None) -> int:
-    """The largest power of two whose memory, measured on a few synthetic images, stays within a budget.
-
-    The budget is in bytes (default: half of the free memory). If memory cannot be measured, the largest useful size.
-    """
-    preprocessing = model.preprocessing
-    images = np.zeros((_TRIAL, preprocessing.channels, preprocessing.size, preprocessing.size), dtype=np.float32)
-    try:
-        with contained():
-            on_gpu = model.free_memory() is not None
-            model.scores(images[:1])  # warm-up: one-time allocations are not counted
-            need = model.peak_memory(images) if on_gpu else _peak_on_cpu(model, images)
-            free = model.free_memory() if on_gpu else _free_on_cpu()
-    except (OutOfMemory, MemoryError):
-        return 1
-    except Exception:  # the engine gets the same error and reports it with the example
-        return _MAX_ON_CPU
-    allowed = budget if budget is not None else _SHARE * free if free else None
-    return _largest(_MAX_ON_GPU if on_gpu else _MAX_ON_CPU, need, allowed)
-
-
-def _largest(limit: int, need: int | None, allowed: float | None) -> int:
-    if not need or allowed is None:
-        return limit
-    fitting = int(allowed * _TRIAL / need)
-    return min(limit, 1 << max(fitting.bit_length() - 1, 0))
-
-
-def _peak_on_cpu(model: Model, images: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> int | None:
-    """Number of bytes by which this process grows while it computes; None if the system does not report it."""
-    try:
-        (_PROCESS / "clear_refs").write_text("5")  # reset the peak
-        before = _kilobytes(_PROCESS / "status", "VmRSS")
-        model.scores(images)
-        return max(_kilobytes(_PROCESS / "status", "VmHWM") - before, 0) * 1024 + images.nbytes
-    except OSError:
-        return None
-
-
-def _free_on_cpu() -> int | None:
-    """Free bytes of this machine; None if the system does not report them."""
-    try:
-        return _kilobytes(Path("/proc/meminfo"), "MemAvailable") * 1024
-    except OSError:
-        return None
-
-
-def _kilobytes(path: Path, field: str) -> int:
-    match = re.search(rf"^{field}:\s+(\d+) kB$", path.read_text(), re.MULTILINE)
-    if match is None:
-        raise OSError(f"{path} has no {field}")
-    return int(match[1])
+def _out_of_order(position: int) -> StoreError:
+    return StoreError(f"example {position} is missing or came out of order: this is a bug in regrade")

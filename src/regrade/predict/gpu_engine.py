@@ -6,11 +6,9 @@ Reading, decoding, the model and the way back of its predictions run side by sid
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,28 +16,29 @@ import numpy as np
 from regrade.core import ModelError, Ties
 from regrade.core.predictions import STORED_K
 from regrade.models import (
-    ModelMetadata,
     OutOfMemory,
     Resizer,
     fastest_resizer,
     gpu_decoder,
 )
+from regrade.models.failures import is_shortage
 from regrade.models.torch_runtime import TorchModel, half_types
 from regrade.predict.captured import CapturedFunction
 from regrade.predict.engine import (
+    Engine,
     EngineOptions,
     PredictionInput,
-    Progress,
-    find_batch_size,
+    Share,
 )
-from regrade.predict.gpu_loading import BatchLoader, ImageBatch, StreamDevice, blocks_of
-from regrade.predict.outputs import OutputCheck, Outputs, error_message
-from regrade.predict.prepare import check_source_exists
-from regrade.store import Part, empty_part
+from regrade.predict.gpu_loading import BatchLoader, ImageBatch, InputKind, StreamDevice
+from regrade.predict.outputs import OutputCheck, Outputs, error_message, shortage_message
+from regrade.predict.prepare import PreparationOptions
+from regrade.predict.shared_pass import Collector, Outcome, Progress, SharedPass
+from regrade.store import Part
 
 
 @dataclass(frozen=True)
-class _Running:
+class RunningBatch:
     """A batch in the model, and its outputs on the way back."""
 
     batch: ImageBatch
@@ -47,17 +46,18 @@ class _Running:
     done: Any
 
 
-class GpuEngine:
-    """Runs one torch model on a GPU; interface and guarantees are those of `PredictionEngine`."""
+class GpuEngine(Engine):
+    """Runs torch models on a GPU; interface and guarantees are those of `PredictionEngine`."""
 
     def __init__(self, model: TorchModel, options: EngineOptions) -> None:
-        self.model = model
+        self.model: TorchModel = model
         self.options = options
         self.resizer = options.resizer or (Resizer.GPU if gpu_decoder() else fastest_resizer())
         self._output = OutputCheck(model)
         self._rows_at_once: int | None = None  # set when a batch does not fit into the memory
         self._captured = CapturedFunction(self._of_images)
         self._compile_note = ""
+        self.shares_inputs = False  # with other models, so a module that changes them in place needs its own
         self.device = StreamDevice(model.settings.device.value)
 
     @property
@@ -67,55 +67,47 @@ class GpuEngine:
         return ", ".join(filter(None, (self._compile_note, reason and f"launched kernel by kernel: {reason}")))
 
     @property
-    def metadata(self) -> ModelMetadata:
-        """The model's metadata; the runtime includes the resizer."""
-        metadata = self.model.metadata
-        return replace(metadata, runtime=f"{metadata.runtime}, images by {self.resizer.runtime}")
+    def input_kind(self) -> InputKind:
+        """What the model takes: how images are prepared for it, and the type of numbers in which it computes."""
+        import torch
 
-    def find_batch_size(self) -> int:
-        """Number of images per batch, from the options or the memory."""
-        return self.options.batch or find_batch_size(self.model, self.options.memory)
+        preparation = PreparationOptions(self.model.preprocessing, self.resizer, as_pixels=True)
+        return InputKind(preparation, half_types().get(self.model.precision, torch.float32))
 
-    def parts(
-        self, inputs: PredictionInput, ranges: Sequence[range], *, batch: int, progress: Progress
-    ) -> Generator[Part, None, None]:
-        """Predict ranges of examples, one part each."""
-        blocks = [block for positions in ranges for block in blocks_of(positions, batch)]
-        with closing(self._running(inputs, blocks, batch)) as running:
-            for positions in ranges:
-                part = empty_part(
-                    positions,
-                    k=min(STORED_K, len(self.model.class_space)),
-                    width=len(self.model.class_space) if self.options.keep_scores else None,
-                )
-                for block in blocks_of(positions, batch):
-                    part = self._finished(next(running), inputs.examples, part)
-                    progress(len(block))
-                if part.unreadable:
-                    check_source_exists(inputs.source)
-                yield part
+    @staticmethod
+    def together(
+        shares: Sequence[Share], inputs: PredictionInput, *, progress: Progress
+    ) -> Generator[Outcome, None, None]:
+        """Predict the missing parts of several models in one pass, in batches of the smallest size."""
+        first: GpuEngine = shares[0].engine
+        batch = min(share.batch for share in shares)
+        images = SharedPass([share.ranges for share in shares], [share.engine.input_kind for share in shares])
+        loader = BatchLoader(
+            inputs,
+            images.ways,
+            images.requests(batch),
+            first.device,
+            batch=batch,
+            workers=first.options.workers,
+            count=len(images),
+            models=len(shares),
+        )
+        for share in shares:
+            share.engine.shares_inputs = len(shares) > len(images.ways)
+        collectors = [_LaunchCollector(share, inputs.examples) for share in shares]
+        with loader as loading, closing(_releasing(loading)) as loaded:
+            yield from images.outcomes(loaded, collectors, inputs.source, batch=batch, progress=progress)
 
-    def _running(self, inputs: PredictionInput, blocks: Sequence[range], batch: int) -> Generator[_Running, None, None]:
-        """The blocks in order, while the next one is already in the model."""
-        waiting: deque[_Running] = deque()
-        with BatchLoader(self, inputs, blocks, batch) as loading:
-            for loaded in loading:
-                waiting.append(self._launch(loaded, inputs.examples))
-                loading.release()
-                if len(waiting) == 2:
-                    yield waiting.popleft()
-            yield from waiting
-
-    def _launch(self, batch: ImageBatch, examples: Sequence[str]) -> _Running:
+    def launch(self, batch: ImageBatch, examples: Sequence[str]) -> RunningBatch:
         """Start the model on a batch, and the way back of its outputs; nothing here waits for the GPU."""
         if not batch.positions:
-            return _Running(batch, {}, None)
+            return RunningBatch(batch, {}, None)
         names = [examples[position] for position in batch.positions]
         with self.device.on(None):
             _hand_over(batch)
             outputs = self._outputs(batch.inputs.permute(0, 3, 1, 2), len(batch.positions), names)
             back = {name: tensor.to("cpu", non_blocking=True) for name, tensor in outputs.items()}
-            return _Running(batch, back, self.device.recorded())
+            return RunningBatch(batch, back, self.device.recorded())
 
     def _outputs(self, inputs: Any, count: int, examples: Sequence[str]) -> dict[str, Any]:
         """What is stored of the first ``count`` inputs, on the device; in pieces if a batch does not fit."""
@@ -125,15 +117,15 @@ class GpuEngine:
                 with self._compiling():
                     return {name: tensor[:count] for name, tensor in self._captured(inputs).items()}
             pieces = [self._of_images(inputs[start : start + rows]) for start in range(0, count, rows)]
-        except OutOfMemory:
+        except Exception as error:  # a model is the user's code: any error is reported in one line
+            if not isinstance(error, OutOfMemory) and not is_shortage(error):
+                raise ModelError(error_message(error, self.model.spec.name, examples)) from error
             self._captured = CapturedFunction(self._of_images)
             self.device.free()
             if rows == 1:
-                raise ModelError(f"{self.model.spec.name} does not fit into memory even with a batch of one") from None
+                raise ModelError(shortage_message(self.model.spec.name, self.options.models)) from None
             self._rows_at_once = rows // 2
             return self._outputs(inputs, count, examples)
-        except Exception as error:  # a model is the user's code: any error is reported in one line
-            raise ModelError(error_message(error, self.model.spec.name, examples)) from error
         return {name: _joined([piece[name] for piece in pieces])[:count] for name in pieces[0]}
 
     @contextmanager
@@ -145,14 +137,15 @@ class GpuEngine:
             self._compile_note = f"compiled in {time.perf_counter() - started:.0f} s"
 
     def _of_images(self, inputs: Any) -> dict[str, Any]:
-        scores, features = self.model.outputs_on_device(inputs, features=self.options.keep_features)
+        own = inputs.clone() if self.shares_inputs else inputs
+        scores, features = self.model.outputs_on_device(own, features=self.options.keep_features)
         self._output.shape(scores, scores.is_floating_point(), len(inputs))
         outputs = top_outputs(scores, min(STORED_K, scores.shape[1]))
         if self.options.keep_scores:
             outputs["scores"] = scores
         return outputs if features is None else outputs | {"features": features}
 
-    def _finished(self, running: _Running, examples: Sequence[str], part: Part) -> Part:
+    def finished(self, running: RunningBatch, examples: Sequence[str], part: Part) -> Part:
         """A part with the outputs of a batch filled in, once they are back."""
         batch = running.batch
         part.fingerprints[batch.block.start - part.start : batch.block.stop - part.start] = batch.fingerprints
@@ -179,12 +172,40 @@ class GpuEngine:
         )
         return self._output.stored(outputs, part)
 
-    @cached_property
-    def input_type(self) -> Any:
-        """The type of inputs: that in which the model computes."""
-        import torch
 
-        return half_types().get(self.model.precision, torch.float32)
+class _LaunchCollector(Collector):
+    """Launches the model on batches, and fetches its outputs one batch later."""
+
+    def __init__(self, share: Share, examples: Sequence[str]) -> None:
+        self._engine: GpuEngine = share.engine
+        self._examples = examples
+        self._ranges = iter(share.ranges)
+        self._part: Part | None = None
+        self._running: RunningBatch | None = None
+
+    def add(self, images: ImageBatch) -> Part | None:
+        """Launch the model; returns the part that the batch before has completed, if so."""
+        before, self._running = self._running, self._engine.launch(images, self._examples)
+        return None if before is None else self._filled(before)
+
+    def finish(self) -> Part | None:
+        """The part that the last batch completes."""
+        last, self._running = self._running, None
+        return None if last is None else self._filled(last)
+
+    def _filled(self, running: RunningBatch) -> Part | None:
+        part = self._engine.empty_part(next(self._ranges)) if self._part is None else self._part
+        part = self._engine.finished(running, self._examples, part)
+        complete = running.batch.block.stop == part.start + len(part)
+        self._part = None if complete else part
+        return part if complete else None
+
+
+def _releasing(loading: BatchLoader) -> Generator[dict[int, ImageBatch], None, None]:
+    """The batches, each of which makes room for another one when the models are launched."""
+    for batches in loading:
+        yield batches
+        loading.release()
 
 
 def top_outputs(scores: Any, k: int) -> dict[str, Any]:

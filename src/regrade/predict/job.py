@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -17,17 +17,18 @@ from regrade.core import (
     NO_ANSWER,
     Images,
     ImageSource,
-    ImageSourceError,
     Predictions,
     StoreError,
     TestSet,
 )
 from regrade.core.amounts import amount
 from regrade.core.predictions import STORED_K
-from regrade.predict.engine import EngineOptions, Progress
+from regrade.predict.engine import EngineOptions
 from regrade.predict.predictor import Predictor
 from regrade.predict.prepare import changed_images, is_readable
 from regrade.predict.result import ModelRun
+from regrade.predict.shared_pass import Progress
+from regrade.predict.unreadable_limit import UnreadableLimit
 from regrade.store import (
     Part,
     PartialPredictions,
@@ -41,9 +42,6 @@ from regrade.testsets import open_images
 
 ProgressCallback = Callable[[str, int], Progress]
 """Called with a description of the work and the number of examples left; returns the callback for finished examples."""
-
-_MIN_LIMIT = 10  # damaged images allowed in a small test set
-_SHARE = 0.05  # of a test set, if that is more
 
 
 class _Writer:
@@ -95,46 +93,32 @@ class Job:
             "k": STORED_K,
         }
 
+    def partial(self) -> PartialPredictions:
+        """The place for unfinished predictions."""
+        return self.store.partial_predictions(
+            self.test_set, self.name, part_size=self.options.part_size, plan=self.plan()
+        )
+
     def run(self, partial: PartialPredictions, progress: ProgressCallback) -> ModelRun:
         """Compute the missing examples, and store the predictions."""
         started = time.perf_counter()
-        name, size = self.predictor.metadata.spec.name, len(self.test_set)
-        unreadable = self._check_earlier_parts(partial)
-        missing = partial.missing()
-        left = sum(len(positions) for positions in missing)
-        advance = progress(f"{name} on {self.test_set.name}", left)
-        if missing:
-            batch = self.options.batch or partial.batch(self.predictor.find_batch_size)
-            self._compute(partial, missing, unreadable, batch=batch, progress=advance)
-        finished = partial.finished()
-        self._store(finished, self._by_example(finished.unreadable))
-        seconds = time.perf_counter() - started
-        return ModelRun(
-            name, self.test_set.name, size, size - left, seconds, self._by_example(finished.unreadable),
-            self.predictor.metadata.runtime,
-        )  # fmt: skip
+        run = self.begun(partial)
+        advance = progress(f"{self.name} on {self.test_set.name}", run.left)
+        if run.missing:
+            with run, closing(self.predictor.parts(run.missing, batch=run.batch(), progress=advance)) as parts:
+                for part in parts:
+                    run.take(part)
+        return replace(run.stored(), seconds=time.perf_counter() - started)
 
-    def _compute(
-        self,
-        partial: PartialPredictions,
-        missing: Sequence[range],
-        unreadable: dict[int, str],
-        *,
-        batch: int,
-        progress: Progress,
-    ) -> None:
-        """Compute and keep the missing parts; raises if too many images of all parts so far are unreadable."""
-        limit = UnreadableLimit(self.test_set, self.source, self.options.allow_unreadable)
-        done = len(self.test_set) - sum(len(positions) for positions in missing)
-        with (
-            closing(self.predictor.parts(missing, batch=batch, progress=progress)) as parts,
-            _Writer(partial) as writer,
-        ):
-            for part in parts:
-                writer.add(part)
-                unreadable.update(part.unreadable)
-                done += len(part)
-                limit.check(unreadable, done)
+    def begun(self, partial: PartialPredictions) -> BegunJob:
+        """Check the parts of an earlier run, and find out which ones are missing."""
+        unreadable = self._check_earlier_parts(partial)
+        return BegunJob(self, partial, partial.missing(), unreadable)
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.predictor.metadata.spec.name
 
     def _check_earlier_parts(self, partial: PartialPredictions) -> dict[int, str]:
         """Check the parts of an earlier run, and return which of their images are still unreadable."""
@@ -157,7 +141,7 @@ class Job:
         batch = self.options.batch or self.predictor.find_batch_size()
         with closing(self.predictor.parts(list(_runs(positions)), batch=batch, progress=advance)) as computed:
             parts = list(computed)
-        unreadable = self._by_example({p: reason for part in parts for p, reason in part.unreadable.items()})
+        unreadable = self.by_example({p: reason for part in parts for p, reason in part.unreadable.items()})
         recovered = len(positions) - len(unreadable)
         if recovered:
             self._amend(with_replaced_rows(stored, parts), unreadable, recovered)
@@ -183,7 +167,7 @@ class Job:
         )
         self.store.replace_predictions(self.test_set, predictions, manifest)
 
-    def _store(self, finished: Part, unreadable: dict[str, str]) -> None:
+    def store_finished(self, finished: Part, unreadable: dict[str, str]) -> None:
         metadata = self.predictor.metadata
         predictions = Predictions(
             metadata.spec.name,
@@ -206,8 +190,56 @@ class Job:
         )
         self.store.add_predictions(self.test_set, [(predictions, manifest)], metadata.class_space)
 
-    def _by_example(self, unreadable: dict[int, str]) -> dict[str, str]:
+    def by_example(self, unreadable: dict[int, str]) -> dict[str, str]:
         return {self.test_set.ids[position]: reason for position, reason in sorted(unreadable.items())}
+
+
+class BegunJob:
+    """A job and the parts that it still lacks, which are kept on the disk one after another; used as a context."""
+
+    def __init__(
+        self, job: Job, partial: PartialPredictions, missing: Sequence[range], unreadable: dict[int, str]
+    ) -> None:
+        self.job = job
+        self.missing = missing
+        self.left = sum(map(len, missing))
+        self.partial = partial
+        self._unreadable = unreadable
+        self._done = len(job.test_set) - self.left
+        self._limit = UnreadableLimit(job.test_set, job.source, job.options.allow_unreadable)
+        self._writer = _Writer(partial)
+
+    def batch(self) -> int:
+        """Number of images per batch: that of the options or of an earlier run, or what fits into the memory."""
+        return self.job.options.batch or self.partial.batch(self.job.predictor.find_batch_size)
+
+    def take(self, part: Part) -> None:
+        """Keep a part; raises if too many images of all parts so far are unreadable."""
+        self._writer.add(part)
+        self._unreadable.update(part.unreadable)
+        self._done += len(part)
+        self._limit.check(self._unreadable, self._done)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no part is missing."""
+        return self._done == len(self.job.test_set)
+
+    def stored(self) -> ModelRun:
+        """Store the predictions once all parts are kept."""
+        job, size = self.job, len(self.job.test_set)
+        finished = self.partial.finished()
+        unreadable = job.by_example(finished.unreadable)
+        job.store_finished(finished, unreadable)
+        runtime = job.predictor.metadata.runtime
+        return ModelRun(job.name, job.test_set.name, size, size - self.left, 0.0, unreadable, runtime)
+
+    def __enter__(self) -> Self:
+        self._writer.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.__exit__()
 
 
 @dataclass(frozen=True)
@@ -246,36 +278,3 @@ def _digest(source: ImageSource) -> str:
     for location in source.locations:
         state.update(f"{location}\n".encode())
     return state.hexdigest()
-
-
-@dataclass(frozen=True)
-class UnreadableLimit:
-    """The limit for one test set: ``share`` of its images, if given.
-
-    The default is 5 % of the images, or 10 if that is more, but never more than half of them.
-    """
-
-    test_set: TestSet
-    source: ImageSource
-    share: float | None = None
-
-    @property
-    def limit(self) -> int:
-        """How many images may be unreadable."""
-        size = len(self.test_set)
-        if self.share is not None:
-            return int(self.share * size)
-        return min(max(_MIN_LIMIT, int(_SHARE * size)), size // 2)
-
-    def check(self, unreadable: Mapping[int, str], done: int) -> None:
-        """Raise if more of the ``done`` images than the limit are unreadable or, without a given share, all of them."""
-        none_readable = self.share is None and len(unreadable) == done
-        if not unreadable or not (none_readable or len(unreadable) > self.limit):
-            return
-        position, reason = next(iter(unreadable.items()))
-        raise ImageSourceError(
-            f"{len(unreadable):,} of {done:,} images of {self.test_set.name} cannot be read, for instance "
-            f"{self.test_set.ids[position]!r} ({reason}): if {self.source.path} is not mounted or incomplete, repair "
-            "it and run the same command again, which resumes from here; to store them as unreadable, add "
-            "--allow-unreadable 100%"
-        )

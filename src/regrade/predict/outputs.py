@@ -32,6 +32,10 @@ class Outputs:
     features: FloatArray | None = None
 
 
+ALONE = "leave out --together, so that one model is in memory at a time"
+"""What to do if several models do not fit into the memory."""
+
+
 class OutputCheck:
     """Checks the scores and features of one model; every error names the model and the examples."""
 
@@ -119,6 +123,11 @@ def describe_examples(examples: Sequence[str]) -> str:
     if len(examples) == 1:
         return f"example {examples[0]!r}"
     return f"the {len(examples)} examples {examples[0]!r} to {examples[-1]!r}"
+
+
+def shortage_message(name: str, models: int) -> str:
+    """A model that does not fit into the memory, in which there are ``models`` of them, in one line."""
+    return f"{name} does not fit into memory even with a batch of one" + (f": {ALONE}" if models > 1 else "")
 
 
 def error_message(error: Exception, name: str, examples: Sequence[str]) -> str:

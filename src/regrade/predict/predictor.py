@@ -12,10 +12,11 @@ from regrade.core.arrays import FloatArray
 from regrade.models import Device, Model, ModelMetadata, Resizer, can_export, export_to_onnx, fastest_resizer
 from regrade.models.failures import contained
 from regrade.models.torch_runtime import TorchModel
-from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
+from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput
 from regrade.predict.gpu_engine import GpuEngine
 from regrade.predict.gpu_runtime import fastest_on_gpu
 from regrade.predict.prepare import PreparationOptions, prepare_on_cpu
+from regrade.predict.shared_pass import Progress
 from regrade.store import Part
 from regrade.testsets import open_images
 
@@ -47,24 +48,24 @@ class LocalPredictor(Predictor):
 
     def __init__(self, model: Model, examples: Sequence[str], source: ImageSource, options: EngineOptions) -> None:
         self._choice = choose_runtime(model, source, options)
-        self._engine = engine_for(self._choice.model, options)
+        self.engine = engine_for(self._choice.model, options)
         self._examples = examples
         self._source = source
-        self.metadata = self._engine.metadata
+        self.metadata = self.engine.metadata
 
     @property
     def note(self) -> str:
         """Why the runtime is not the fastest one, and how long it took to compile the model, if so."""
-        return ", ".join(filter(None, (self._choice.note, self._engine.note)))
+        return ", ".join(filter(None, (self._choice.note, self.engine.note)))
 
     def find_batch_size(self) -> int:
         """Number of images per batch."""
-        return self._engine.find_batch_size()
+        return self.engine.find_batch_size()
 
     def parts(self, ranges: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
         """The predictions of each range of examples, in order."""
         inputs = PredictionInput(self._examples, self._source, open_images(self._source))
-        return self._engine.parts(inputs, ranges, batch=batch, progress=progress)
+        return self.engine.parts(inputs, ranges, batch=batch, progress=progress)
 
 
 def engine_for(model: Model, options: EngineOptions) -> PredictionEngine | GpuEngine:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ MAX_THREADS = 4
 
 FingerprintFields = tuple[int, int, int]
 """Digest, size and modification time, in the order of `FINGERPRINT`."""
+
+Ways = tuple[int, ...]
+"""In which ways an image is prepared: the numbers of some `PreparationOptions`."""
+
+_Pixels = Callable[[Preprocessing, Resizer], Any]
 
 _BLOCK = 4096  # images at a time, to limit memory
 
@@ -75,26 +81,27 @@ def check_source_exists(source: ImageSource) -> None:
 def prepare_all(
     images: Images,
     source: ImageSource,
-    options: PreparationOptions,
-    positions: Iterable[int],
+    options: Sequence[PreparationOptions],
+    requests: Iterable[tuple[int, Ways]],
     *,
     workers: int,
     ahead: int,
     processes: bool = False,
-) -> Generator[Prepared, None, None]:
+) -> Generator[dict[int, Prepared], None, None]:
     """Prepare examples in the given order, at most ``ahead`` of them in advance.
 
-    Workers are threads, or ``processes``, which open the images at their source themselves.
+    A request is a position and the ``options`` by their numbers; the results are by these numbers. Each image is read
+    and decoded once. Workers are threads, or ``processes``, which open the images at their source themselves.
     """
-    waiting: deque[Future[Prepared]] = deque()
+    waiting: deque[Future[dict[int, Prepared]]] = deque()
     with ExitStack() as stack:
-        prepare_example: Callable[[int], Prepared] = Preparer(images, source, options)
+        prepare_example: Callable[[tuple[int, Ways]], dict[int, Prepared]] = Preparer(images, source, options)
         if processes:
             prepare_example = stack.enter_context(ProcessPerThread(prepare_example))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="prepare"))
         try:
-            for position in positions:
-                waiting.append(pool.submit(prepare_example, position))
+            for request in requests:
+                waiting.append(pool.submit(prepare_example, request))
                 if len(waiting) >= ahead:
                     yield waiting.popleft().result()
             while waiting:
@@ -105,14 +112,15 @@ def prepare_all(
 
 
 class Preparer:
-    """Prepares one example; when sent to another process, it opens the images there."""
+    """Prepares one example in several ways; when sent to another process, it opens the images there."""
 
-    def __init__(self, images: Images, source: ImageSource, options: PreparationOptions) -> None:
+    def __init__(self, images: Images, source: ImageSource, options: Sequence[PreparationOptions]) -> None:
         self._images = images
         self._source = source
         self._options = options
 
-    def __call__(self, position: int) -> Prepared:
+    def __call__(self, request: tuple[int, Ways]) -> dict[int, Prepared]:
+        position, ways = request
         stamp = self._images.stamp(position)  # before the content, so that a later change is noticed
         fingerprint = None
         try:
@@ -120,14 +128,14 @@ class Preparer:
             fingerprint = (content_digest(stored), *(stamp or UNKNOWN_STAMP))
             image = self._images.rendered(position, stored)
         except UnreadableImage as error:
-            return Prepared(position, None, str(error), fingerprint=fingerprint)
-        return prepare(position, image, self._source, self._options, fingerprint)
+            return dict.fromkeys(ways, Prepared(position, None, str(error), fingerprint=fingerprint))
+        return prepare(position, image, self._source, {way: self._options[way] for way in ways}, fingerprint)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _reopened, (self._source, self._options)
 
 
-def _reopened(source: ImageSource, options: PreparationOptions) -> Preparer:
+def _reopened(source: ImageSource, options: Sequence[PreparationOptions]) -> Preparer:
     return Preparer(open_images(source), source, options)
 
 
@@ -135,32 +143,45 @@ def prepare(
     position: int,
     stored: StoredImage,
     source: ImageSource,
-    options: PreparationOptions,
+    options: Mapping[int, PreparationOptions],
     fingerprint: FingerprintFields | None = None,
-) -> Prepared:
-    """Decode and preprocess one stored image, unless a GPU is to do it."""
-    if options.resizer is Resizer.GPU and isinstance(stored, bytes):
-        upright = source.orientation is Orientation.UPRIGHT
-        if gpu_can_decode(stored, options.preprocessing, upright=upright):
-            return Prepared(position, None, jpeg=stored, fingerprint=fingerprint)
-    return prepare_on_cpu(position, stored, source, options, fingerprint)
+) -> dict[int, Prepared]:
+    """Decode one stored image once, and preprocess it in several ways; a JPEG that a GPU is to decode is left to it."""
+    pixels, upright = _pixels_once(stored, source), source.orientation is Orientation.UPRIGHT
+
+    def prepared(option: PreparationOptions) -> Prepared:
+        jpeg = stored if option.resizer is Resizer.GPU and isinstance(stored, bytes) else None
+        if jpeg is not None and gpu_can_decode(jpeg, option.preprocessing, upright=upright):
+            return Prepared(position, None, jpeg=jpeg, fingerprint=fingerprint)
+        return _prepared(position, pixels, option, fingerprint)
+
+    return {way: prepared(option) for way, option in options.items()}
 
 
-def prepare_on_cpu(
-    position: int,
-    stored: StoredImage,
-    source: ImageSource,
-    options: PreparationOptions,
-    fingerprint: FingerprintFields | None = None,
-) -> Prepared:
+def prepare_on_cpu(position: int, stored: StoredImage, source: ImageSource, options: PreparationOptions) -> Prepared:
     """Decode and preprocess one stored image on the CPU."""
+    return _prepared(position, _pixels_once(stored, source), options, None)
+
+
+def _pixels_once(stored: StoredImage, source: ImageSource) -> _Pixels:
+    """The pixels of an image, cropped and resized; it is decoded once."""
+
+    @cache
+    def decoded(resizer: Resizer) -> Any:
+        decode = decode_gray_or_rgb if resizer is Resizer.PILLOW else decode_pixels
+        return decode(stored, orientation=source.orientation, border=source.border)
+
+    return cache(lambda preprocessing, resizer: crop_and_resize(decoded(resizer), preprocessing, resizer))
+
+
+def _prepared(
+    position: int, pixels: _Pixels, options: PreparationOptions, fingerprint: FingerprintFields | None
+) -> Prepared:
     try:
-        decode = decode_gray_or_rgb if options.resizer is Resizer.PILLOW else decode_pixels
-        image = decode(stored, orientation=source.orientation, border=source.border)
+        levels = pixels(options.preprocessing, options.resizer)
     except UnreadableImage as error:
         return Prepared(position, None, str(error), fingerprint=fingerprint)
-    pixels = crop_and_resize(image, options.preprocessing, options.resizer)
-    model_input = pixels if options.as_pixels else normalize(pixels, options.preprocessing)
+    model_input = levels if options.as_pixels else normalize(levels, options.preprocessing)
     return Prepared(position, model_input, fingerprint=fingerprint)
 
 

@@ -20,7 +20,8 @@ class ModelRun(Record):
     ``unreadable`` maps each example without a prediction to the reason; ``runtime`` computed the scores;
     ``workers_lost`` counts workers of a cluster that died. ``recovered`` counts images that had been stored as
     unreadable and were computed now. ``images_away`` says that the images were missing, so they could not be compared
-    with those of the stored predictions.
+    with those of the stored predictions. ``together`` is the number of models that shared one pass through the images,
+    of which ``seconds`` is the duration.
     """
 
     model: str
@@ -34,6 +35,7 @@ class ModelRun(Record):
     workers_lost: int = 0
     recovered: int = 0
     images_away: bool = False
+    together: int = 1
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with the rate."""
@@ -79,7 +81,7 @@ class Run(Tabular):
         )
         runtimes = dict.fromkeys(pair.runtime for pair in self.pairs if pair.runtime)
         notes = [f"computed by {runtime}" for runtime in runtimes]
-        notes += [note for pair in self.pairs for note in _notes(pair)]
+        notes += dict.fromkeys(note for pair in self.pairs for note in _notes(pair))
         notes += [f"failed: {failure.reason}" for failure in self.failures]
         return Table("predictions", columns, tuple(_row(pair) for pair in self.pairs), tuple(notes))
 
@@ -101,5 +103,7 @@ def _notes(pair: ModelRun) -> Iterator[str]:
             f"the images of {pair.test_set} are missing, so they were not compared with those that {pair.model} was "
             "run on"
         )
+    if pair.together > 1:
+        yield f"{pair.together} models together on {pair.test_set}: seconds and images/s are those of the whole pass"
     if pair.workers_lost:
         yield f"{pair.workers_lost:,} workers were lost; other workers repeated their tasks"

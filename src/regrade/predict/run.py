@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from regrade.core import AlreadyStored, ImageSource, InputError, TestSet
 from regrade.models import Model, ModelMetadata
-from regrade.predict.engine import EngineOptions, Progress
+from regrade.predict.engine import EngineOptions
 from regrade.predict.job import Job, ProgressCallback
 from regrade.predict.predictor import LocalPredictor, Predictor
 from regrade.predict.prepare import check_source_exists
 from regrade.predict.result import ModelRun
+from regrade.predict.shared_pass import Progress
 from regrade.predict.stored_pair import match_stored_options, stored_pair
 from regrade.store import Store
 
@@ -45,7 +46,7 @@ def predict_with(
     progress: ProgressCallback = no_progress,
 ) -> ModelRun:
     """As `predict`, by any predictor, which is made only if something must be computed."""
-    _check_options(store, model, options)
+    check_options(store, model, options)
     pair = stored_pair(store, model, test_set, options)
     if pair is not None and not (options.retry_unreadable and pair.unreadable):
         store.partial_predictions(test_set, pair.model, part_size=options.part_size, plan={}).remove()
@@ -53,7 +54,7 @@ def predict_with(
     source = store.images.read(test_set)
     check_source_exists(source)
     job = Job(store, make_predictor(source), test_set, source, options)
-    partial = store.partial_predictions(test_set, model.spec.name, part_size=options.part_size, plan=job.plan())
+    partial = job.partial()
     with partial.locked():
         pair = stored_pair(store, model, test_set, options)
         if pair is None:
@@ -64,7 +65,7 @@ def predict_with(
     return pair
 
 
-def _check_options(store: Store, model: ModelMetadata, options: EngineOptions) -> None:
+def check_options(store: Store, model: ModelMetadata, options: EngineOptions) -> None:
     """Raise before any work if its results could not be stored."""
     if min(1 if options.batch is None else options.batch, options.workers, options.part_size) < 1:
         raise InputError("batch and workers must be at least 1")

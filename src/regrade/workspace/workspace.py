@@ -101,6 +101,7 @@ class Workspace:
         keep: Sequence[Keep | str] = (),
         allow_unreadable: float | None = None,
         retry_unreadable: bool = False,
+        together: bool = False,
         cluster: RayCluster | None = None,
         progress: PredictProgress = no_progress,
     ) -> Run:
@@ -116,6 +117,9 @@ class Workspace:
 
         More than 5 % unreadable images, and more than 10, are an error; ``allow_unreadable`` sets another fraction
         (0 to 1). With ``retry_unreadable`` images stored as unreadable are predicted again.
+
+        Models that run ``together`` are all in memory, and go through each test set once: every image is decoded once
+        and resized for each preprocessing. The predictions are the same.
         """
         refuse_text(models, "models")
         refuse_text(test_sets, "test_sets")
@@ -147,7 +151,7 @@ class Workspace:
         named = [
             NamedModel(name, replace(settings, device=device)) for name, device in zip(models, devices, strict=True)
         ]
-        return predict_all(self.store, named, targets, options, cluster=cluster, progress=progress)
+        return predict_all(self.store, named, targets, options, cluster=cluster, together=together, progress=progress)
 
     grade = study_method(GRADE)
     compare = study_method(COMPARE)
