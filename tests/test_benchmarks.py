@@ -1,12 +1,13 @@
 """Every benchmark can be imported; those that need no server or published data run at small sizes."""
 
+import json
 from importlib import import_module
 from unittest import mock
 
 import numpy as np
 import pytest
 
-from benchmarks import head, synthetic
+from benchmarks import gpu_readme, head, synthetic
 from benchmarks.__main__ import _NAMES
 from benchmarks.result import Result
 
@@ -41,3 +42,9 @@ def test_small_benchmark_runs_and_agrees_with_its_baseline(name):
 def test_small_head_reaches_the_objective_of_scikit_learn():
     results = list(head.run(head.HeadCase(200, 8, 4, iterations=20)))
     assert len(results) == 2 and all(result.ratio is not None for result in results)
+
+
+def test_the_section_on_gpus_is_that_of_the_committed_results():
+    text, rows = gpu_readme.README.read_text(), json.loads(gpu_readme.RESULTS.read_text())
+    assert gpu_readme.with_section(text, rows) == text
+    assert text.count(f"| {rows[0]['case']} |") == sum(row["case"] == rows[0]["case"] for row in rows)
