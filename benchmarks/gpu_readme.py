@@ -1,4 +1,7 @@
-"""Write the results of `python -m benchmarks gpu` into README.md, as a chart and a table: python -m benchmarks.gpu_readme."""
+"""Write the results of `python -m benchmarks gpu` into README.md, as a chart and a table.
+
+python -m benchmarks.gpu_readme
+"""
 
 from __future__ import annotations
 
@@ -39,12 +42,10 @@ def _bar(row: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     unit = row["unit"]
-    baseline = "" if row["baseline"] is None else f"{number(row['baseline'])} {unit}"
+    ours, baseline = (f"{number(cost)} {unit}" if cost is not None else "" for cost in (row["ours"], row["baseline"]))
     ratio = "" if row["ratio"] is None else times(row["ratio"])
-    ours = f"{number(row['ours'])} {unit}"
-    return (
-        f"| {row['case']} | {ours} | {baseline} | {row['baseline_name']} | {ratio} | {row['aim']} | {row['outcome']} |"
-    )
+    cells = row["case"], ours, baseline, row["baseline_name"], ratio, row["aim"], row["outcome"]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
