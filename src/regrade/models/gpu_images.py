@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Any
 
@@ -67,7 +67,7 @@ class GpuImageLoader:
 
         usable, failed = [], []
         for number, image in enumerate(images):
-            region = None if image is None else self._region(*image.shape[:2])
+            region = None if image is None else _region(*image.shape[:2], self._preprocessing, self._border)
             if region is None:
                 failed.append(number)
             else:
@@ -78,17 +78,19 @@ class GpuImageLoader:
             resampled(images, regions, inputs, filled, bicubic=bicubic, mean=self._mean, std=self._std)
         return failed
 
-    def _region(self, height: int, width: int) -> Region | None:
-        """The part of an image that the model sees; None for one that is too small or too long."""
-        height, width = height - 2 * self._border, width - 2 * self._border
-        if min(height, width) < 1:
-            return None
-        geometry = compute_crop((width, height), self._preprocessing)
-        if geometry.pixels > MAX_PIXELS:
-            return None
-        left, top, right, bottom = geometry.crop_before or (0, 0, width, height)
-        corner = left + self._border, top + self._border
-        return Region(*corner, right - left, bottom - top, *geometry.size, *geometry.crop_after[:2])
+
+@lru_cache(maxsize=10_000)  # images of a test set share a few sizes
+def _region(height: int, width: int, preprocessing: Preprocessing, border: int) -> Region | None:
+    """The part of an image that a model sees; None for one that is too small or too long."""
+    height, width = height - 2 * border, width - 2 * border
+    if min(height, width) < 1:
+        return None
+    geometry = compute_crop((width, height), preprocessing)
+    if geometry.pixels > MAX_PIXELS:
+        return None
+    left, top, right, bottom = geometry.crop_before or (0, 0, width, height)
+    corner = left + border, top + border
+    return Region(*corner, right - left, bottom - top, *geometry.size, *geometry.crop_after[:2])
 
 
 def _on_device(image: Any) -> DeviceImage:
