@@ -1,4 +1,4 @@
-"""Coverage over households of the scores of classes: F1 of a class, and balanced accuracy and F1 over classes."""
+"""Coverage over households of the scores of classes: recall and F1 of a class, and balanced accuracy and F1 over classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.calibration.checks import coverage_check, repeated
 from benchmarks.calibration.households import alike, households
 from regrade.core import Estimate
 from regrade.core.arrays import IntArray
-from regrade.stats import balanced_proportion, clustered_f1_scores, macro_f1, weighted_f1
+from regrade.stats import balanced_proportion, clustered_f1_scores, group_shares, macro_f1, weighted_f1
 
 _RIGHT = 0.8
 """The accuracy; as all classes are alike, it is also each recall, precision and F1."""
@@ -33,6 +33,10 @@ def drawn(rng: np.random.Generator, *, score: Score, count: int, classes: int, a
     return score(*graded(rng, count, classes=classes, apart=apart))
 
 
+def recall_of_first(labels: IntArray, predicted: IntArray, clusters: IntArray) -> Estimate:
+    return group_shares(labels == predicted, labels, clusters).estimates(0.95)[0]
+
+
 def f1_of_first(labels: IntArray, predicted: IntArray, clusters: IntArray) -> Estimate:
     return clustered_f1_scores(labels, predicted, clusters)[0]
 
@@ -44,6 +48,7 @@ def balanced(labels: IntArray, predicted: IntArray, clusters: IntArray) -> Estim
 for apart in (False, True):
     homes = "households of 1 to 8 images, each of one class" if apart else "households of 1 to 8 images of any class"
     for name, maker, score, count, classes in (
+        ("recall of a class over clusters", "stats.group_shares.estimates", recall_of_first, 60, 4),
         ("F1 of a class over clusters", "stats.f1.clustered_f1_scores", f1_of_first, 60, 4),
         ("F1 of a class over clusters", "stats.f1.clustered_f1_scores", f1_of_first, 400, 4),
         ("balanced accuracy over clusters", "stats.balanced_proportion._widened", balanced, 60, 4),

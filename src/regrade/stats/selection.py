@@ -79,7 +79,7 @@ def effective_p_values(shares: ArrayLike, sizes: ArrayLike) -> FloatArray:
     down, so that rounding never makes a difference significant. Less than one image says nothing.
 
     >>> effective_p_values([1 / 6, 5 / 6], [6.9, 6.9]).round(2).tolist()
-    [[1.0, 0.08], [1.0, 1.0]]
+    [[1.0, 0.04], [1.0, 1.0]]
     """
     values, n = np.atleast_1d(np.asarray(shares, dtype=np.float64)), np.floor(np.atleast_1d(sizes)).astype(np.int64)
     more = np.minimum(np.ceil(values * n - _ROUNDING), n).astype(np.int64)
