@@ -1,4 +1,4 @@
-"""Coverage over households of the scores of classes: recall and F1 of a class, and balanced accuracy and F1 over classes."""
+"""Coverage over households of scores of classes: recall and F1 of a class, balanced accuracy and F1 over classes."""
 
 from __future__ import annotations
 

@@ -3,8 +3,10 @@
 from regrade.stats.adaptive import adaptive_level, better_p_value, smallest_passing_gain
 from regrade.stats.agreement import (
     covariance_interval,
+    covariance_sizes,
     fleiss_kappa,
     kappa_interval,
+    kappa_sizes,
     krippendorff_alpha,
     pairwise_agreement,
 )
@@ -219,6 +221,7 @@ __all__ = [
     "confidence_sequence",
     "corrected_difference",
     "covariance_interval",
+    "covariance_sizes",
     "cross_fitted_auc",
     "dawid_skene",
     "design_effect",
@@ -256,6 +259,7 @@ __all__ = [
     "jeffreys",
     "judgments_needed",
     "kappa_interval",
+    "kappa_sizes",
     "kendall",
     "kendall_matrix",
     "krippendorff_alpha",
