@@ -52,7 +52,7 @@ for apart in (False, True):
         ("F1 of a class over clusters", "stats.f1.clustered_f1_scores", f1_of_first, 60, 4),
         ("F1 of a class over clusters", "stats.f1.clustered_f1_scores", f1_of_first, 400, 4),
         ("balanced accuracy over clusters", "stats.balanced_proportion._widened", balanced, 60, 4),
-        ("balanced accuracy over clusters", "stats.means._estimates", balanced, 300, 20),
+        ("balanced accuracy over clusters", "stats.means.korn_graubard", balanced, 300, 20),
         ("macro F1 over clusters", "stats.f1.macro_f1", macro_f1, 100, 4),
         ("macro F1 over clusters", "stats.f1._mean_f1", macro_f1, 400, 12),
         ("weighted F1 over clusters", "stats.f1._mean_f1", weighted_f1, 100, 4),

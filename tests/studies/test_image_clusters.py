@@ -334,18 +334,11 @@ class TestGate:
         assert any(note.startswith("images of one household are counted as dependent") for note in result.notes)
 
 
-@pytest.mark.parametrize("command", ["study classes", "study similarity"])
+@pytest.mark.parametrize("command", ["study classes", "study similarity", "plan rank", "plan accuracy --half-width 2"])
 def test_studies_are_over_households(study, command):
     words = (*command.split(), "-w", study.store.root, "--json")
     outputs = [run_well(*words, "-t", *name).out for name in (["homes"], ["plain"], ["homes", "--clusters", "none"])]
     assert ["over 60 clusters of images, by column household" in out for out in outputs] == [True, False, False]
-
-
-@pytest.mark.parametrize("command", ["plan rank", "plan accuracy --half-width 2"])
-def test_studies_without_clusters_say_so(study, command):
-    words = (*command.split(), "-w", study.store.root, "--json")
-    notes = {name: "treat the images of" in run_well(*words, "-t", name).out for name in ("homes", "plain")}
-    assert notes == {"homes": True, "plain": False}
 
 
 def test_unknown_column_is_one_line(study):
