@@ -36,7 +36,7 @@ def test_effect_by_hand():
 
 
 def test_measured_effect_by_hand():
-    """Totals of 1, -1 and 0 against 6 / 4; one more cluster of two images, each 1/2 from the mean, has 1 against 1/2."""
+    """Totals of 1, -1 and 0, 2 against 6 / 4; one more cluster of two images has 1 against 1/2: 3 / 2."""
     clusters = measured_clusters([1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2])
     assert (clusters.effect, clusters.size, clusters.kurtosis) == pytest.approx((1.5, 2.0, 1.5))
 
@@ -64,7 +64,7 @@ def test_copies_of_images_multiply_the_images(right, copies):
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="between 0 and 1, got 1.5"):
+    with pytest.raises(InputError, match=r"between 0 and 1, got 1\.5"):
         assumed_clusters(4, 1.5)
     with pytest.raises(InputError, match="at least one image"):
         assumed_clusters(0.5, 0.5)

@@ -32,8 +32,8 @@ def study(tmp_path_factory):
         ids = tuple(f"{place}-{number}" for number, place in enumerate(places))
         columns = {"household": tuple(map(str, places)), "region": tuple("north" if p % 3 else "south" for p in places)}
         study.store.add_test_set(ImageSet(name, space, ids, labels[places].astype(np.int32), columns))
-        for model, own, other in zip(("good", "fair", "weak"), right, wrong, strict=True):
-            scores = np.eye(10)[np.where(own, labels, other)[places]]
+        for model, own, mistaken in zip(("good", "fair", "weak"), right, wrong, strict=True):
+            scores = np.eye(10)[np.where(own, labels, mistaken)[places]]
             study.models.add_predictions(model, scores, test_set=name)
     return study
 

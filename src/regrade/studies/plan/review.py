@@ -110,7 +110,7 @@ class _Decided:
     only_first: int
     only_second: int
     images: int
-    effect: float | None
+    effect: float | None = None
 
     @property
     def decisive(self) -> float:
