@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check, repeated
+from benchmarks.calibration.households import alike, households
 from regrade.core import Estimate
-from regrade.core.arrays import BoolArray, IntArray, joint_counts
+from regrade.core.arrays import IntArray, joint_counts
 from regrade.stats import (
     binned_correlation,
     kendall,
@@ -22,7 +23,7 @@ from regrade.stats import (
 from regrade.studies.similarity.analysis import _agreement, _dominance, _excess, _kappa, _Tables
 from regrade.studies.similarity.result import PairMatrix
 
-_Measure = Callable[[_Tables, BoolArray, IntArray], PairMatrix]
+_Measure = Callable[[_Tables, IntArray], PairMatrix]
 
 CORRELATION = 0.6
 
@@ -89,10 +90,22 @@ WRONG_CLASSES = 3
 
 def two_models(rng: np.random.Generator, *, n: int, measure: _Measure) -> Estimate:
     """A similarity measure of two models on ``n`` images."""
-    cells = rng.choice(4, size=n, p=CELLS)
+    return measured(rng.choice(4, size=n, p=CELLS), rng.integers(1, 1 + WRONG_CLASSES, (2, n)), None, measure)
+
+
+def two_models_in_households(rng: np.random.Generator, *, n: int, measure: _Measure) -> Estimate:
+    """A similarity measure of two models on the images of ``n`` households."""
+    clusters = households(rng, n)
+    cells, *wrong = alike(rng, clusters, rows=3)
+    classes = 1 + (np.stack(wrong) * WRONG_CLASSES).astype(int)
+    return measured(np.searchsorted(CELLS.cumsum()[:3], cells), classes, clusters, measure)
+
+
+def measured(cells: IntArray, wrong: IntArray, clusters: IntArray | None, measure: _Measure) -> Estimate:
+    """A measure of two models from the cells (n,) and the classes ``wrong`` (2, n) that they predict if not right."""
+    n = len(cells)
     correct = np.stack([cells < 2, (cells == 0) | (cells == 2)])
-    classes = np.where(correct, 0, rng.integers(1, 1 + WRONG_CLASSES, (2, n)))
-    matrix = measure(_Tables(joint_counts(correct), n), correct, classes)
+    matrix = measure(_Tables(joint_counts(correct), n, correct, clusters), np.where(correct, 0, wrong))
     return Estimate(matrix.value[0, 1], matrix.low[0, 1], matrix.high[0, 1], n, matrix.method)
 
 
@@ -101,12 +114,11 @@ _BY_CHANCE = _FIRST * _SECOND + (1 - _FIRST) * (1 - _SECOND)
 _KAPPA = (CELLS[0] + CELLS[3] - _BY_CHANCE) / (1 - _BY_CHANCE)
 _EQUAL = CELLS[0] + CELLS[3] / WRONG_CLASSES
 _SIMILARITIES: tuple[tuple[str, str, _Measure, float], ...] = (
-    ("error consistency", "_kappa", lambda tables, _, __: _kappa(tables, 0.95), _KAPPA),
-    ("errors beyond independence", "_excess", lambda tables, correct, _: _excess(tables, correct, 0.95),
-     _FIRST * _SECOND - CELLS[0]),
-    ("dominance probability", "_dominance", lambda tables, _, __: _dominance(tables, 0.95), CELLS[2]),
-    ("equal predictions", "_agreement", lambda _, __, classes: _agreement(classes, ("a", "a"), 0.95), _EQUAL),
-)  # fmt: skip
+    ("error consistency", "_kappa", lambda tables, _: _kappa(tables, 0.95), _KAPPA),
+    ("errors beyond independence", "_excess", lambda tables, _: _excess(tables, 0.95), _FIRST * _SECOND - CELLS[0]),
+    ("dominance probability", "_shares", lambda tables, _: _dominance(tables, 0.95), CELLS[2]),
+    ("equal predictions", "_shares", lambda tables, classes: _agreement(classes, "aa", tables.clusters, 0.95), _EQUAL),
+)
 _UNIFORM_VARIANCE, _MEAN_ERROR = 1 / 12, 0.4
 _POINT_BISERIAL = 0.6 * _UNIFORM_VARIANCE / np.sqrt(_UNIFORM_VARIANCE * _MEAN_ERROR * (1 - _MEAN_ERROR))
 _NUMBERS = (
@@ -133,3 +145,7 @@ for number, maker, measure, truth in _SIMILARITIES:
     for size in (50, 1_000):
         draw = repeated(partial(two_models, n=size, measure=measure), float(truth))
         coverage_check(number, maker=f"studies.similarity.analysis.{maker}", case="2 models", n=size, draw=draw)
+    for size in (40, 300):
+        draw = repeated(partial(two_models_in_households, n=size, measure=measure), float(truth))
+        case = "2 models, households of 1 to 8 images"
+        coverage_check(number, maker=f"studies.similarity.analysis.{maker}", case=case, n=size, draw=draw)

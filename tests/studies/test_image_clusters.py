@@ -335,10 +335,10 @@ class TestGate:
 
 
 @pytest.mark.parametrize("command", ["study classes", "study similarity", "plan rank", "plan accuracy --half-width 2"])
-def test_studies_without_clusters_say_so(study, command):
+def test_studies_are_over_households(study, command):
     words = (*command.split(), "-w", study.store.root, "--json")
-    notes = {name: "treat the images of" in run_well(*words, "-t", name).out for name in ("homes", "plain")}
-    assert notes == {"homes": True, "plain": False}
+    outputs = [run_well(*words, "-t", *name).out for name in (["homes"], ["plain"], ["homes", "--clusters", "none"])]
+    assert ["over 60 clusters of images, by column household" in out for out in outputs] == [True, False, False]
 
 
 def test_unknown_column_is_one_line(study):

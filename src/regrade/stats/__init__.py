@@ -3,8 +3,10 @@
 from regrade.stats.adaptive import adaptive_level, better_p_value, smallest_passing_gain
 from regrade.stats.agreement import (
     covariance_interval,
+    covariance_sizes,
     fleiss_kappa,
     kappa_interval,
+    kappa_sizes,
     krippendorff_alpha,
     pairwise_agreement,
 )
@@ -38,7 +40,7 @@ from regrade.stats.correlation import (
 )
 from regrade.stats.cross_fitted_auc import cluster_folds, cross_fitted_auc
 from regrade.stats.error_correlation import biserial_correlations, error_correlations
-from regrade.stats.f1 import FEWEST_PER_CLASS, f1_scores, macro_f1, weighted_f1
+from regrade.stats.f1 import FEWEST_PER_CLASS, clustered_f1_scores, f1_scores, macro_f1, weighted_f1
 from regrade.stats.finite_population import finite_share
 from regrade.stats.group_shares import (
     GroupShares,
@@ -59,6 +61,7 @@ from regrade.stats.independent import (
     newcombe_bounds,
     subset_effect,
 )
+from regrade.stats.influence import influence_effects
 from regrade.stats.intervals import (
     Intervals,
     Ratio,
@@ -131,6 +134,7 @@ from regrade.stats.selection import (
     align_with_test,
     below_others_p_values,
     best_share,
+    effective_p_values,
     lower_share_p_values,
     lowest_candidates,
     significantly_below,
@@ -207,6 +211,7 @@ __all__ = [
     "cluster",
     "cluster_folds",
     "clustered_best_share",
+    "clustered_f1_scores",
     "clustered_mean",
     "clustered_share",
     "compare_categories",
@@ -216,6 +221,7 @@ __all__ = [
     "confidence_sequence",
     "corrected_difference",
     "covariance_interval",
+    "covariance_sizes",
     "cross_fitted_auc",
     "dawid_skene",
     "design_effect",
@@ -224,6 +230,7 @@ __all__ = [
     "discordant_counts",
     "disparity_power",
     "effective_images",
+    "effective_p_values",
     "error_correlations",
     "excess_area",
     "exclusive_difference",
@@ -247,10 +254,12 @@ __all__ = [
     "images_per_group",
     "independent_difference",
     "independent_disagreement",
+    "influence_effects",
     "interval_p_value",
     "jeffreys",
     "judgments_needed",
     "kappa_interval",
+    "kappa_sizes",
     "kendall",
     "kendall_matrix",
     "krippendorff_alpha",

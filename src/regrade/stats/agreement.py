@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.clustered_pairs import clustered_share
+from regrade.stats.influence import effective_sizes
 from regrade.stats.intervals import Intervals, as_counts, method_name, normal_quantile, tail_share
 
 _PSEUDO_IMAGES = 2.5  # added at 90% and above; with more or fewer, coverage for skewed classes drops in simulations
+_LARGEST_COVARIANCE = 0.25  # of two models with an accuracy of one half each
 _LEAST_CONFIDENCE = 0.8  # below, skewed classes are covered too rarely: 0.61 at 68%, 0.13 at 50%
 
 
@@ -149,36 +152,92 @@ def _check(answers: IntArray) -> None:
 
 
 def kappa_interval(
-    both: ArrayLike, only_first: ArrayLike, only_second: ArrayLike, images: ArrayLike, *, confidence: float = 0.95
+    both: ArrayLike,
+    only_first: ArrayLike,
+    only_second: ArrayLike,
+    images: ArrayLike,
+    *,
+    worth: ArrayLike | None = None,
+    confidence: float = 0.95,
 ) -> Intervals:
     """Return intervals for Cohen's kappa of two models' correctness, from counts of any shapes that broadcast.
 
     ``both`` counts the images that both have right. Center and variance (Fleiss, Cohen and Everitt 1969) are computed
     from a table with z^2 / 4 images added to each of its four cells, because the plain variance is 0 for models that
     never differ. The interval contains the sample's kappa. At 95% its coverage is at least 0.93 with 20 or more images
-    at any accuracy, and at least 0.89 with 10. NaN where both models are always right or both always wrong.
+    at any accuracy, and at least 0.89 with 10. NaN where both models are always right or both always wrong. ``worth``
+    is the number of independent images that clustered images are worth, see `kappa_sizes`; 0 gives [-1, 1].
 
     >>> bounds = kappa_interval(40, 10, 5, 100)
     >>> round(float(bounds.low), 2), round(float(bounds.high), 2)
     (0.53, 0.82)
     """
     table = _table(both, only_first, only_second, images)
-    wider = table.widened(confidence)
+    wider = table.worth(worth).widened(confidence)
     bounds = _around(wider.kappa, wider.spread(wider.kappa_influence()), confidence)
-    low, high = np.maximum(bounds.low, -1.0), np.minimum(bounds.high, 1.0)
-    undefined = np.isnan(table.kappa)
-    return Intervals(np.where(undefined, np.nan, low), np.where(undefined, np.nan, high))
+    return _containing(table.kappa, bounds, worth, largest=1.0)
 
 
 def covariance_interval(
-    both: ArrayLike, only_first: ArrayLike, only_second: ArrayLike, images: ArrayLike, *, confidence: float = 0.95
+    both: ArrayLike,
+    only_first: ArrayLike,
+    only_second: ArrayLike,
+    images: ArrayLike,
+    *,
+    worth: ArrayLike | None = None,
+    confidence: float = 0.95,
 ) -> Intervals:
     """Return intervals for the covariance of correctness, P(both right) - P(first right) P(second right).
 
     Constructed as in `kappa_interval`, and always defined. At 95% its coverage is at least 0.93 with 50 or more images.
+    ``worth`` is as in `kappa_interval`, see `covariance_sizes`.
     """
-    wider = _table(both, only_first, only_second, images).widened(confidence)
-    return _around(wider.covariance, wider.spread(wider.covariance_influence()), confidence)
+    table = _table(both, only_first, only_second, images)
+    wider = table.worth(worth).widened(confidence)
+    bounds = _around(wider.covariance, wider.spread(wider.covariance_influence()), confidence)
+    return bounds if worth is None else _containing(table.covariance, bounds, worth, largest=_LARGEST_COVARIANCE)
+
+
+def _containing(values: FloatArray, bounds: Intervals, worth: ArrayLike | None, *, largest: float) -> Intervals:
+    """Bounds within the limits; those of clustered images contain the value, and are the limits if they say nothing."""
+    low, high = np.maximum(bounds.low, -largest), np.minimum(bounds.high, largest)
+    if worth is not None:
+        nothing = np.asarray(worth) <= 0
+        low = np.where(nothing, -largest, np.minimum(low, values))
+        high = np.where(nothing, largest, np.maximum(high, values))
+    undefined = np.isnan(values)
+    return Intervals(np.where(undefined, np.nan, low), np.where(undefined, np.nan, high))
+
+
+def kappa_sizes(correct: BoolArray, clusters: ArrayLike, *, confidence: float = 0.95) -> FloatArray:
+    """Shape (m, m): the independent images that images in ``clusters`` (n,) are worth to each pair's kappa.
+
+    ``correct`` (m, n) is the correctness of the models; the sizes are those of the influence of each image.
+    """
+    return _pair_sizes(correct, clusters, _Table.kappa_influence, confidence)
+
+
+def covariance_sizes(correct: BoolArray, clusters: ArrayLike, *, confidence: float = 0.95) -> FloatArray:
+    """Shape (m, m): as `kappa_sizes`, to the covariance of the correctness of each pair."""
+    return _pair_sizes(correct, clusters, _Table.covariance_influence, confidence)
+
+
+def _pair_sizes(
+    correct: BoolArray, clusters: ArrayLike, influence: Callable[[_Table], list[FloatArray]], confidence: float
+) -> FloatArray:
+    models, images = correct.shape
+    sizes = np.full((models, models), float(images))
+    for place, row in enumerate(correct[:-1]):
+        rest = correct[place + 1 :]
+        both, second = (row & rest).sum(axis=1), rest.sum(axis=1)
+        table = _table(both, int(row.sum()) - both, second - both, images)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_cells = np.nan_to_num(np.stack(influence(table), axis=1))  # 0 where kappa is undefined
+        cells = 3 - 2 * row - rest  # both, only the first, only the second, neither
+        of_images = np.take_along_axis(of_cells, cells, axis=1)
+        own = effective_sizes(of_images, clusters, upper=1 - tail_share(confidence))
+        sizes[place, place + 1 :] = sizes[place + 1 :, place] = own
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -217,6 +276,10 @@ class _Table:
     def kappa(self) -> FloatArray:
         undefined = (self.both == 1) | (self.neither == 1)
         return np.where(undefined, np.nan, 2 * self.covariance / np.where(undefined, 1.0, self.chance))
+
+    def worth(self, images: ArrayLike | None) -> _Table:
+        """The same shares, of so many images; of as many as counted for None."""
+        return self if images is None else replace(self, images=np.asarray(images, dtype=np.float64))
 
     def widened(self, confidence: float) -> _Table:
         """The table with z^2 / 4 images added to each cell."""

@@ -73,23 +73,31 @@ class GroupShares:
 
     def exact(self, confidence: float) -> Intervals:
         """Shape (g,): Clopper-Pearson intervals (Korn-Graubard for clusters); [0, 1] for a single cluster."""
-        sizes = self._adjusted_sizes(1 - tail_share(confidence))
+        sizes = self.adjusted_sizes(1 - tail_share(confidence))
         return exact_bounds(self.values * sizes, sizes, confidence=confidence)
+
+    def estimates(self, confidence: float) -> list[Estimate]:
+        """The shares with their exact intervals."""
+        bounds = self.exact(confidence)
+        method = method_name("clopper-pearson" if self.clusters is None else "clustered korn-graubard", confidence)
+        rows = zip(self.values, bounds.low, bounds.high, self.sizes, strict=True)
+        return [Estimate(float(share), float(low), float(high), int(n), method) for share, low, high, n in rows]
 
     def wilson_distances(self, z: float) -> tuple[FloatArray, FloatArray]:
         """Shapes (g,): distances of each share to the lower and the upper Wilson bound at ``z`` standard errors."""
-        sizes = self._adjusted_sizes(float(special.ndtr(z)))
+        sizes = self.adjusted_sizes(float(special.ndtr(z)))
         total = sizes + z * z
         center = (self.values * sizes + z * z / 2) / total
         half_width = z * np.sqrt(self.values * (1 - self.values) * sizes + z * z / 4) / total
         low, high = np.maximum(center - half_width, 0.0), np.minimum(center + half_width, 1.0)
         return np.maximum(self.values - low, 0.0), np.maximum(high - self.values, 0.0)
 
-    def _adjusted_sizes(self, upper: float) -> FloatArray:
+    def adjusted_sizes(self, upper: float) -> FloatArray:
         """Effective sizes, reduced for few clusters at the quantile ``upper``; 0 for one (Korn and Graubard)."""
         if self.clusters is None:
             return self.effective_sizes
-        return few_clusters(self.effective_sizes, self.sizes, self.clusters, upper=upper)
+        reduced = few_clusters(self.effective_sizes, self.sizes, self.clusters, upper=upper)
+        return np.where(self.clusters == self.sizes, self.effective_sizes, reduced)
 
 
 def few_clusters(effective_sizes: FloatArray, images: IntArray, clusters: IntArray, *, upper: float) -> FloatArray:
@@ -122,7 +130,8 @@ def group_shares(scores: ArrayLike, groups: ArrayLike, clusters: ArrayLike | Non
         squares = np.asarray(np.bincount(members, weights=terms.added**2), dtype=np.float64)
         return GroupShares(values, sizes, effective_sizes_of(values, squares, sizes), None, terms)
     counts = np.bincount(np.unique(parts * len(sizes) + members) % len(sizes), minlength=len(sizes))
-    variances = _squares(terms.by_part) * counts / np.maximum(counts - 1, 1)
+    factors = np.where(counts == sizes, 1.0, counts / np.maximum(counts - 1, 1))  # single images are independent
+    variances = _squares(terms.by_part) * factors
     return GroupShares(values, sizes, effective_sizes_of(values, variances, counts), counts, terms)
 
 

@@ -17,6 +17,9 @@ from regrade.stats.intervals import exact_bounds, method_name, normal_quantile, 
 MANY = 1000
 """From so many values on, their variance tells how far the mean may be off."""
 
+UNKNOWN = 1e9
+"""A variance of shares that leaves an effective size of nothing."""
+
 _GOLDEN = (np.sqrt(5) - 1) / 2  # its multiples spread neighbors far apart
 _BOLDEST = 0.75  # share of the capital that a bet may put at risk
 _STEPS = 40  # halvings in the search for a bound

@@ -79,7 +79,9 @@ def rank_intervals_from_counts(
     return Ranks(ranks(accuracies), 1 + better.sum(axis=0), models - better.sum(axis=1))
 
 
-def order_levels(only_first: IntArray, only_second: IntArray, *, confidence: float = 0.95) -> FloatArray:
+def order_levels(
+    only_first: IntArray | FloatArray, only_second: IntArray | FloatArray, *, confidence: float = 0.95
+) -> FloatArray:
     """Shape (p,): the two-sided significance level of each pair in `rank_intervals`, from its discordant counts (p,).
 
     Twice the level, divided by the number of one-sided tests that do not reject, including the pair's own. A pair that

@@ -19,6 +19,7 @@ from regrade.stats.intervals import Intervals, as_counts, clopper_pearson, metho
 from regrade.stats.multiplicity import bonferroni_confidence, holm_threshold
 
 _NEGLIGIBLE = 1e-14  # relative size of a term at which a tail sum stops
+_ROUNDING = 1e-9  # of a count that is computed from a share
 
 
 def best_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Estimate:
@@ -68,6 +69,24 @@ def lower_share_p_values(successes: ArrayLike, trials: ArrayLike) -> FloatArray:
     p_values = np.ones((len(k), len(k)))
     i, j = np.nonzero(np.less.outer(k / n, k / n))
     p_values[i, j] = _hypergeometric_tail(k[i], n[i], k[j], n[j])
+    return p_values
+
+
+def effective_p_values(shares: ArrayLike, sizes: ArrayLike) -> FloatArray:
+    """Shape (g, g): as `lower_share_p_values`, from ``shares`` (g,) of images that are worth ``sizes`` (g,) images.
+
+    Sizes need not be integers. They are rounded down, the right ones of the lower share up and those of the higher one
+    down, so that rounding never makes a difference significant. Less than one image says nothing.
+
+    >>> effective_p_values([1 / 6, 5 / 6], [6.9, 6.9]).round(2).tolist()
+    [[1.0, 0.04], [1.0, 1.0]]
+    """
+    values, n = np.atleast_1d(np.asarray(shares, dtype=np.float64)), np.floor(np.atleast_1d(sizes)).astype(np.int64)
+    more = np.minimum(np.ceil(values * n - _ROUNDING), n).astype(np.int64)
+    less = np.floor(values * n + _ROUNDING).astype(np.int64)
+    p_values = np.ones((len(values), len(values)))
+    i, j = np.nonzero(np.less.outer(more / np.maximum(n, 1), less / np.maximum(n, 1)))
+    p_values[i, j] = _hypergeometric_tail(more[i], n[i], less[j], n[j])
     return p_values
 
 

@@ -11,9 +11,7 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name
-from regrade.stats.means import Spread, korn_graubard, stratified
-
-_UNKNOWN = 1e9  # a variance of shares that leaves an effective size of nothing
+from regrade.stats.means import UNKNOWN, Spread, korn_graubard, stratified
 
 
 def standardized_difference(
@@ -70,7 +68,7 @@ def _stratified_share(
     sums = np.bincount(np.unique(np.asarray(clusters)[inside], return_inverse=True)[1], errors)
     units = len(sums)
     if units < 2:  # a single cluster says nothing of others: the interval is [0, 1]
-        return replace(spread, variances=np.full(1, _UNKNOWN), freedom=np.ones(1))
+        return replace(spread, variances=np.full(1, UNKNOWN), freedom=np.ones(1))
     variance = float(sums @ sums) * units / (units - 1)
     return replace(
         spread,

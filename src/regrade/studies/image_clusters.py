@@ -111,6 +111,11 @@ def numbers_of(clusters: ImageClusters | None, images: BoolArray | IntArray) -> 
     return None if clusters is None else clusters.numbers[images]
 
 
+def numbers_in(numbers: IntArray | None, inside: BoolArray) -> IntArray | None:
+    """The clusters of the images ``inside`` (n,), from those of all images (n,); None without clusters."""
+    return None if numbers is None else numbers[inside]
+
+
 def share_of(
     credit: BoolArray | FloatArray, counted: BoolArray, clusters: ImageClusters | None, *, confidence: float
 ) -> Estimate | None:

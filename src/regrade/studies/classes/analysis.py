@@ -9,19 +9,22 @@ import numpy as np
 
 from regrade.classes import superclasses
 from regrade.core import ClassSpace, Estimate, InputError, UndefinedError
-from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import confusions
 from regrade.stats import (
+    GroupShares,
     balanced_proportion,
     bonferroni_confidence,
     cluster,
+    clustered_f1_scores,
     f1_scores,
+    group_shares,
     macro_f1,
     mark_simultaneous,
-    proportion,
     proportions,
     weighted_f1,
 )
+from regrade.stats.intervals import tail_share
 from regrade.studies.classes.result import (
     ClassAverages,
     ClassGrades,
@@ -30,6 +33,7 @@ from regrade.studies.classes.result import (
     ConfusedClasses,
     ConfusionMatrix,
 )
+from regrade.studies.image_clusters import mean_credit, numbers_in
 
 DRAWN_CLASSES = 40
 """The most classes of a confusion matrix; with more, it shows those in the most frequent confusions."""
@@ -39,11 +43,15 @@ _NO_SUPERCLASS = "no superclass"
 
 @dataclass(frozen=True, eq=False)
 class PredictedClasses:
-    """One model on the labeled images: labels (n,) and predicted classes (n,), -1 without a prediction."""
+    """One model on the labeled images: labels (n,) and predicted classes (n,), -1 without a prediction.
+
+    Images of one of the ``clusters`` (n,) are dependent; None: all are independent.
+    """
 
     model: str
     labels: IntArray
     predicted: IntArray
+    clusters: IntArray | None = None
 
     @property
     def accuracy(self) -> float:
@@ -81,7 +89,7 @@ def class_study(
         raise InputError(f"no model has predictions on {test_set}")
     counts = [_counted(model, len(space)) for model in chosen]
     pairs = zip(chosen, counts, strict=True)
-    scored = [row for model, count in pairs for row in class_rows(model.model, space, count, confidence=confidence)]
+    scored = [row for model, count in pairs for row in class_rows(model, space, count, confidence=confidence)]
     best = full_matrix(chosen[0], space)
     return ClassGrades(
         test_set,
@@ -93,7 +101,18 @@ def class_study(
         drawn_matrix(best, space, order),
         _superclass_matrix(best, space) if len(space) > DRAWN_CLASSES else None,
         tuple(notes),
+        _effective_supports(chosen[0], space, confidence),
     )
+
+
+def _effective_supports(model: PredictedClasses, space: ClassSpace, confidence: float) -> dict[str, float] | None:
+    """The independent images that those of each class are worth to its recall; None if all are independent."""
+    if model.clusters is None:
+        return None
+    present, shares = _by_class(model.labels == model.predicted, model.labels, model.clusters)
+    level = bonferroni_confidence(len(present), confidence)
+    worth = np.minimum(shares.adjusted_sizes(1 - tail_share(level)), shares.sizes).tolist()
+    return {space.names[place]: size for place, size in zip(present.tolist(), worth, strict=True)}
 
 
 def _counted(model: PredictedClasses, classes: int) -> _ClassCounts:
@@ -103,16 +122,17 @@ def _counted(model: PredictedClasses, classes: int) -> _ClassCounts:
     return _ClassCounts(supports, predicted, hits)
 
 
-def class_rows(model: str, space: ClassSpace, counts: _ClassCounts, *, confidence: float) -> list[ClassScores]:
+def class_rows(
+    model: PredictedClasses, space: ClassSpace, counts: _ClassCounts, *, confidence: float
+) -> list[ClassScores]:
     """The scores of the classes with images or predictions, the lowest F1 first."""
     present = np.flatnonzero(counts.supports + counts.predicted)
-    precision = _shares(counts.right, counts.predicted, confidence)
-    recall = _shares(counts.right, counts.supports, confidence)
-    level = bonferroni_confidence(len(present), confidence)
-    f1 = f1_scores(*(part[present] for part in (counts.right, counts.supports, counts.predicted)), confidence=level)
+    precision = _shares(model, model.predicted, counts.right, counts.predicted, confidence)
+    recall = _shares(model, model.labels, counts.right, counts.supports, confidence)
+    f1 = _f1_scores(model, present, counts, bonferroni_confidence(len(present), confidence))
     rows = [
         ClassScores(
-            model,
+            model.model,
             space.ids[place],
             space.names[place],
             int(counts.supports[place]),
@@ -126,30 +146,56 @@ def class_rows(model: str, space: ClassSpace, counts: _ClassCounts, *, confidenc
     return sorted(rows, key=lambda row: row.f1.value if row.f1 else 1.0)
 
 
-def _shares(right: IntArray, of: IntArray, confidence: float) -> list[Estimate | None]:
-    """The share of each class with a denominator, with simultaneous intervals; None for the others."""
+def _f1_scores(model: PredictedClasses, present: IntArray, counts: _ClassCounts, level: float) -> list[Estimate]:
+    if model.clusters is None:
+        parts = (part[present] for part in (counts.right, counts.supports, counts.predicted))
+        return f1_scores(*parts, confidence=level)
+    scores = clustered_f1_scores(model.labels, model.predicted, model.clusters, confidence=level)
+    return [scores[place] for place in present.tolist()]
+
+
+def _shares(
+    model: PredictedClasses, classes: IntArray, right: IntArray, of: IntArray, confidence: float
+) -> list[Estimate | None]:
+    """The share of right images of each class with a denominator, with simultaneous intervals; None for the others.
+
+    ``classes`` (n,) are those of the images, -1 for none; ``right`` and ``of`` (c,) are their counts.
+    """
     defined = np.flatnonzero(of)
     level = bonferroni_confidence(len(defined), confidence)
     shares: list[Estimate | None] = [None] * len(of)
     if defined.size:
-        estimates = proportions(right[defined], of[defined], confidence=level)
+        if model.clusters is None:
+            estimates = proportions(right[defined], of[defined], confidence=level)
+        else:
+            inside = classes >= 0
+            correct, clusters = model.labels == model.predicted, model.clusters
+            estimates = _by_class(correct[inside], classes[inside], clusters[inside])[1].estimates(level)
         for place, share in zip(defined.tolist(), estimates, strict=True):
             shares[place] = mark_simultaneous(share, len(defined), confidence=confidence)
     return shares
 
 
+def _by_class(values: BoolArray, classes: IntArray, clusters: IntArray) -> tuple[IntArray, GroupShares]:
+    """The classes (c,) that occur, and the share of ``values`` (n,) in each over clusters."""
+    present, members = np.unique(classes, return_inverse=True)
+    return present, group_shares(values, members, clusters)
+
+
 def _averages(model: PredictedClasses, counts: _ClassCounts, confidence: float) -> ClassAverages:
     right, answered = model.labels == model.predicted, model.predicted >= 0
+    clusters = model.clusters
+    inside = None if clusters is None else clusters[answered]
     precision = (
-        balanced_proportion(right[answered], model.predicted[answered], confidence=confidence)[0]
+        balanced_proportion(right[answered], model.predicted[answered], inside, confidence=confidence)[0]
         if answered.any()
         else None
     )
     return ClassAverages(
         model.model,
         len(right),
-        proportion(int(right.sum()), len(right), confidence=confidence),
-        balanced_proportion(right, model.labels, confidence=confidence)[0],
+        mean_credit(right, clusters, confidence=confidence),
+        balanced_proportion(right, model.labels, clusters, confidence=confidence)[0],
         precision,
         *_mean_f1_scores(model, confidence),
         int(((counts.supports > 0) & (counts.predicted == 0)).sum()),
@@ -158,9 +204,9 @@ def _averages(model: PredictedClasses, counts: _ClassCounts, confidence: float) 
 
 def _mean_f1_scores(model: PredictedClasses, confidence: float) -> tuple[Estimate | None, Estimate | None]:
     """Macro and weighted F1."""
+    parts = model.labels, model.predicted, model.clusters
     try:
-        macro = macro_f1(model.labels, model.predicted, confidence=confidence)
-        return macro, weighted_f1(model.labels, model.predicted, confidence=confidence)
+        return macro_f1(*parts, confidence=confidence), weighted_f1(*parts, confidence=confidence)
     except UndefinedError:
         return None, None
 
@@ -173,17 +219,22 @@ def _confused(model: PredictedClasses, space: ClassSpace, most: int, confidence:
     tested = int((supports > 0).sum()) * (len(space) - 1)
     level = bonferroni_confidence(tested, confidence)
     first, second, counts = (part[chosen] for part in (pairs.first, pairs.second, pairs.counts))
-    shares = proportions(counts, supports[first], confidence=level) if len(chosen) else []
     return [
         ConfusedClasses(
             model.model,
             space.names[a],
             space.names[b],
             count,
-            mark_simultaneous(share, tested, confidence=confidence),
+            mark_simultaneous(_confusion(model, a, b, level), tested, confidence=confidence),
         )
-        for a, b, count, share in zip(first.tolist(), second.tolist(), counts.tolist(), shares, strict=True)
+        for a, b, count in zip(first.tolist(), second.tolist(), counts.tolist(), strict=True)
     ]
+
+
+def _confusion(model: PredictedClasses, label: int, predicted: int, level: float) -> Estimate:
+    """The share of the images of a label that are predicted as another class."""
+    inside = model.labels == label
+    return mean_credit(model.predicted[inside] == predicted, numbers_in(model.clusters, inside), confidence=level)
 
 
 def full_matrix(model: PredictedClasses, space: ClassSpace) -> ConfusionMatrix:

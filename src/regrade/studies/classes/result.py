@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from regrade.core import Column, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.core.record import Record
+from regrade.core.record import NOT_IN_JSON, Record
 from regrade.core.table import Cell
 
 MATRIX_COLUMNS = 20
@@ -114,7 +114,8 @@ class ClassGrades(Tabular, records="rows"):
     """Scores of every class, averages and confusions of models on a test set; the matrices are those of the best model.
 
     ``superclasses`` is the matrix of groups of classes if there are more classes than a figure shows. ``confidence`` is
-    that of all intervals; those of one measure hold for all classes of a model together.
+    that of all intervals; those of one measure hold for all classes of a model together. If images come in clusters,
+    ``effective`` is the number of independent images that those of each class are worth to the best model.
     """
 
     test_set: str
@@ -126,6 +127,7 @@ class ClassGrades(Tabular, records="rows"):
     matrix: ConfusionMatrix
     superclasses: ConfusionMatrix | None
     notes: tuple[str, ...] = ()
+    effective: Mapping[str, float] | None = field(default=None, metadata=NOT_IN_JSON)
 
     def table(self) -> Table:
         """Every class, the lowest F1 first."""
@@ -228,7 +230,10 @@ class ClassGrades(Tabular, records="rows"):
         if never := [f"{row.model} ({row.never_predicted:,})" for row in self.averages if row.never_predicted]:
             notes.append(f"macro precision leaves out classes that are never predicted: {', '.join(never[:3])}")
         if any(row.macro_f1 is None for row in self.averages):
-            notes.append("mean F1 scores are undefined with fewer than 20 images per class: they are too low by chance")
+            what = "images" if self.effective is None else "clusters of images"
+            notes.append(
+                f"mean F1 scores are undefined with fewer than 20 {what} per class: they are too low by chance"
+            )
         return tuple(notes)
 
 

@@ -11,7 +11,7 @@ from regrade.studies.classes.analysis import PredictedClasses, class_study
 from regrade.studies.classes.figure import class_figure
 from regrade.studies.classes.findings import class_findings
 from regrade.studies.classes.result import ClassesPart, ClassGrades, ClassOrder
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import ImageClusters, clusters_option, image_clusters, numbers_of
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, models_option, option, parts_of, test_set_option
@@ -30,13 +30,14 @@ class ClassOptions(StudyOptions):
         "Order of the confusion matrix (default: the hierarchy of the classes, clusters if they have none).", None
     )
     most: int = option("Number of confused pairs per model.", 10, minimum=1)
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: ClassOptions) -> ClassGrades:
     """Grade each class: precision, recall and F1 of models by the original labels, averages, and confused classes.
 
     ``order`` is that of the confusion matrix: by hierarchy or by clusters. ``most`` is the number of confused pairs per
-    model.
+    model. ``clusters`` is the column of images that belong together (default: ``household`` if present).
     """
     test_set = store.test_set(options.test_set)
     if not test_set.labeled.any():
@@ -44,19 +45,20 @@ def run(store: Store, options: ClassOptions) -> ClassGrades:
     models = chosen_models(store, test_set, options.models)
     order = options.order
     assert not isinstance(order, str)
-    result = class_study(
+    clusters = image_clusters(test_set, options.clusters)
+    return class_study(
         test_set.name,
         test_set.class_space,
-        _predicted(store, test_set, models, options),
+        _predicted(store, test_set, models, options, clusters),
         order=order,
         most=options.most,
         confidence=store.config.confidence,
+        notes=() if clusters is None else clusters.notes(test_set.labeled),
     )
-    return with_household_note(result, test_set)
 
 
 def _predicted(
-    store: Store, test_set: TestSet, models: tuple[str, ...], options: ClassOptions
+    store: Store, test_set: TestSet, models: tuple[str, ...], options: ClassOptions, clusters: ImageClusters | None
 ) -> Iterator[PredictedClasses]:
     for predictions, scoring in scored_predictions(store, test_set, models, progress=options.progress):
         if scoring.class_map is not None:
@@ -65,7 +67,8 @@ def _predicted(
                 f"{test_set.class_space.name}: a confusion matrix needs the same classes; leave it out with --model"
             )
         counted = scoring.counted & predictions.counted
-        yield PredictedClasses(predictions.model, scoring.labels[counted], predictions.top1[counted])
+        members = numbers_of(clusters, counted)
+        yield PredictedClasses(predictions.model, scoring.labels[counted], predictions.top1[counted], members)
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:

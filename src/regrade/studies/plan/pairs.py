@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -14,6 +14,7 @@ from regrade.core import Estimate, InputError
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import images_for_difference, independent_disagreement, mcnemar_power
+from regrade.stats.planned_clusters import clustered_images, independent_images
 from regrade.stats.power import approximate_power, detectable_difference, needed_images, within_limit
 from regrade.stats.ranks import order_levels
 from regrade.studies.compare.result import Comparison
@@ -36,7 +37,8 @@ _RARE = 1e-5  # probability of failure below which the approximation suffices
 class Contrast:
     """Two models to compare: the difference of their accuracies, and the share of images that only one has right.
 
-    ``level`` is the significance level after correction for multiple pairs, ``images`` the number available.
+    ``level`` is the significance level after correction for multiple pairs, ``images`` the number available. Images in
+    clusters have a design ``effect``: the number of images that are worth an independent one.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Contrast:
     disagreement: float
     level: float
     images: int | None = None
+    effect: float | None = None
 
 
 def plan_difference(
@@ -88,6 +91,7 @@ def contrasts_of(
     shares = pairs.disagreement(chosen).tolist()
     tested = (pairs.pair_levels if levels is None else levels)[chosen].tolist()
     measured = [pairs[int(row)] for row in chosen]
+    effects = [None] * len(chosen) if pairs.effects is None else pairs.effects[chosen].tolist()
     return tuple(
         Contrast(
             f"{pair.first} and {pair.second}",
@@ -95,8 +99,9 @@ def contrasts_of(
             share if difference is None else max(share, abs(difference)),
             level,
             comparison.basis.images,
+            effect,
         )
-        for pair, share, level in zip(measured, shares, tested, strict=True)
+        for pair, share, level, effect in zip(measured, shares, tested, effects, strict=True)
     )
 
 
@@ -104,7 +109,8 @@ def plan_ranks_of(comparison: Comparison, *, options: PlanOptions = DEFAULTS) ->
     """Plan the measured ranking of a comparison: steps use the tests of pairs, the lead the tests of ranks."""
     ranked, pairs = [rank.model for rank in comparison.ranks], comparison.pairs
     rows = pairs.rows_of([ranked[0]] * (len(ranked) - 1), ranked[1:])
-    levels = order_levels(pairs.only_first, pairs.only_second, confidence=pairs.confidence)
+    counts = [part if pairs.effects is None else part / pairs.effects for part in (pairs.only_first, pairs.only_second)]
+    levels = order_levels(*counts, confidence=pairs.confidence)
     leads = contrasts_of(comparison, rows, levels=levels)
     steps = contrasts_of(comparison, comparison.step_rows())
     named = [f"{first} and {second}" for first, second in pairwise(ranked)]
@@ -118,7 +124,11 @@ def plan_ranks_of(comparison: Comparison, *, options: PlanOptions = DEFAULTS) ->
 
 
 def assumed_ranking(
-    accuracies: Sequence[float], disagreement: float | None = None, *, options: PlanOptions = DEFAULTS
+    accuracies: Sequence[float],
+    disagreement: float | None = None,
+    *,
+    effect: float | None = None,
+    options: PlanOptions = DEFAULTS,
 ) -> Plan:
     """Plan a ranking of assumed accuracies; default disagreement: that of models which err independently."""
     if len(accuracies) < 2:
@@ -130,7 +140,7 @@ def assumed_ranking(
 
     def contrast(first: float, second: float) -> Contrast:
         share = independent_disagreement(first, second) if disagreement is None else disagreement
-        return Contrast(f"{_accuracy(first)} and {_accuracy(second)}", first - second, share, level)
+        return Contrast(f"{_accuracy(first)} and {_accuracy(second)}", first - second, share, level, effect=effect)
 
     steps = [contrast(*both) for both in pairwise(ranked)]
     leads = [contrast(ranked[0], accuracy) for accuracy in ranked[1:]]
@@ -154,6 +164,7 @@ def contrast_row(contrast: Contrast, options: PlanOptions) -> PlanRow:
         level=contrast.level,
         available=contrast.images,
         smallest=_smallest(contrast, options.power),
+        design_effect=contrast.effect,
     )
 
 
@@ -163,13 +174,14 @@ def _joint_row(name: str, contrasts: Sequence[Contrast], options: PlanOptions) -
     if min(differences) == 0:
         return PlanRow(name, 0.0, None, None, available=contrasts[0].images)
     shares, levels = [c.disagreement for c in contrasts], [c.level for c in contrasts]
+    effects = np.array([c.effect or 1.0 for c in contrasts])
 
     def failures(images: int) -> FloatArray:
-        return 1 - approximate_power(images, differences, shares, alpha=levels)
+        return 1 - approximate_power(images / effects, differences, shares, alpha=levels)
 
     def jointly_needed() -> int:
         fewest, most = (
-            within_limit(needed_images(differences, shares, power=power, alpha=levels).max())
+            within_limit(np.ceil(needed_images(differences, shares, power=power, alpha=levels) * effects).max())
             for power in (options.power, 1 - (1 - options.power) / len(contrasts))
         )
         return bisect.bisect_left(
@@ -192,18 +204,22 @@ def _needed(contrast: Contrast, power: float) -> int | None:
         return None
     return needed_or_none(
         contrast.difference,
-        lambda: images_for_difference(difference, contrast.disagreement, power=power, alpha=contrast.level),
+        lambda: clustered_images(
+            images_for_difference(difference, contrast.disagreement, power=power, alpha=contrast.level), contrast.effect
+        ),
     )
 
 
 def _power(contrast: Contrast, images: int) -> float:
-    return mcnemar_power(images, value_of(contrast.difference), contrast.disagreement, alpha=contrast.level)
+    independent = independent_images(images, contrast.effect)
+    return mcnemar_power(independent, value_of(contrast.difference), contrast.disagreement, alpha=contrast.level)
 
 
 def _smallest(contrast: Contrast, power: float) -> float | None:
     if contrast.images is None:
         return None
-    smallest = float(detectable_difference(contrast.images, contrast.disagreement, power=power, alpha=contrast.level))
+    images = contrast.images / (contrast.effect or 1.0)
+    smallest = float(detectable_difference(images, contrast.disagreement, power=power, alpha=contrast.level))
     return None if math.isnan(smallest) else smallest
 
 
@@ -212,7 +228,7 @@ def _named(contrast: Contrast, name: str) -> Contrast:
     difference = contrast.difference
     if isinstance(difference, Estimate) and difference.value < 0:
         difference = Estimate(-difference.value, -difference.high, -difference.low, difference.n, difference.method)
-    return Contrast(name, difference, contrast.disagreement, contrast.level, contrast.images)
+    return replace(contrast, name=name, difference=difference)
 
 
 def _notes(contrasts: Sequence[Contrast], rows: Sequence[PlanRow]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from regrade.core import Column, Estimate, InputError, Table, Tabular, TooManyImages
 from regrade.core.amounts import amount
-from regrade.core.record import INLINE, NOT_IN_JSON
+from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.stats.power import MAX_IMAGES
 
 Rate = Estimate | float
@@ -44,7 +44,8 @@ class PlanRow:
     ``target`` is the half-width to reach or the difference to detect. ``disagreement`` is the share of images that
     discriminate between two models, ``level`` the corrected significance level. ``needed`` images, images per group or
     decisions have at least ``power``; ``available`` is their current number, of which ``decided`` already have
-    decisions. ``smallest`` is the smallest difference detectable with the available ones at the plan's power.
+    decisions. ``smallest`` is the smallest difference detectable with the available ones at the plan's power. If images
+    come in clusters, ``design_effect`` is the number of images that are worth an independent one.
     """
 
     name: str
@@ -57,6 +58,7 @@ class PlanRow:
     available: int | None = None
     decided: int | None = None
     smallest: float | None = None
+    design_effect: float | None = field(default=None, metadata=json_key("design_effect", only_if_set=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,6 +79,7 @@ class Plan(Tabular, records="rows"):
             Column("accuracy", "accuracy"),
             Column("target", self.target, digits=2),
             Column("disagreement", "disagreement", detail=True),
+            Column("design_effect", "design effect", percent=False, digits=2, detail=True),
             Column("available", "at hand", detail=True),
             Column("decided", "decided"),
             Column("needed", f"{self.unit} needed"),

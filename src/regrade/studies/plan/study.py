@@ -7,17 +7,21 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from typing import Any, TypeVar
 
+import numpy as np
+
 from regrade.core import Estimate, InputError, TestSet, TooManyImages, UnknownName
 from regrade.stats import independent_disagreement
+from regrade.stats.planned_clusters import PlannedClusters, assumed_clusters
 from regrade.stats.power import MAX_IMAGES
 from regrade.store import Store
 from regrade.studies.compare.result import Comparison
 from regrade.studies.compare.study import CompareOptions
 from regrade.studies.compare.study import run as run_compare
 from regrade.studies.grade.analysis import grade
-from regrade.studies.image_clusters import INDEPENDENT, with_household_note
+from regrade.studies.image_clusters import image_clusters
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.plan.accuracy import plan_accuracy
+from regrade.studies.plan.clustered_models import EFFECT_NOTE, ClusteredModels, cluster_notes
 from regrade.studies.plan.groups import GroupContrast, extreme_groups, plan_disparity
 from regrade.studies.plan.pairs import Contrast, assumed_ranking, contrasts_of, plan_difference, plan_ranks_of
 from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, value_of
@@ -78,10 +82,19 @@ class PlanFields(StudyOptions):
     confidence: float | None = option(
         "Confidence level in % (default: 95; with -t, the workspace's).", None, **_PERCENT
     )
+    clusters: str | None = _measured(
+        "column of the sampling clusters, or none (default: household, if there is such a column).", metavar="COLUMN"
+    )
+    cluster_size: float | None = _assumed("Images per cluster, such as a household.", minimum=1)
+    correlation: float | None = _assumed(
+        "Correlation of being right within a cluster, from 0 to 1, with --cluster-size.", minimum=0, maximum=1
+    )
 
     def __post_init__(self) -> None:
         """Raise if options for assumed rates and for measured rates are combined, or the difference is 0."""
         super().__post_init__()
+        if (self.cluster_size is None) != (self.correlation is None):
+            raise InputError("clusters need both --cluster-size and --correlation")
         if getattr(self, "difference", None) == 0:
             raise InputError("--difference must not be 0: no number of images would show a difference of 0")
         if self.test_set and self.confidence is not None:
@@ -99,6 +112,26 @@ class PlanFields(StudyOptions):
     def assumed(self) -> PlanOptions:
         """Power and confidence of a plan from assumed rates."""
         return PlanOptions(self.power, DEFAULTS.confidence if self.confidence is None else self.confidence)
+
+    def assumed_clusters(self, share: float = 0.5) -> PlannedClusters | None:
+        """The assumed clusters; None if images are assumed to be independent."""
+        if self.cluster_size is None or self.correlation is None:
+            return None
+        return assumed_clusters(self.cluster_size, self.correlation, share)
+
+    @property
+    def assumed_effect(self) -> float | None:
+        """The design effect of the assumed clusters."""
+        clusters = self.assumed_clusters()
+        return None if clusters is None else clusters.effect
+
+    @property
+    def assumed_notes(self) -> tuple[str, ...]:
+        """How the assumed clusters enlarge the numbers of images."""
+        effect = self.assumed_effect
+        if effect is None:
+            return ()
+        return (f"{EFFECT_NOTE}; 1 + (images per cluster - 1) x correlation = {effect:.3g}",)
 
     def measured(self, store: Store) -> PlanOptions:
         """Power and confidence of a plan from the rates of a workspace."""
@@ -125,16 +158,28 @@ class AccuracyPlanOptions(PlanFields):
 def run_accuracy(store: Store, options: AccuracyPlanOptions) -> Plan:
     """Images needed to estimate each accuracy (with ``labels``: multi-label accuracy) to ``half_width``."""
     if not options.test_set:
-        assumed = [(f"an accuracy of {100 * value:g}%", value) for value in options.accuracy or (0.5,)]
-        return plan_accuracy(assumed, options.half_width, options=options.assumed)
+        values = options.accuracy or (0.5,)
+        assumed = [(f"an accuracy of {100 * value:g}%", value) for value in values]
+        own = [clusters for value in values if (clusters := options.assumed_clusters(value))]
+        return plan_accuracy(
+            assumed, options.half_width, clusters=own, options=options.assumed, notes=options.assumed_notes
+        )
     test_set, labels = store.test_set(options.test_set), options.labels
     judged = reviewed_labels(store, test_set, labels) if labels else None
     names = chosen_models(store, test_set, options.models)
-    scored = scored_predictions(store, test_set, names, progress=options.progress)
-    rows = grade(test_set, scored, labels=judged, confidence=store.config.confidence).rows
+    collected = ClusteredModels(test_set, image_clusters(test_set, options.clusters), judged)
+    scored = collected.of(scored_predictions(store, test_set, names, progress=options.progress))
+    rows = grade(test_set, scored, labels=judged, clusters=collected.clusters, confidence=store.config.confidence).rows
     measured = [(row.model, row.multilabel if labels else row.top1) for row in rows]
     accuracies = [(model, accuracy) for model, accuracy in measured if accuracy is not None]
-    return _on(test_set, plan_accuracy(accuracies, options.half_width, options=options.measured(store)))
+    plan = plan_accuracy(
+        accuracies,
+        options.half_width,
+        clusters=[collected.planned(model) for model, _ in accuracies] if collected.clusters else (),
+        options=options.measured(store),
+        notes=collected.notes,
+    )
+    return _on(test_set, plan)
 
 
 @dataclass(frozen=True)
@@ -163,8 +208,8 @@ def run_difference(store: Store, options: DifferencePlanOptions) -> Plan:
     if not options.test_set:
         difference, disagreement = _assumed_pair(options)
         level = options.assumed.level / (options.pairs or 1)
-        contrast = Contrast("two models", difference, disagreement, level, options.images)
-        return plan_difference([contrast], options=options.assumed)
+        contrast = Contrast("two models", difference, disagreement, level, options.images, options.assumed_effect)
+        return plan_difference([contrast], options=options.assumed, notes=options.assumed_notes)
     result = _comparison(store, options.test_set, options)
     contrasts = contrasts_of(result, difference=options.difference)
     plan = plan_difference(contrasts, options=options.measured(store), notes=result.basis.notes)
@@ -187,7 +232,9 @@ class RankPlanOptions(PlanFields):
 def run_rank(store: Store, options: RankPlanOptions) -> Plan:
     """Images needed to establish each step of the ranking, the best model, and the whole ranking."""
     if not options.test_set:
-        return assumed_ranking(options.accuracy, options.disagreement, options=options.assumed)
+        effect, notes = options.assumed_effect, options.assumed_notes
+        plan = assumed_ranking(options.accuracy, options.disagreement, effect=effect, options=options.assumed)
+        return replace(plan, notes=(*plan.notes, *notes))
     result = _comparison(store, options.test_set, options)
     plan = plan_ranks_of(result, options=options.measured(store))
     return _on(store.test_set(options.test_set), plan, result.basis.title)
@@ -220,13 +267,24 @@ def run_disparity(store: Store, options: DisparityPlanOptions) -> Plan:
     if not options.test_set:
         groups = options.groups
         return plan_disparity(
-            [_assumed_groups(options)], groups=groups or 2, named=groups is None, options=options.assumed
+            [_assumed_groups(options)],
+            groups=groups or 2,
+            named=groups is None,
+            options=options.assumed,
+            notes=options.assumed_notes,
         )
     if options.by is None:
         raise InputError("-t requires --by, the column of the groups")
-    accuracies = _accuracies_by_group(store, options.test_set, options.by, options)
+    test_set = store.test_set(options.test_set)
+    collected = ClusteredModels(test_set, image_clusters(test_set, options.clusters))
+    accuracies = _accuracies_by_group(store, test_set, collected, options.by, options)
     contrasts = [
-        _with_difference(extreme_groups(model, _selected_groups(shares, options.between)), options.difference)
+        _with_difference(
+            extreme_groups(
+                model, _selected_groups(shares, options.between), collected.effects(model, options.by, tuple(shares))
+            ),
+            options.difference,
+        )
         for model, shares in accuracies.items()
     ]
     plan = plan_disparity(
@@ -234,8 +292,9 @@ def run_disparity(store: Store, options: DisparityPlanOptions) -> Plan:
         groups=max(map(len, accuracies.values()), default=0),
         named=options.between is not None,
         options=options.measured(store),
+        notes=collected.notes,
     )
-    return _on(store.test_set(options.test_set), plan, f"{options.test_set} by {options.by}")
+    return _on(test_set, plan, f"{options.test_set} by {options.by}")
 
 
 @dataclass(frozen=True)
@@ -260,7 +319,7 @@ def run_review(store: Store, options: ReviewPlanOptions) -> Plan:
     Rates come from ``labels`` as far as decided, without ``labels`` from the original labels.
     """
     if not options.test_set:
-        return plan_review(_assumed_review(options), options=options.assumed)
+        return plan_review(_assumed_review(options), options=options.assumed, notes=options.assumed_notes)
     if len(options.models) != 2:
         raise InputError("give the names of two models")
     test_set = store.test_set(options.test_set)
@@ -268,14 +327,23 @@ def run_review(store: Store, options: ReviewPlanOptions) -> Plan:
     names = chosen_models(store, test_set, options.models)
     first, second = scored_predictions(store, test_set, names, progress=options.progress)
     confidence = store.config.confidence
-    pair = reviewed_pair(test_set, first, second, labels=judged, difference=options.difference, confidence=confidence)
-    return _on(test_set, plan_review(pair, options=options.measured(store)))
+    clusters, everything = image_clusters(test_set, options.clusters), np.ones(len(test_set), dtype=bool)
+    pair = reviewed_pair(
+        test_set,
+        first,
+        second,
+        labels=judged,
+        difference=options.difference,
+        clusters=None if clusters is None else clusters.numbers,
+        confidence=confidence,
+    )
+    notes = () if clusters is None else cluster_notes(clusters, everything)
+    return _on(test_set, plan_review(pair, options=options.measured(store), notes=notes))
 
 
 def _on(test_set: TestSet, plan: Plan, measured: str = "") -> Plan:
-    """The plan with its title and a note for a test set with households, by default measured on the whole set."""
-    plan = replace(plan, title=f"{plan.title}, measured on {measured or test_set.name}")
-    return with_household_note(plan, test_set, numbers="numbers of images")
+    """The plan with its title, by default measured on the whole set."""
+    return replace(plan, title=f"{plan.title}, measured on {measured or test_set.name}")
 
 
 def _comparison(store: Store, test_set: str, options: DifferencePlanOptions | RankPlanOptions) -> Comparison:
@@ -284,23 +352,23 @@ def _comparison(store: Store, test_set: str, options: DifferencePlanOptions | Ra
         options.models,
         labels=options.labels,
         slice=options.slice,
-        clusters=INDEPENDENT,
+        clusters=options.clusters,
         progress=options.progress,
     )
     return run_compare(store, compared)
 
 
 def _accuracies_by_group(
-    store: Store, name: str, by: str, options: DisparityPlanOptions
+    store: Store, test_set: TestSet, collected: ClusteredModels, by: str, options: DisparityPlanOptions
 ) -> dict[str, dict[str, Estimate]]:
     """The accuracies of each model, by group."""
-    test_set = store.test_set(name)
     if by not in test_set.group_columns:
         raise UnknownName(f"group column of {test_set.name}", by, test_set.group_columns)
     names = chosen_models(store, test_set, options.models)
-    scored = scored_predictions(store, test_set, names, progress=options.progress)
+    scored = collected.of(scored_predictions(store, test_set, names, progress=options.progress))
     accuracies: dict[str, dict[str, Estimate]] = {}
-    for row in grade(test_set, scored, slices=[by], confidence=store.config.confidence).rows:
+    graded = grade(test_set, scored, slices=[by], clusters=collected.clusters, confidence=store.config.confidence)
+    for row in graded.rows:
         if row.slice != EVERYTHING and row.top1 is not None:
             accuracies.setdefault(row.model, {})[row.slice.partition("=")[2]] = row.top1
     return accuracies
@@ -346,7 +414,8 @@ def _assumed_groups(options: DisparityPlanOptions) -> GroupContrast:
     worse = (round(100 * accuracy, 10) - round(100 * difference, 10)) / 100  # in points, as on the command line
     if worse >= accuracy:
         raise TooManyImages(MAX_IMAGES)
-    return GroupContrast("two groups", accuracy, worse, None if images is None else (images, images))
+    pair = None if images is None else (images, images)
+    return GroupContrast("two groups", accuracy, worse, pair, options.assumed_effect)
 
 
 def _assumed_review(options: ReviewPlanOptions) -> ReviewedPair:
@@ -355,7 +424,7 @@ def _assumed_review(options: ReviewPlanOptions) -> ReviewedPair:
         raise InputError("give --difference and --differing, or two models and a test set with -t")
     _check_not_above(abs(difference), differing, "--differing")
     decisive = 1.0 if options.decisive is None else options.decisive
-    return ReviewedPair("two models", difference, differing, decisive, options.images)
+    return ReviewedPair("two models", difference, differing, decisive, options.images, effect=options.assumed_effect)
 
 
 def _check_not_above(difference: float, limit: float, written: str) -> None:

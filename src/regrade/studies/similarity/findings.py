@@ -9,10 +9,12 @@ from regrade.display.finding import Finding, claim, no_claim
 from regrade.display.wording import listed, plain, points, share
 from regrade.studies.similarity.result import Similarity
 
-_PAIR_TEST = "Interval over images of the observed share minus that of independent models, compared with 0."
+_PAIR_TEST = (
+    "Interval over images or households of the observed share minus that of independent models, compared with 0."
+)
 _PAIRS_TEST = (
-    "Intervals over images of the observed share minus that of independent models, Bonferroni-corrected for all pairs, "
-    "compared with 0."
+    "Intervals over images or households of the observed share minus that of independent models, Bonferroni-corrected "
+    "for all pairs, compared with 0."
 )
 _SAME_IMAGES = claim("similarity: two err on the same images", _PAIR_TEST)
 _OTHER_IMAGES = claim("similarity: two err on different images", _PAIR_TEST)

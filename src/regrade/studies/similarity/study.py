@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from regrade.store import Store
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.similarity.analysis import similarity
@@ -32,16 +32,26 @@ class SimilarityOptions(StudyOptions):
     models: Sequence[str] = models_option()
     labels: str | None = labels_option()
     slice: str | None = option("Use only the images of this slice.", None)
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: SimilarityOptions) -> Similarity:
-    """Study the similarity of all pairs of models: whether they err on the same images, and clusters of models."""
+    """Study the similarity of all pairs of models: whether they err on the same images, and clusters of models.
+
+    ``clusters`` is the column of images that belong together (default: ``household`` if present).
+    """
     test_set = store.test_set(options.test_set)
     judged = reviewed_labels(store, test_set, options.labels) if options.labels else None
     models = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     scored = scored_predictions(store, test_set, models, progress=options.progress)
-    result = similarity(test_set, scored, labels=judged, slice_name=options.slice, confidence=store.config.confidence)
-    return replace(result, basis=with_household_note(result.basis, test_set))
+    return similarity(
+        test_set,
+        scored,
+        labels=judged,
+        slice_name=options.slice,
+        clusters=image_clusters(test_set, options.clusters),
+        confidence=store.config.confidence,
+    )
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:
