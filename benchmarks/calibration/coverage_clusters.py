@@ -12,6 +12,7 @@ from benchmarks.calibration.worlds import counted
 from regrade.core import Estimate
 from regrade.stats import (
     SampledShares,
+    Scale,
     accuracy_covariance,
     bounded_mean,
     clustered_best_share,
@@ -27,7 +28,7 @@ from regrade.stats import (
 from regrade.studies import Basis, SetPair, compare_correctness
 from regrade.studies.gate.measures import DifferenceMeasure
 from regrade.studies.generalization.paired_counts import paired_counts
-from regrade.studies.generalization.rows import gaps
+from regrade.studies.generalization.rows import gaps, robustness_to
 
 _ACCURACY, _GAINED, _LOST = 0.8, 0.06, 0.03
 _ACCURACIES = np.linspace(0.55, 0.85, 8)
@@ -103,6 +104,15 @@ def best_of_generalization(rng: np.random.Generator, *, count: int) -> Estimate:
     return _sampled(rng, count, models=5).best(0.95)
 
 
+def above_the_line(rng: np.random.Generator, *, count: int) -> Estimate:
+    """The effective robustness of a model on the line through eight others, each with errors of its own."""
+    sides = [households(rng, count) for _ in range(2)]
+    accuracies = np.append(_ACCURACIES, 0.7)
+    pair = (counted("set", alike(rng, part, rows=9) < accuracies[:, None], part) for part in sides)
+    shares = [side.shares(tuple(side.models)) for side in pair]
+    return robustness_to(*shares, standard=np.arange(9) < 8, scale=Scale.LOGIT, confidence=0.95)[1][-1]
+
+
 def _sampled(rng: np.random.Generator, count: int, *, models: int) -> SampledShares:
     clusters = households(rng, count)
     right = alike(rng, clusters, rows=models) < _ACCURACY
@@ -170,6 +180,13 @@ for count in (30, 300):
         case=case,
         n=count,
         draw=repeated(partial(gap_of_model, count=count), 0.0),
+    )
+    coverage_check(
+        "effective robustness over clusters",
+        maker="studies.generalization.rows.robustness_to",
+        case=f"a model on the line through 8, {case}",
+        n=count,
+        draw=repeated(partial(above_the_line, count=count), 0.0),
     )
     for measure, maker, name, truth in (
         (sure_minus_right, "confidence_gap._clustered_gap", "confidence minus accuracy", 0.0),

@@ -216,6 +216,35 @@ class TestModels:
         assert not any("clusters of images" in note or "treat the images" in note for note in narrow.notes)
 
 
+class TestGeography:
+    def test_original_and_standard_sets_are_over_their_households(self, study):
+        test_set, ids = study.store.test_set("homes"), tuple(f"far {place}" for place in range(240))
+        columns = {"region": tuple("NS"[place % 2] for place in range(240)), "household": test_set.groups["household"]}
+        for name in ("far", "standard"):
+            study.store.add_test_set(ImageSet(name, test_set.class_space, ids, test_set.labels, columns))
+            for model in MODELS:
+                scores = study.store.predictions.read(test_set, model).full_scores
+                study.models.add_predictions(model, np.asarray(scores, dtype=np.float64), test_set=name)
+        wide, narrow = (
+            study.study.geography("far", "region", original="homes", standard=["standard"], clusters=column)
+            for column in (None, "none")
+        )
+        for row, plain in zip(wide.rows, narrow.rows, strict=True):
+            oracle = korn_graubard(right_of(study, row.model), np.arange(240) // 4)
+            assert (row.original.value, row.original.low, row.original.high) == pytest.approx(oracle)
+            assert plain.original.low > row.original.low
+        for name in ("homes", "standard"):
+            assert f"{name}: intervals are over 60 clusters of images, by column household" in wide.notes
+            assert any(note.startswith(f"60 clusters of far and {name} have the same name") for note in wide.notes)
+        assert not any("clusters" in note for note in narrow.notes)
+        rates = [{rate.benchmark: rate.rate for rate in result.progress.rates}["standard"] for result in (wide, narrow)]
+        assert rates[0].low < rates[1].low and rates[0].value == pytest.approx(rates[1].value)
+
+    def test_a_column_that_only_the_original_set_has(self, study):
+        result = study.study.geography("plain", "region", original="homes", clusters="household")
+        assert result.clusters is None and result.rows[0].original.method == "clustered korn-graubard 95%"
+
+
 class TestFrequency:
     def test_bins_changes_and_models_are_over_households(self, study):
         space, ids = regrade.classes.cifar_10(), study.store.test_set("homes").ids
