@@ -20,6 +20,7 @@ from regrade.stats.clustered_pairs import (
     design_effect,
     design_effects,
     paired_share_difference,
+    share_design_effect,
 )
 from regrade.stats.clusters import Clusters, cluster, components, representatives
 from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
@@ -296,6 +297,7 @@ __all__ = [
     "risk_coverage_area",
     "robust_pearson",
     "selective_risks",
+    "share_design_effect",
     "share_difference",
     "share_noise",
     "share_range",
