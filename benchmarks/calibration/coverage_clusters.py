@@ -31,6 +31,7 @@ from regrade.studies.generalization.paired_counts import paired_counts
 from regrade.studies.generalization.rows import gaps, robustness_to
 
 _ACCURACY, _GAINED, _LOST = 0.8, 0.06, 0.03
+_RARE = 0.05
 _ACCURACIES = np.linspace(0.55, 0.85, 8)
 
 
@@ -78,6 +79,12 @@ def sure_minus_right(rng: np.random.Generator, *, count: int) -> Estimate:
 def mean_loss(rng: np.random.Generator, *, count: int) -> Estimate:
     clusters = households(rng, count)
     return bounded_mean(alike(rng, clusters, rows=1)[0] ** 2, clusters, largest=1.0)
+
+
+def rare_losses(rng: np.random.Generator, *, count: int) -> Estimate:
+    """Of households that are wholly right, or wholly wrong with a probability of 5%."""
+    clusters = households(rng, count)
+    return bounded_mean(np.where(rng.random(count) < _RARE, 1.8, 0.01)[clusters], clusters, largest=2.0)
 
 
 def change_of_models(rng: np.random.Generator, *, count: int) -> Estimate:
@@ -191,6 +198,7 @@ for count in (30, 300):
     for measure, maker, name, truth in (
         (sure_minus_right, "confidence_gap._clustered_gap", "confidence minus accuracy", 0.0),
         (mean_loss, "means._over_clusters_too", "mean loss", 1 / 3),
+        (rare_losses, "means._over_clusters_too", "mean of rare losses", 1.8 * _RARE + 0.01 * (1 - _RARE)),
         (mean_share, "subset_shares.subset_share", "mean share of models", _ACCURACY),
         (difference_of_sets, "standardized.standardized_difference", "difference of two sets", 0.0),
         (difference_of_bins, "subset_shares.subset_difference", "difference of two subsets", 0.0),
