@@ -87,7 +87,7 @@ def _default_y(explorer: Explorer, choice: Choice) -> Axis:
 
 
 def accuracy_plot(
-    explorer: Explorer, choice: Choice, x: Axis, y: Axis, names: Collection[str] | None, listed: Collection[str]
+    explorer: Explorer, choice: Choice, x: Axis, y: Axis, *, names: Collection[str] | None, listed: Collection[str]
 ) -> Scatter | str:
     """The plot of two accuracies of the models that have both, or the reason why there is none.
 
