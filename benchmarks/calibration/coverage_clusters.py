@@ -12,6 +12,7 @@ from benchmarks.calibration.worlds import counted
 from regrade.core import Estimate
 from regrade.stats import (
     SampledShares,
+    Scale,
     accuracy_covariance,
     bounded_mean,
     clustered_best_share,
@@ -27,9 +28,10 @@ from regrade.stats import (
 from regrade.studies import Basis, SetPair, compare_correctness
 from regrade.studies.gate.measures import DifferenceMeasure
 from regrade.studies.generalization.paired_counts import paired_counts
-from regrade.studies.generalization.rows import gaps
+from regrade.studies.generalization.rows import gaps, robustness_to
 
 _ACCURACY, _GAINED, _LOST = 0.8, 0.06, 0.03
+_RARE = 0.05
 _ACCURACIES = np.linspace(0.55, 0.85, 8)
 
 
@@ -79,6 +81,12 @@ def mean_loss(rng: np.random.Generator, *, count: int) -> Estimate:
     return bounded_mean(alike(rng, clusters, rows=1)[0] ** 2, clusters, largest=1.0)
 
 
+def rare_losses(rng: np.random.Generator, *, count: int) -> Estimate:
+    """Of households that are wholly right, or wholly wrong with a probability of 5%."""
+    clusters = households(rng, count)
+    return bounded_mean(np.where(rng.random(count) < _RARE, 1.8, 0.01)[clusters], clusters, largest=2.0)
+
+
 def change_of_models(rng: np.random.Generator, *, count: int) -> Estimate:
     """The mean change of eight models between two sets of households, without a shift."""
     sides = [households(rng, count) for _ in range(2)]
@@ -101,6 +109,15 @@ def accuracy_of_model(rng: np.random.Generator, *, count: int) -> Estimate:
 
 def best_of_generalization(rng: np.random.Generator, *, count: int) -> Estimate:
     return _sampled(rng, count, models=5).best(0.95)
+
+
+def above_the_line(rng: np.random.Generator, *, count: int) -> Estimate:
+    """The effective robustness of a model on the line through eight others, each with errors of its own."""
+    sides = [households(rng, count) for _ in range(2)]
+    accuracies = np.append(_ACCURACIES, 0.7)
+    pair = (counted("set", alike(rng, part, rows=9) < accuracies[:, None], part) for part in sides)
+    shares = [side.shares(tuple(side.models)) for side in pair]
+    return robustness_to(*shares, standard=np.arange(9) < 8, scale=Scale.LOGIT, confidence=0.95)[1][-1]
 
 
 def _sampled(rng: np.random.Generator, count: int, *, models: int) -> SampledShares:
@@ -171,9 +188,17 @@ for count in (30, 300):
         n=count,
         draw=repeated(partial(gap_of_model, count=count), 0.0),
     )
+    coverage_check(
+        "effective robustness over clusters",
+        maker="studies.generalization.rows.robustness_to",
+        case=f"a model on the line through 8, {case}",
+        n=count,
+        draw=repeated(partial(above_the_line, count=count), 0.0),
+    )
     for measure, maker, name, truth in (
         (sure_minus_right, "confidence_gap._clustered_gap", "confidence minus accuracy", 0.0),
         (mean_loss, "means._over_clusters_too", "mean loss", 1 / 3),
+        (rare_losses, "means._over_clusters_too", "mean of rare losses", 1.8 * _RARE + 0.01 * (1 - _RARE)),
         (mean_share, "subset_shares.subset_share", "mean share of models", _ACCURACY),
         (difference_of_sets, "standardized.standardized_difference", "difference of two sets", 0.0),
         (difference_of_bins, "subset_shares.subset_difference", "difference of two subsets", 0.0),

@@ -40,6 +40,11 @@ def equal_progress_of_many(rng: np.random.Generator) -> Geography:
     return studied(rng, models=25, sizes=(250,) * 4, harder=(0.0, 0.2, 0.4, 0.6), images=1_000)
 
 
+@null_check(_GAP, _GROWTH, case="equal progress and disparity, 25 models, households of 8 images on every set")
+def equal_progress_in_households(rng: np.random.Generator) -> Geography:
+    return studied(rng, models=25, sizes=(400, 400), harder=(0.0, 0.5), household=8, images=800)
+
+
 @null_check(_GROWTH, case="constant disparity, 8 models, 1,000 images")
 def constant_disparity(rng: np.random.Generator) -> Geography:
     return studied(rng, models=8, sizes=(500, 500), harder=(0.0, 0.5), images=1_000)
@@ -95,8 +100,10 @@ def studied(
         (Predictions(name, "far", _SPACE.name, row[:, None]), scoring)
         for name, row in zip(model_names(models), answers, strict=True)
     ]
+    places = np.arange(images) // household
     sets = [
-        counted(name, _right(rng, abilities, np.zeros((1, images)), np.arange(images))) for name in ("old", "standard")
+        counted(name, _right(rng, abilities, np.zeros((1, images)), places), places if household > 1 else None)
+        for name in ("old", "standard")
     ]
     return geography(test_set, predictions, by="region", rng=rng, original=sets[0], standard=sets[1:], draws=_DRAWS)
 

@@ -33,21 +33,31 @@ def test_ticks_are_few_round_and_within_the_range(first, second):
 
 
 def test_scatter_places_points_and_diagonal():
-    plot = scatter([pair("low", 0.2, 0.2), pair("high", 0.8, 0.8)])
+    plot = scatter([pair("low", 0.2, 0.2), pair("high", 0.8, 0.8)], ["low", "high"])
     low, high = plot.points
     assert high.x > low.x and high.y < low.y
     assert low.left < low.x < low.right and low.high < low.y < low.low
     begin_x, begin_y, end_x, end_y = plot.diagonal
     assert (low.y - begin_y) / (low.x - begin_x) == pytest.approx((end_y - begin_y) / (end_x - begin_x), rel=0.02)
-    assert scatter([pair("apart", 0.1, 0.9)]).diagonal is None
+    assert scatter([pair("apart", 0.1, 0.9)], []).diagonal is None
 
 
 def test_scatter_labels_few_points_including_people():
     pairs = [pair(f"model {n}", 0.5 + n / 300, 0.4 + n / 250) for n in range(60)]
-    plot = scatter([*pairs, pair("person:Ann", 0.9, 0.95, person=True)])
+    plot = scatter([*pairs, pair("person:Ann", 0.9, 0.95, person=True)], [pair.name for pair in pairs])
     assert 2 <= len(plot.names) <= 5
     assert "person:Ann" in [name.text for name in plot.names]
     assert sum(point.person for point in plot.points) == 1
+
+
+def test_models_without_a_link_are_dots_at_the_same_places():
+    pairs = [pair(f"model {n}", 0.5 + n / 300, 0.4 + n / 250) for n in range(60)]
+    person = pair("person:Ann", 0.9, 0.95, person=True)
+    whole, part = (scatter([*pairs, person], [row.name for row in pairs[:count]]) for count in (60, 20))
+    assert whole.dots == "" and part.count == whole.count == 61
+    assert part.points == (*whole.points[:20], whole.points[-1])
+    assert part.dots == "".join(f"M{point.x:g} {point.y:g}h0" for point in whole.points[20:60])
+    assert part.names == whole.names and part.x_ticks == whole.x_ticks
 
 
 @given(st.text(min_size=1, max_size=20), st.text(min_size=1, max_size=20))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from page_reader import parse_page
 
+from regrade.app.explore import models_page
 from regrade.app.explore.models_page import AxisRange, ModelsTable
 from regrade.app.explore.selection import Choice
 
@@ -91,6 +92,24 @@ def test_table_is_sorted_and_filtered_by_the_url(visitor):
     assert names(models="ALP, gam", sort="model") == ["alpha", "gamma"]
     assert names(models="delta") == ["No model matches this filter."]
     assert rita.get("/explore", params={"set": "digits", "sort": "size"}).status_code == 404
+
+
+def test_long_tables_have_pages(visitor, monkeypatch):
+    monkeypatch.setattr(models_page, "PAGE_SIZE", 2)
+    rita = visitor("Rita")
+    first = parse_page(rita.get("/explore", params={"set": "digits", "sort": "-model"}))
+    assert [row[0] for row in first.rows[1:]] == ["gamma", "beta"]
+    assert "3 models" in first.text and "1–2, page 1 of 2" in first.text
+    assert "3 models, 2 of them with 95% intervals on both axes: those on this page of the table" in first.text
+    (following,) = first.to("/explore", page="2")
+    second = rita.get(following)
+    assert [row[0] for row in parse_page(second).rows[1:]] == ["alpha"]
+    assert second.text.count('class="mark"') == 1 and second.text.count("h0") == 2
+    assert '<input type="hidden" name="page" value="2">' in second.text
+    (back,) = [address for text, address in parse_page(second).links if text == "← Previous"]
+    assert [row[0] for row in parse_page(rita.get(back)).rows[1:]] == ["gamma", "beta"]
+    beyond = parse_page(rita.get("/explore", params={"set": "digits", "page": 9, "models": "alpha"}))
+    assert [row[0] for row in beyond.rows[1:]] == ["alpha"] and "page 1 of" not in beyond.text
 
 
 def test_form_redirects_to_a_short_url_without_filters_of_other_sets(visitor):

@@ -1,9 +1,11 @@
 """regrade verify reports damaged and missing files; regrade upgrade converts older workspaces."""
 
 import dataclasses
+import io
 import json
 import re
 import shutil
+from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
@@ -31,6 +33,20 @@ def test_verify_of_a_sound_workspace(root):
     ran = run_well("verify", "-w", root)
     assert "no problems" in ran.out and "predictions" in ran.out
     assert json.loads(run_well("verify", "-w", root, "--json").out)["problems"] == []
+
+
+def test_verify_reads_every_manifest_once(root, monkeypatch):
+    opened, plain = Counter(), io.open
+
+    def counting(file, *arguments, **options):
+        opened[str(file)] += 1
+        return plain(file, *arguments, **options)
+
+    monkeypatch.setattr(io, "open", counting)
+    verified = regrade.open(root).verify()
+    manifests = [path for pattern in (PREDICTIONS, CHECKPOINTS) for path in root.glob(pattern)]
+    assert not verified.problems and len(manifests) > 2
+    assert {opened[str(path)] for path in manifests} == {1}
 
 
 def test_verify_names_a_damaged_file_and_fails(root):

@@ -19,6 +19,7 @@ from regrade.stats import (
     mcnemar,
     paired_share_difference,
     proportion,
+    share_design_effect,
 )
 from regrade.stats.paired import mcnemar_exact, mcnemar_tests, paired_difference, score_bounds
 
@@ -28,6 +29,53 @@ def drawn(seed: int, *, models: int = 4, clusters: int = 30, size: int = 4):
     members = np.repeat(np.arange(clusters), size)
     common = rng.normal(size=(models, clusters))[:, members]
     return common + rng.normal(size=(models, len(members))) < 0.5, members
+
+
+class TestDesignEffectOfAShare:
+    def test_by_hand(self):
+        """Totals 2, 0, 1 of households of 2, 1, 1: own 1.5; with another of size 1.5 that has all wrong, less."""
+        right, clusters = np.array([1, 1, 0, 1]), np.array([7, 7, 2, 5])
+        sizes, totals = np.array([1, 1, 2]), np.array([0, 1, 2])
+        ratios = []
+        for more in ((), (0.0,), (1.5,)):
+            w, s = np.append(totals, more), np.append(sizes, (1.5,) * len(more))
+            p = w.sum() / s.sum()
+            ratios.append(((w - p * s) ** 2).sum() / (s.sum() * p * (1 - p)) * len(s) / (len(s) - 1))
+        assert ratios[0] == pytest.approx((0.75**2 + 0.25**2 + 0.5**2) / 0.75 * 1.5)
+        assert share_design_effect(right, clusters) == pytest.approx(max(ratios))
+
+    @given(st.integers(0, 9999))
+    def test_it_is_at_least_that_of_cluster_robust_least_squares(self, seed):
+        import statsmodels.api as sm
+
+        right, members = drawn(seed, models=1)
+        fit = sm.OLS(right[0].astype(float), np.ones(120)).fit(cov_type="cluster", cov_kwds={"groups": members})
+        share = right[0].mean()
+        robust = float(fit.cov_params()[0, 0]) * 120 / (share * (1 - share)) if 0 < share < 1 else 1.0
+        effect = share_design_effect(right[0], members)
+        assert effect >= robust * 119 / 120 * (1 - 1e-9) and effect <= robust + 4.3
+
+    @given(st.lists(st.booleans(), min_size=1, max_size=30), st.randoms(use_true_random=False))
+    def test_one_image_each_is_1_and_order_does_not_matter(self, right, random):
+        order = random.sample(range(len(right)), len(right))
+        assert share_design_effect(right, order) == 1
+        pairs = np.arange(len(right)) // 2
+        effect = share_design_effect(right, pairs)
+        assert effect >= 1 and share_design_effect(np.array(right)[order], pairs[order]) == pytest.approx(effect)
+
+    def test_copies_count_once(self):
+        right = np.random.default_rng(0).random(300) < 0.8
+        assert share_design_effect(np.repeat(right, 3), np.arange(900) // 3) == pytest.approx(3, abs=0.05)
+
+    def test_nothing_varies_is_not_certain(self):
+        assert share_design_effect(np.ones(40), np.arange(40) // 4) == pytest.approx(4 * 11 / 10)
+        assert share_design_effect(np.ones(40), np.zeros(40)) == pytest.approx(80)
+
+    def test_wrong_shapes_raise(self):
+        with pytest.raises(InputError, match="3 images but 2"):
+            share_design_effect([1, 0, 1], [0, 0])
+        with pytest.raises(UndefinedError):
+            share_design_effect([], [])
 
 
 def test_design_effect_by_hand():

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from scipy.stats import norm, t
 
 from regrade.core import UndefinedError
-from regrade.stats import SampledShares, best_share, clustered_best_share, effective_images, proportions, wilson
+from regrade.stats import (
+    SampledShares,
+    best_share,
+    clustered_best_share,
+    effective_images,
+    proportions,
+    wilson,
+    worst_share,
+)
 
 HOMES = np.repeat(np.arange(60), 1 + np.arange(60) % 5)
 RIGHT = np.random.default_rng(1).random((3, 60))[:, HOMES] < np.array([[0.6], [0.8], [0.95]])
@@ -58,6 +66,20 @@ def test_best_is_that_over_clusters():
     assert (ours.value, ours.low, ours.high) == pytest.approx((expected.value, expected.low, expected.high))
     assert ours.method == expected.method
     assert sampled(RIGHT[:1], HOMES).best(0.95) == sampled(RIGHT[:1], HOMES).estimates(0.95)[0]
+
+
+def test_worst_mirrors_the_best_of_the_failures():
+    for clusters in (HOMES, None):
+        ours, failures = (
+            sampled(part, HOMES)
+            if clusters is not None
+            else SampledShares(part.sum(axis=1), np.full(3, RIGHT.shape[1]))
+            for part in (RIGHT, ~RIGHT)
+        )
+        worst, best = ours.worst(0.95), failures.best(0.95)
+        assert (worst.value, worst.low, worst.high) == pytest.approx((1 - best.value, 1 - best.high, 1 - best.low))
+        assert worst.value == RIGHT[0].mean() and worst.method == best.method.replace("best", "worst")
+    assert ours.worst(0.95) == worst_share(RIGHT.sum(axis=1), RIGHT.shape[1])
 
 
 def test_all_right_is_as_certain_as_the_number_of_clusters():

@@ -93,6 +93,25 @@ class TestFisher:
     def test_one_image_is_not_significant(self):
         assert lower_share_p_values([0, 900], [1, 1000])[0, 1] == pytest.approx(101 / 1001)
 
+    @given(st.integers(0, 20), st.integers(1, 20), st.integers(0, 20), st.integers(1, 20), st.integers(2, 5))
+    @quick
+    def test_copies_count_once(self, right, wrong, more_right, more_wrong, copies):
+        right, trials = np.array([right, more_right]), np.array([right + wrong, more_right + more_wrong])
+        once, several = lower_share_p_values(right, trials), lower_share_p_values(right * copies, trials * copies)
+        assert lower_share_p_values(right * copies, trials * copies, [copies] * 2) == pytest.approx(once)
+        assert (several <= once + 1e-9).all() and lower_share_p_values(right, trials, [1, 1]) == pytest.approx(once)
+
+    def test_rounding_brings_shares_together(self):
+        """7 of 10 and 9 of 10 at effects of 2.5 and 2: at most 3 of 4, and 4 of 5, of the independent images."""
+        p_values = lower_share_p_values([7, 9], [10, 10], [2.5, 2.0])
+        assert p_values == pytest.approx(lower_share_p_values([3, 4], [4, 5]))
+        assert (lower_share_p_values([1, 2], [10, 10], [20.0, 1.0]) == 1).all()
+
+    @pytest.mark.parametrize("effects", [[0.9, 1.0], [1.0], [np.nan, 1.0]])
+    def test_wrong_effects_raise(self, effects):
+        with pytest.raises(InputError, match="one design effect of at least 1 per share"):
+            lower_share_p_values([7, 9], [10, 10], effects)
+
     def test_no_image_raises(self):
         with pytest.raises(UndefinedError):
             lower_share_p_values([0, 1], [0, 2])

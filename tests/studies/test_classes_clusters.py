@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.calibration.coverage_clustered_classes import graded
 from regrade.core import ClassSpace
-from regrade.stats import balanced_proportion, clustered_f1_scores, effective_p_values, lower_share_p_values, macro_f1
+from regrade.stats import balanced_proportion, clustered_f1_scores, macro_f1
 from regrade.studies import PredictedClasses, class_study, findings
 
 SPACE = ClassSpace("simulated", tuple("abcd"))
@@ -89,23 +89,3 @@ def test_single_household_says_nothing_of_others():
     labels = np.repeat([0, 1], 30)
     (row,) = studied(labels, labels, np.zeros(60, dtype=int)).averages
     assert (row.balanced_accuracy.low, row.balanced_accuracy.high) == (0.0, 1.0)
-
-
-class TestEffectivePValues:
-    def test_whole_sizes_are_those_of_counts(self):
-        right, images = np.array([3, 9, 18]), np.array([10, 12, 20])
-        assert effective_p_values(right / images, images) == pytest.approx(lower_share_p_values(right, images))
-
-    @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 80)), min_size=2, max_size=5))
-    def test_rounding_never_lowers_a_p_value(self, parts):
-        shares, sizes = map(np.array, zip(*parts, strict=True))
-        n = np.floor(sizes).astype(int)
-        fewer, more = np.floor(shares * n + 1e-9).astype(int), np.ceil(shares * n - 1e-9).astype(int)
-        p_values = effective_p_values(shares, sizes)
-        for i in range(len(n)):
-            for j in range(len(n)):
-                if min(n[i], n[j]) == 0:
-                    assert p_values[i, j] == 1
-                elif i != j:
-                    least = lower_share_p_values([fewer[i], more[j]], [n[i], n[j]])[0, 1]
-                    assert p_values[i, j] >= least - 1e-9

@@ -5,13 +5,22 @@ import json
 import numpy as np
 import pytest
 from clustered_oracle import korn_graubard
+from hypothesis import given
+from hypothesis import strategies as st
 from running import run, run_well
 
 import regrade
 from regrade.core import InputError, UnknownName
 from regrade.core import TestSet as ImageSet
 from regrade.stats import Scale, clustered_share
-from regrade.studies.image_clusters import clusters_of_sets, households_not_used, image_clusters, share_of
+from regrade.studies.image_clusters import (
+    ImageClusters,
+    clusters_of_sets,
+    households_not_used,
+    image_clusters,
+    random_half,
+    share_of,
+)
 
 MODELS = {"good": 0.9, "fair": 0.8, "weak": 0.6}
 
@@ -39,6 +48,31 @@ class TestClusters:
     def test_unknown_column_names_the_columns(self):
         with pytest.raises(UnknownName, match="photographer"):
             image_clusters(images(photographer=tuple("xxyy")), "photografer")
+
+    @given(st.lists(st.integers(0, 20), min_size=1, max_size=60), st.integers(0, 99))
+    def test_random_half_keeps_clusters_together(self, homes, seed):
+        numbers = np.array(homes)
+        clusters = ImageClusters("household", numbers, np.zeros(len(numbers), dtype=bool))
+        half = random_half(len(numbers), clusters, np.random.default_rng(seed))
+        assert len(set(zip(homes, half.tolist(), strict=True))) == len(set(homes))
+        assert 0 <= half.sum() - len(numbers) / 2 < np.bincount(numbers).max()
+
+    @given(st.permutations(range(21)), st.integers(0, 99))
+    def test_random_half_of_single_images_is_that_of_images(self, homes, seed):
+        clusters = ImageClusters("household", np.array(homes), np.zeros(21, dtype=bool))
+        halves = [random_half(21, part, np.random.default_rng(seed)) for part in (clusters, None)]
+        assert (halves[0] == halves[1]).all() and halves[0].sum() == 11
+        assert (halves[1] == (np.random.default_rng(seed).permutation(21) < 10.5)).all()
+
+    def test_random_half_is_random(self):
+        """Each of 10 households is inside in half of the draws, and with each other one in two ninths."""
+        homes = np.repeat(np.arange(10), 3)
+        clusters = ImageClusters("household", homes, np.zeros(30, dtype=bool))
+        rng = np.random.default_rng(0)
+        inside = np.array([random_half(30, clusters, rng)[::3] for _ in range(2000)])
+        assert inside.mean(axis=0) == pytest.approx(np.full(10, 0.5), abs=0.05)
+        together = (inside.T.astype(int) @ inside)[~np.eye(10, dtype=bool)] / 2000
+        assert together == pytest.approx(np.full(90, 5 / 10 * 4 / 9), abs=0.05)
 
     def test_share_of_no_image_is_undefined(self):
         assert share_of(np.ones(3, dtype=bool), np.zeros(3, dtype=bool), None, confidence=0.95) is None
@@ -214,6 +248,35 @@ class TestModels:
         assert "images" not in methods["disparity"]
         assert "trend: intervals are over 60 clusters of images, by column household" in wide.notes
         assert not any("clusters of images" in note or "treat the images" in note for note in narrow.notes)
+
+
+class TestGeography:
+    def test_original_and_standard_sets_are_over_their_households(self, study):
+        test_set, ids = study.store.test_set("homes"), tuple(f"far {place}" for place in range(240))
+        columns = {"region": tuple("NS"[place % 2] for place in range(240)), "household": test_set.groups["household"]}
+        for name in ("far", "standard"):
+            study.store.add_test_set(ImageSet(name, test_set.class_space, ids, test_set.labels, columns))
+            for model in MODELS:
+                scores = study.store.predictions.read(test_set, model).full_scores
+                study.models.add_predictions(model, np.asarray(scores, dtype=np.float64), test_set=name)
+        wide, narrow = (
+            study.study.geography("far", "region", original="homes", standard=["standard"], clusters=column)
+            for column in (None, "none")
+        )
+        for row, plain in zip(wide.rows, narrow.rows, strict=True):
+            oracle = korn_graubard(right_of(study, row.model), np.arange(240) // 4)
+            assert (row.original.value, row.original.low, row.original.high) == pytest.approx(oracle)
+            assert plain.original.low > row.original.low
+        for name in ("homes", "standard"):
+            assert f"{name}: intervals are over 60 clusters of images, by column household" in wide.notes
+            assert any(note.startswith(f"60 clusters of far and {name} have the same name") for note in wide.notes)
+        assert not any("clusters" in note for note in narrow.notes)
+        rates = [{rate.benchmark: rate.rate for rate in result.progress.rates}["standard"] for result in (wide, narrow)]
+        assert rates[0].low < rates[1].low and rates[0].value == pytest.approx(rates[1].value)
+
+    def test_a_column_that_only_the_original_set_has(self, study):
+        result = study.study.geography("plain", "region", original="homes", clusters="household")
+        assert result.clusters is None and result.rows[0].original.method == "clustered korn-graubard 95%"
 
 
 class TestFrequency:

@@ -15,8 +15,8 @@ from scipy import special
 import regrade
 from benchmarks.calibration.null_remedies import compared_interventions, seeded_correctness
 from regrade.core import InputError, SliceSet
-from regrade.studies import RemedyVerdict, figure, findings
-from regrade.studies.remedies.effective import AccuracyCounts, with_effective_robustness
+from regrade.studies import ModelCounts, RemedyVerdict, SetCounts, figure, findings
+from regrade.studies.remedies.effective import with_effective_robustness
 from regrade.studies.remedies.interventions import interventions
 from regrade.studies.seeded_methods import SeededMethod, paired_methods
 
@@ -67,7 +67,7 @@ def test_rows_are_those_of_single_comparisons_with_a_common_correction(seed, in_
 
 
 def counts_of(name, **accuracies):
-    return AccuracyCounts(name, {model: (right, 1000) for model, right in accuracies.items()})
+    return SetCounts(name, {model: ModelCounts(right, 1000) for model, right in accuracies.items()})
 
 
 def one_pair_result():
@@ -83,11 +83,12 @@ def test_effective_robustness_matches_a_line_by_hand():
     """Standard models lie exactly on logit(y) = 0.9 logit(x) - 0.5, up to rounding to whole images of a million."""
     size, x = 1_000_000, np.array([0.5, 0.6, 0.7, 0.8, 0.65])
     y = special.expit(0.9 * special.logit(x) - 0.5)
-    old = {name: (round(size * value), size) for name, value in zip(STANDARD, x, strict=True)}
-    new = {name: (round(size * value), size) for name, value in zip(STANDARD, y, strict=True)}
+    old = {name: ModelCounts(round(size * value), size) for name, value in zip(STANDARD, x, strict=True)}
+    new = {name: ModelCounts(round(size * value), size) for name, value in zip(STANDARD, y, strict=True)}
     expected = special.expit(0.9 * special.logit(0.75) - 0.5)
-    old["modified-0"], new["modified-0"] = (750_000, size), (round(size * (expected + 0.04)), size)
-    counts = [AccuracyCounts("old", old), AccuracyCounts("new", new)]
+    old["modified-0"] = ModelCounts(750_000, size)
+    new["modified-0"] = ModelCounts(round(size * (expected + 0.04)), size)
+    counts = [SetCounts("old", old), SetCounts("new", new)]
     result = with_effective_robustness(one_pair_result(), counts, [PAIR], STANDARD)
     effective = {(row.test_set, row.slice): row.effective for row in result.rows}
     assert effective["old", None] is None and effective["new", "night"] is None
@@ -115,7 +116,7 @@ def test_effective_robustness_without_a_line_is_a_note(standard, original, note)
 
 
 def old_rights(counts):
-    return {model: right for model, (right, _) in counts.by_model.items()}
+    return {model: row.right for model, row in counts.models.items()}
 
 
 def test_large_effects_of_interventions_are_summarized_and_drawn():

@@ -6,12 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from running import run_well
 from scipy import stats
 
 import regrade
 from regrade.core import AlreadyStored, InputError, Ladder, Submission
 from regrade.stats import better_p_value, design_effect
-from regrade.studies import GateVerdict
+from regrade.studies import ComparisonPart, GateVerdict
 from regrade.studies.gate.ladder import Discordant, Entrant, LadderStatus, climb
 
 NEW = Ladder("held-back", "old", "d0", 0.95)
@@ -180,7 +181,47 @@ def test_gate_without_the_ladder_of_a_test_set_says_that_it_tells_more(held_back
     held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
     told_more = held_back.gate("alike", test_sets=["held-back"], baseline="old", margin=0.01)
     (note,) = set(told_more.notes) - set(plain.notes)
-    assert note.startswith("held-back has a ladder: without --ladder a gate tells more")
+    assert note.startswith("held-back has a ladder: a gate without --ladder tells more than the verdicts")
+
+
+@pytest.mark.parametrize("command", ["grade", "compare"])
+def test_looking_at_a_test_set_with_a_ladder_is_noted(held_back, command):
+    words = (command, "-t", "held-back", "-w", held_back.store.root)
+    before = run_well(*words, "--json").out
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    note = (
+        f"held-back has a ladder: regrade {command} tells more than the verdicts of its submissions, whose error rate "
+        "no longer holds for those who see this"
+    )
+    assert (
+        note not in before and json.loads(before)["notes"] == json.loads(run_well(*words, "--json").out)["notes"][:-1]
+    )
+    assert json.loads(run_well(*words, "--json").out)["notes"][-1] == note
+    assert run_well(*words).out.count("held-back has a ladder") == 1
+    if command == "compare":
+        assert note in held_back.compare("held-back").part(ComparisonPart.PAIRS).notes
+
+
+def test_grade_with_a_clean_set_that_has_a_ladder_is_noted(held_back):
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    test_set = held_back.store.test_set("held-back")
+    held_back.store.add_test_set(dataclasses.replace(test_set, name="open"))
+    for model in held_back.store.predictions.model_names("held-back"):
+        predicted = held_back.store.predictions.read(test_set, model).top1
+        held_back.models.import_predictions({model: predicted}, test_set="open")
+    assert not any("ladder" in note for note in held_back.grade("open").notes)
+    (note,) = [note for note in held_back.grade("open", clean="held-back").notes if "ladder" in note]
+    assert note.startswith("held-back has a ladder")
+
+
+def test_report_on_a_test_set_with_a_ladder_says_so_at_the_top(held_back, tmp_path):
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    written = held_back.report(out=tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text()
+    note = "held-back has a ladder: this report tells more than the verdicts of its submissions"
+    assert page.index("Key findings</h2>") < page.index(note) < page.index("<ol>", page.index("Key findings</h2>"))
+    (line,) = json.loads((tmp_path / "report" / "results.json").read_text())["notes"]
+    assert line.startswith(note) and written.report.notes == (line,)
 
 
 def test_ladder_of_a_test_set_is_never_shortened(held_back):

@@ -49,6 +49,20 @@ def write(path, header, rows):
         csv.writer(file).writerows([header, *rows])
 
 
+@pytest.mark.parametrize(
+    ("by", "part", "reason"),
+    [
+        ("year", "families", "a comparison takes a family of 3 models, and 3 others, with predictions on new"),
+        ("family", "trends", "a trend takes an attribute that 4 models with predictions on new have"),
+    ],
+)
+def test_an_empty_table_is_one_line_instead(workspace, by, part, reason):
+    words = ("study", "models", "-t", "new", "--by", by, "-w", workspace.store.root)
+    run_well(*words)
+    ran = run(*words, "--show", part)
+    assert_one_line(ran, reason, "state them with regrade models describe, or leave out --by")
+
+
 def test_models_are_studied_with_what_is_stated(workspace, tmp_path):
     figure = tmp_path / "models.svg"
     arguments = ("study", "models", "-t", "new", "--original", "old", "--disparity-by", "region", "--json")

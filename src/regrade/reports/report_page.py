@@ -105,7 +105,8 @@ def _key_findings(report: Report) -> str:
     body = f"<ol>{items}</ol>" if items else "<p>There are no findings yet: add models or test sets.</p>"
     level = report.provenance.settings.get("confidence", "")
     note = f'<p class="note">Ranges in brackets are {_escaped(level)} intervals.</p>' if level and items else ""
-    return f'<section id="findings"><h2>Key findings</h2>{body}{_checks_line(report)}{note}</section>\n'
+    notes = "".join(f'<p class="note">{_escaped(line)}</p>' for line in report.notes)
+    return f'<section id="findings"><h2>Key findings</h2>{notes}{body}{_checks_line(report)}{note}</section>\n'
 
 
 def _checks_line(report: Report) -> str:

@@ -92,7 +92,7 @@ class Report:
 
     ``names`` are the models and people that a reader can search for, ``open_questions`` the questions that more data
     would answer, each with the data it needs. ``hard`` are test sets and slices that were chosen because models find
-    them hard.
+    them hard. ``notes`` are about the report as a whole.
     """
 
     title: str
@@ -103,6 +103,7 @@ class Report:
     provenance: Provenance
     open_questions: tuple[tuple[str, str], ...] = ()
     hard: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def key_findings(self) -> tuple[KeyFinding, ...]:

@@ -65,6 +65,7 @@ def _content(report: Report) -> dict[str, Any]:
     return {
         "title": report.title,
         "created": report.created,
+        "notes": report.notes,
         "key_findings": [{**key.finding.as_dict(), "section": key.section.anchor} for key in report.key_findings],
         "sections": [_section(section) for section in report.sections],
         "behind": {"settings": report.provenance.settings, **report.provenance.data},

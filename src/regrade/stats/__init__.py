@@ -22,6 +22,7 @@ from regrade.stats.clustered_pairs import (
     design_effect,
     design_effects,
     paired_share_difference,
+    share_design_effect,
 )
 from regrade.stats.clusters import Clusters, cluster, components, representatives
 from regrade.stats.confidence_gap import ReliabilityPoint, confidence_gap, reliability_curve
@@ -134,7 +135,6 @@ from regrade.stats.selection import (
     align_with_test,
     below_others_p_values,
     best_share,
-    effective_p_values,
     lower_share_p_values,
     lowest_candidates,
     significantly_below,
@@ -230,7 +230,6 @@ __all__ = [
     "discordant_counts",
     "disparity_power",
     "effective_images",
-    "effective_p_values",
     "error_correlations",
     "excess_area",
     "exclusive_difference",
@@ -305,6 +304,7 @@ __all__ = [
     "risk_coverage_area",
     "robust_pearson",
     "selective_risks",
+    "share_design_effect",
     "share_difference",
     "share_noise",
     "share_range",

@@ -50,6 +50,39 @@ def design_effects(correct: ArrayLike, clusters: ArrayLike) -> FloatArray:
     return effects
 
 
+def share_design_effect(right: ArrayLike, clusters: ArrayLike) -> float:
+    """Return the design effect of the share of ``right`` (n,), for tests of counts of images in ``clusters`` (n,).
+
+    The variance of the cluster totals over that of as many independent images. As in `design_effects`, one more cluster
+    of mean size (weighted by images) that has all right, or all wrong, is counted where this gives more, and the effect
+    is at least 1. One image per cluster gives 1.
+
+    >>> round(share_design_effect(np.repeat([1, 1, 0, 1, 0], 3), np.arange(15) // 3), 6)
+    3.75
+    """
+    values = np.asarray(right, dtype=np.float64)
+    _, members, sizes = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
+    if len(values) != len(members):
+        raise InputError(f"{len(values)} images but {len(members)} cluster entries")
+    if not len(values):
+        raise UndefinedError("a share needs at least one image, got 0")
+    if len(sizes) == len(values):
+        return 1.0
+    totals, size = np.bincount(members, weights=values), sizes @ sizes / sizes.sum()
+    with_another = ((np.append(totals, more), np.append(sizes, size)) for more in (0.0, size))
+    return max(1.0, *(_variance_ratio(*part) for part in ((totals, sizes), *with_another)))
+
+
+def _variance_ratio(totals: FloatArray, sizes: FloatArray) -> float:
+    """The variance of the sum of cluster totals, over that of independent images with the same share."""
+    images = float(sizes.sum())
+    share = float(totals.sum()) / images
+    independent = images * share * (1 - share)
+    if not independent:
+        return 1.0
+    return float(((totals - share * sizes) ** 2).sum()) / independent * len(sizes) / max(len(sizes) - 1, 1)
+
+
 def design_effect(first: BoolArray, second: BoolArray, clusters: IntArray) -> float:
     """Return the design effect of one pair of models, from the correctness (n,) of both."""
     return float(design_effects(np.stack([first, second]), clusters)[0, 1])

@@ -14,6 +14,9 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import exact_bounds, method_name, normal_quantile, tail_share
 
+_PART = 0.5
+"""The part of a cluster that may be missing: in simulations, less covers too little for rare large values."""
+
 MANY = 1000
 """From so many values on, their variance tells how far the mean may be off."""
 
@@ -220,7 +223,9 @@ def bounded_mean(
     Fewer values may all be small by chance where the mean rests on rare large ones, and their variance does not show
     it. For them the interval is the hedged betting interval of Waudby-Smith and Ramdas (2024), which covers for every
     distribution and is wider. It takes the values in an order that parts neighbors, as test sets are often sorted. With
-    ``clusters`` (n,), it is widened to contain the interval of Korn and Graubard over clusters.
+    ``clusters`` (n,), it is widened to contain the interval of Korn and Graubard over clusters; few clusters may lack
+    rare ones with large values, so that half of a cluster of 0 counts for its lower bound and one of ``largest`` for
+    its upper bound, where that gives more.
 
     >>> print(bounded_mean(np.repeat([0.0, 1.0], 2000), largest=2.0).method)
     bounded exact 95%
@@ -243,8 +248,23 @@ def _over_clusters_too(estimate: Estimate, shares: FloatArray, clusters: IntArra
     method = method_name("clustered bounded", confidence)
     if len(np.unique(clusters)) < 2:  # a single cluster says nothing of others
         return replace(estimate, low=0.0, high=1.0, method=method)
-    over = korn_graubard(_clustered(shares, clusters), "", confidence)[0]
-    return replace(estimate, low=min(estimate.low, over.low), high=max(estimate.high, over.high), method=method)
+    spread = _clustered(shares, clusters)
+    sizes = np.unique(clusters, return_counts=True)[1]
+    over, with_low, with_high = (
+        korn_graubard(each, "", confidence)[0]
+        for each in (spread, *(_with_part_of_a_cluster(spread, sizes, value) for value in (0.0, 1.0)))
+    )
+    low, high = min(estimate.low, over.low, with_low.low), max(estimate.high, over.high, with_high.high)
+    return replace(estimate, low=low, high=high, method=method)
+
+
+def _with_part_of_a_cluster(spread: Spread, sizes: IntArray, value: float) -> Spread:
+    """The spread with the design effect of the clusters and of a part of another one of mean size at a ``value``."""
+    mean, size = spread.means, float(sizes @ sizes / sizes.sum())
+    independent = spread.n * mean * (1 - mean)
+    added = _PART * size * (value - mean) ** 2
+    effect = (spread.n**2 * spread.variances + size * added) / np.maximum(independent + added, np.finfo(float).tiny)
+    return replace(spread, variances=effect * independent / spread.n**2)
 
 
 def _by_variance(shares: FloatArray, confidence: float) -> Estimate:

@@ -22,7 +22,7 @@ from regrade.stats.intervals import (
     wilson_bounds,
 )
 from regrade.stats.multiplicity import bonferroni_confidence
-from regrade.stats.selection import best_share
+from regrade.stats.selection import best_share, worst_of_failures
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,11 @@ class SampledShares:
         best = self.estimates(bonferroni_confidence(models, confidence))[int(np.argmax(self.values))]
         which = f" for the best of {models:,}" if models > 1 else ""
         return replace(best, method=method_name(f"clustered korn-graubard{which}", confidence))
+
+    def worst(self, confidence: float) -> Estimate:
+        """The smallest share; see `best`."""
+        failures = SampledShares(self.images - self.right, self.images, self.effective)
+        return worst_of_failures(failures.best(confidence))
 
     def _worth(self, confidence: float) -> tuple[FloatArray, FloatArray]:
         """Shapes (m,): the right ones and all of the independent images that the images are worth."""

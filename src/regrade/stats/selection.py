@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, as_counts, clopper_pearson, method_name
 from regrade.stats.multiplicity import bonferroni_confidence, holm_threshold
 
 _NEGLIGIBLE = 1e-14  # relative size of a term at which a tail sum stops
-_ROUNDING = 1e-9  # of a count that is computed from a share
 
 
 def best_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Estimate:
@@ -44,7 +43,11 @@ def best_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0
 def worst_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     """Return the smallest of m shares (m,); see `best_share`."""
     k, n = as_counts(successes, trials)
-    failures = best_share(n - k, n, confidence=confidence)
+    return worst_of_failures(best_share(n - k, n, confidence=confidence))
+
+
+def worst_of_failures(failures: Estimate) -> Estimate:
+    """The smallest share, from the largest share of failures."""
     return replace(
         failures,
         value=1 - failures.value,
@@ -54,11 +57,14 @@ def worst_share(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 
     )
 
 
-def lower_share_p_values(successes: ArrayLike, trials: ArrayLike) -> FloatArray:
+def lower_share_p_values(
+    successes: ArrayLike, trials: ArrayLike, design_effects: ArrayLike | None = None
+) -> FloatArray:
     """Shape (g, g): one-sided p-values of Fisher's exact test that share i is below share j, from counts (g,).
 
     The shares should be over different images; the test is conservative if some are shared. The p-value is 1 if the
-    measured share i is not below share j.
+    measured share i is not below share j. For clusters of images, the counts are divided by ``design_effects`` (g,) of
+    at least 1, and rounded so that the shares are closer to each other.
 
     >>> lower_share_p_values([1, 5], [6, 6]).round(4).tolist()
     [[1.0, 0.04], [1.0, 1.0]]
@@ -66,27 +72,14 @@ def lower_share_p_values(successes: ArrayLike, trials: ArrayLike) -> FloatArray:
     k, n = (np.atleast_1d(counts) for counts in as_counts(successes, trials))
     if (n <= 0).any():
         raise UndefinedError("a share needs at least 1 trial, got 0")
+    effects = np.ones(len(k)) if design_effects is None else np.asarray(design_effects, dtype=np.float64)
+    if effects.shape != k.shape or not (effects >= 1).all():
+        raise InputError(f"tests need one design effect of at least 1 per share, got {effects}")
+    size = np.maximum(n // effects, 1.0)
+    raised, lowered = np.ceil(k * size / n), np.floor(k * size / n)
     p_values = np.ones((len(k), len(k)))
-    i, j = np.nonzero(np.less.outer(k / n, k / n))
-    p_values[i, j] = _hypergeometric_tail(k[i], n[i], k[j], n[j])
-    return p_values
-
-
-def effective_p_values(shares: ArrayLike, sizes: ArrayLike) -> FloatArray:
-    """Shape (g, g): as `lower_share_p_values`, from ``shares`` (g,) of images that are worth ``sizes`` (g,) images.
-
-    Sizes need not be integers. They are rounded down, the right ones of the lower share up and those of the higher one
-    down, so that rounding never makes a difference significant. Less than one image says nothing.
-
-    >>> effective_p_values([1 / 6, 5 / 6], [6.9, 6.9]).round(2).tolist()
-    [[1.0, 0.04], [1.0, 1.0]]
-    """
-    values, n = np.atleast_1d(np.asarray(shares, dtype=np.float64)), np.floor(np.atleast_1d(sizes)).astype(np.int64)
-    more = np.minimum(np.ceil(values * n - _ROUNDING), n).astype(np.int64)
-    less = np.floor(values * n + _ROUNDING).astype(np.int64)
-    p_values = np.ones((len(values), len(values)))
-    i, j = np.nonzero(np.less.outer(more / np.maximum(n, 1), less / np.maximum(n, 1)))
-    p_values[i, j] = _hypergeometric_tail(more[i], n[i], less[j], n[j])
+    i, j = np.nonzero(np.less.outer(raised / size, lowered / size))
+    p_values[i, j] = _hypergeometric_tail(raised[i], size[i], lowered[j], size[j])
     return p_values
 
 
@@ -151,14 +144,14 @@ def agreeing_with_test(estimate: Estimate, *, differs: bool) -> Estimate:
     return replace(estimate, low=float(aligned.low[0]), high=float(aligned.high[0]))
 
 
-def _hypergeometric_tail(k: IntArray, n: IntArray, k_rest: IntArray, n_rest: IntArray) -> FloatArray:
+def _hypergeometric_tail(k: FloatArray, n: FloatArray, k_rest: FloatArray, n_rest: FloatArray) -> FloatArray:
     """P(at most ``k`` successes among ``n``) if the k + k_rest successes are spread at random over n + n_rest.
 
     Summed downwards from ``k``, which is below the mode, until the terms are negligible.
     """
-    total, trials = (k + k_rest).astype(np.float64), (n + n_rest).astype(np.float64)
+    total, trials = k + k_rest, n + n_rest
     term = np.exp(_log_choose(n, k) + _log_choose(n_rest, k_rest) - _log_choose(trials, total))
-    x, tail = k.astype(np.float64), term.copy()
+    x, tail = k, term.copy()
     while (term > _NEGLIGIBLE * tail).any():
         term = term * x * (n_rest - total + x) / ((total - x + 1) * (n - x + 1))
         x = x - 1

@@ -31,7 +31,14 @@ from regrade.store.signatures import PartialSignatures, SignatureKey
 from regrade.store.testsets import check_slice_name
 from regrade.store.training_sets import RegisteredTrainingSet
 from regrade.store.upgrade import upgrade_workspace
-from regrade.store.verify import CheckedFile, broken_links, check_stored_file, first_published_file, stored_files
+from regrade.store.verify import (
+    CheckedFile,
+    broken_links,
+    check_stored_file,
+    first_published,
+    first_published_file,
+    stored_files,
+)
 
 __all__ = [
     "FIRST_MODEL",
@@ -63,6 +70,7 @@ __all__ = [
     "checked_json",
     "empty_part",
     "file_name",
+    "first_published",
     "first_published_file",
     "joined_parts",
     "keep_slices",

@@ -43,7 +43,7 @@ def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, Metadata]:
     """Read a table, or some of its columns, and its metadata; raise if the file is damaged or misplaced."""
-    file, meta = _opened(path)
+    file, meta = _opened(path, read_content(path))
     try:
         return file.read(columns=columns, use_threads=False), meta  # every thread would keep its own memory
     except (OSError, pa.ArrowException) as error:
@@ -52,15 +52,24 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.T
 
 def read_meta(path: Path) -> Metadata:
     """Read only the metadata."""
-    return _opened(path)[1]
+    return meta_of(path, read_content(path))
 
 
-def _opened(path: Path) -> tuple[pq.ParquetFile, Metadata]:
-    """Open a file after checking its checksum, and check its place."""
+def meta_of(path: Path, content: bytes) -> Metadata:
+    """The metadata of a table from the content of its file; raise if it is damaged or misplaced."""
+    return _opened(path, content)[1]
+
+
+def read_content(path: Path) -> bytes:
+    """The content of a file."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _opened(path: Path, content: bytes) -> tuple[pq.ParquetFile, Metadata]:
+    """Open the content of a file after checking its checksum, and check its place."""
     before, checksum, after = _split(content)
     if _hash(before, after) != checksum:
         raise damaged(path)
@@ -94,11 +103,13 @@ def checked_json(content: Mapping[str, Any]) -> bytes:
 
 def read_checked_json(path: Path) -> Metadata:
     """Read a file that `checked_json` wrote; raise if it is damaged or anything else."""
+    return _checked_json_of(path, read_content(path))
+
+
+def _checked_json_of(path: Path, text: bytes) -> Metadata:
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(text)
         stored = content.pop(_CHECKSUM)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError, KeyError, AttributeError, TypeError):
         raise damaged(path) from None
     if stored != _checksum(content):
@@ -113,7 +124,12 @@ def stored_json(content: Mapping[str, Any], *, place: str) -> bytes:
 
 def read_stored_json(path: Path) -> Metadata:
     """Read a file that `stored_json` wrote for this place; raise if it is damaged, misplaced or anything else."""
-    metadata = metadata_in_place(path, read_checked_json(path))
+    return stored_json_of(path, read_content(path))
+
+
+def stored_json_of(path: Path, text: bytes) -> Metadata:
+    """The JSON object in the content of a file, as `read_stored_json`."""
+    metadata = metadata_in_place(path, _checked_json_of(path, text))
     del metadata[PLACE]
     return metadata
 

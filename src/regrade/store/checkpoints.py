@@ -36,7 +36,14 @@ from regrade.core.cores import on_all_cores
 from regrade.metrics.mean_softmax import blocks
 from regrade.store.array_file import StoredArray
 from regrade.store.atomic import replace_file
-from regrade.store.checked_files import Checksums, checked_json, read_checked_json, read_stored_json, stored_json
+from regrade.store.checked_files import (
+    Checksums,
+    Metadata,
+    checked_json,
+    read_checked_json,
+    read_stored_json,
+    stored_json,
+)
 from regrade.store.class_spaces import ClassSpaceCollection
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import damaged, is_filled, lost, write_errors
@@ -306,13 +313,16 @@ def _manifest_text(manifest: CheckpointManifest) -> bytes:
 
 def read_checkpoint_manifest(folder: Path) -> CheckpointManifest:
     """Read and check manifest.json."""
-    path = folder / CHECKPOINT_MANIFEST
-    raw = read_stored_json(path)
+    return checkpoint_manifest_in(read_stored_json(folder / CHECKPOINT_MANIFEST))
+
+
+def checkpoint_manifest_in(raw: Metadata) -> CheckpointManifest:
+    """The manifest in the JSON object of its file."""
     try:
         files = {name: Checksums.from_json(stated) for name, stated in raw["files"].items()}
         return CheckpointManifest(**{**raw, "files": files})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
+        raise FormatError(f"{raw.path} cannot be read: {error}") from None
 
 
 def _file_hash(path: Path) -> bytes:

@@ -41,8 +41,11 @@ def contents_after(root: Path, staged_by_place: Mapping[str, Path | None]) -> by
     return None if after == before else stored_json({_STORED_FILES: dict(sorted(after.items()))}, place=CONTENTS)
 
 
-def contents_problems(root: Path, intact: Collection[str], reported: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Listed files that are missing, and intact files of another version than listed, each with a message."""
+def contents_problems(root: Path, intact: Mapping[str, str], reported: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Listed files that are missing, and intact files of another version than listed, each with a message.
+
+    ``intact`` has the SHA-256 of intact files by their place.
+    """
     try:
         listed = listed_files(root)
     except DamagedFile:
@@ -52,7 +55,7 @@ def contents_problems(root: Path, intact: Collection[str], reported: Collection[
             continue
         if not (root / place).is_file():
             yield place, str(removed(root / place))
-        elif place in intact and _digest(root / place) != digest:
+        elif intact.get(place, digest) != digest:
             yield place, str(_reverted(root / place))
 
 
@@ -89,12 +92,12 @@ def _kept(listed: Mapping[str, str], changed: Collection[str]) -> dict[str, str]
 def _present(root: Path) -> dict[str, str]:
     """The list of the files that are in the workspace now."""
     paths = [path for pattern in _LISTED for path in sorted(root.glob(pattern))]
-    return {path.relative_to(root).as_posix(): _digest(path) for path in paths}
+    return {path.relative_to(root).as_posix(): digest_of_file(path) for path in paths}
 
 
 def _staged_files(place: str, staged: Path) -> dict[str, str]:
     paths = {f"{place}/{path.name}": path for path in staged.iterdir()} if staged.is_dir() else {place: staged}
-    return {final: _digest(path) for final, path in paths.items() if _is_listed(PurePosixPath(final))}
+    return {final: digest_of_file(path) for final, path in paths.items() if _is_listed(PurePosixPath(final))}
 
 
 def _is_listed(place: PurePosixPath) -> bool:
@@ -102,6 +105,7 @@ def _is_listed(place: PurePosixPath) -> bool:
     return any(len(pattern.parts) == len(place.parts) and place.match(str(pattern)) for pattern in patterns)
 
 
-def _digest(path: Path) -> str:
+def digest_of_file(path: Path) -> str:
+    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

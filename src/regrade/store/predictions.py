@@ -33,7 +33,7 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.store.array_file import StoredArray, write_array
-from regrade.store.checked_files import Checksums, read_checked, read_stored_json, stored_json
+from regrade.store.checked_files import Checksums, Metadata, read_checked, read_stored_json, stored_json
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import is_filled, lost
 from regrade.store.layout import place_of
@@ -338,8 +338,11 @@ def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[
 
 def read_manifest(folder: Path) -> Manifest:
     """Read and check manifest.json."""
-    path = folder / MANIFEST
-    raw = read_stored_json(path)
+    return manifest_in(read_stored_json(folder / MANIFEST))
+
+
+def manifest_in(raw: Metadata) -> Manifest:
+    """The manifest in the JSON object of its file."""
     try:
         parts = {
             "model": ModelSpec(**raw["model"]),
@@ -349,7 +352,7 @@ def read_manifest(folder: Path) -> Manifest:
         }
         return Manifest(**{**raw, **parts})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
+        raise FormatError(f"{raw.path} cannot be read: {error}") from None
 
 
 def _stored_array(path: Path, manifest: Manifest) -> Any:

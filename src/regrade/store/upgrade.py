@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from regrade.core import DamagedFile, FormatError, InputError, StoreError
 from regrade.store.checked_files import PLACE, Checksums, read_meta, read_parquet, stored_json, write_parquet
 from regrade.store.config import CONFIG, FORMAT, stated_version
-from regrade.store.contents import contents_problems
+from regrade.store.contents import contents_problems, digest_of_file
 from regrade.store.file_errors import damaged, filled_folders, lost
 from regrade.store.layout import (
     CHECKPOINTS,
@@ -109,7 +109,8 @@ def _signature_folders(root: Path) -> Iterator[Path]:
 
 def _check_against_contents(root: Path) -> None:
     """Raise if a file to be moved is missing, or is another version than contents.json lists."""
-    intact = [path.relative_to(root).as_posix() for path in root.glob(_old_pattern(IMAGES))]
+    paths = root.glob(_old_pattern(IMAGES))
+    intact = {path.relative_to(root).as_posix(): digest_of_file(path) for path in paths}
     for place, problem in contents_problems(root, intact, ()):
         if place.partition("/")[0] in _RENAMED_FOLDERS:
             raise DamagedFile(problem)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from regrade.core import ClassSpace, FormatError, InputError
-from regrade.store.checked_files import Checksums, read_meta, read_stored_json
-from regrade.store.checkpoints import CHECKPOINT_MANIFEST, read_checkpoint_manifest
+from regrade.store.checked_files import Checksums, meta_of, read_content, stored_json_of
+from regrade.store.checkpoints import CHECKPOINT_MANIFEST, checkpoint_manifest_in
 from regrade.store.contents import contents_problems
 from regrade.store.file_errors import damaged, filled_folders, lost
 from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES, original_name, place_of
-from regrade.store.predictions import MANIFEST, read_manifest
+from regrade.store.predictions import MANIFEST, manifest_in
 from regrade.store.review_files import DECISION_FILES, DRAWN, FRAME, decision_file_problems, draw_file_problems
 from regrade.store.signatures import TABLE
 
 _Metadata = Mapping[str, Any]
 _MetadataByPlace = Mapping[str, _Metadata]
 _FILES = "files"
-_PUBLISHED_TABLES = (
-    "labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{DECISION_FILES}", "pairs/*/decisions-*.parquet"
+_PUBLISHED = (
+    "labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{DECISION_FILES}", "pairs/*/decisions-*.parquet",
+    PREDICTIONS,
 )  # fmt: skip
 _BY_TEST_SET = (
     "slices", "labels", "predictions", "checkpoints", "reviews", "mistakes", "pairs", "nearest", "audits"
@@ -33,12 +34,16 @@ _FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "ne
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """A checked file: its path in the workspace, its size, the problem if there is one, and its metadata."""
+    """A checked file: its path in the workspace, its size, the problem if there is one, and its metadata.
+
+    ``sha256`` is that of a file with a checksum of its own.
+    """
 
     path: str
     bytes: int
     trouble: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    sha256: str = ""
 
 
 def stored_files(root: Path) -> list[Path]:
@@ -47,14 +52,15 @@ def stored_files(root: Path) -> list[Path]:
 
 
 def check_stored_file(root: Path, path: Path) -> Iterator[CheckedFile]:
-    """Check a stored file, and the files of its folder whose checksums it lists."""
+    """Check a stored file, which is read once, and the files of its folder whose checksums it lists."""
     pattern = next(pattern for pattern in _READERS if path.relative_to(root).match(pattern))
     try:
-        metadata = _READERS[pattern](path)
+        content = read_content(path)
+        metadata = _READERS[pattern](path, content)
     except FormatError as error:
         yield _checked(root, path, str(error))
         return
-    yield _checked(root, path, metadata=metadata)
+    yield replace(_checked(root, path, metadata=metadata), sha256=hashlib.sha256(content).hexdigest())
     for name, checksums in metadata.get(_FILES, {}).items():
         yield _checked(root, path.parent / name, _trouble_with(path.parent / name, checksums))
 
@@ -70,8 +76,8 @@ def _trouble_with(path: Path, checksums: Checksums) -> str:
     return "" if Checksums.of_file(path) == checksums else str(damaged(path))
 
 
-def _signature_metadata(path: Path) -> _Metadata:
-    meta = read_meta(path)
+def _signature_metadata(path: Path, content: bytes) -> _Metadata:
+    meta = meta_of(path, content)
     return {**meta, _FILES: {name: Checksums.from_json(stated) for name, stated in meta[_FILES].items()}}
 
 
@@ -92,8 +98,9 @@ def broken_links(
         *_other_class_spaces(metadata, present, class_space),
     ]
     yield from by_reference
+    intact = {file.path: file.sha256 for file in files if file.sha256}
     reported = {file.path for file in (*files, *by_reference) if file.trouble}
-    by_list = [CheckedFile(path, 0, trouble) for path, trouble in contents_problems(root, metadata.keys(), reported)]
+    by_list = [CheckedFile(path, 0, trouble) for path, trouble in contents_problems(root, intact, reported)]
     yield from by_list
     yield from _version_gaps(root, reported.union(file.path for file in by_list))
 
@@ -197,27 +204,21 @@ def _missing(root: Path, path: Path, evidence: str) -> CheckedFile:
 
 def first_published_file(root: Path) -> Path | None:
     """The relative path of a file that was published from a ledger, None if there is none; skips damaged files."""
-    tables = (path for pattern in _PUBLISHED_TABLES for path in sorted(root.glob(pattern)))
-    manifests = sorted(root.glob(PREDICTIONS))
-    published = (path for path in chain(tables, manifests) if _is_published(path))
-    return next((path.relative_to(root) for path in published), None)
+    paths = (path for pattern in _PUBLISHED for path in sorted(root.glob(pattern)))
+    return first_published(next(check_stored_file(root, path)) for path in paths)
 
 
-def _is_published(path: Path) -> bool:
-    try:
-        if path.name == MANIFEST:
-            return bool(read_manifest(path.parent).queues)
-        stated = read_meta(path)
-    except FormatError:
-        return False
-    return bool(stated.get("queues") or stated.get("queue"))
+def first_published(files: Iterable[CheckedFile]) -> Path | None:
+    """The path of the first of checked files that was published from a ledger, None if there is none."""
+    paths = (Path(file.path) for file in files if file.metadata.get("queues") or file.metadata.get("queue"))
+    return next((path for path in paths if any(path.match(pattern) for pattern in _PUBLISHED)), None)
 
 
-_READERS: Mapping[str, Callable[[Path], _Metadata]] = {
-    **dict.fromkeys(TABLES, read_meta),
-    **dict.fromkeys(OBJECTS, read_stored_json),
-    PREDICTIONS: lambda path: vars(read_manifest(path.parent)),
-    CHECKPOINTS: lambda path: vars(read_checkpoint_manifest(path.parent)),
+_READERS: Mapping[str, Callable[[Path, bytes], _Metadata]] = {
+    **dict.fromkeys(TABLES, meta_of),
+    **dict.fromkeys(OBJECTS, stored_json_of),
+    PREDICTIONS: lambda path, content: vars(manifest_in(stored_json_of(path, content))),
+    CHECKPOINTS: lambda path, content: vars(checkpoint_manifest_in(stored_json_of(path, content))),
     SIGNATURES: _signature_metadata,
 }
-"""The function that checks files of a pattern and returns their metadata, with further checksums in ``files``."""
+"""Checks the content of files of a pattern and returns their metadata, with further checksums in ``files``."""

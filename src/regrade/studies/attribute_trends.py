@@ -15,7 +15,9 @@ from regrade.display.wording import listed
 FEWEST_MODELS = 4
 """The fewest models of a trend."""
 
-_FEWEST_IN_FAMILY = 3  # models of a family that is compared, and other models
+FEWEST_IN_FAMILY = 3
+"""The fewest models of a family that is compared, and of other families."""
+
 _FEWEST_CLUSTERS = 3  # families whose models are treated as dependent
 
 M = TypeVar("M")
@@ -33,10 +35,10 @@ def family_clusters(models: Sequence[str], families: Sequence[str]) -> IntArray 
 def families_to_compare(families: Sequence[str], reasons: list[str]) -> list[str]:
     """The families with enough models and enough others; the reason why others are not compared is added."""
     sizes = Counter(filter(None, families))
-    most = len(families) - _FEWEST_IN_FAMILY
-    compared = [name for name, size in sorted(sizes.items()) if _FEWEST_IN_FAMILY <= size <= most]
+    most = len(families) - FEWEST_IN_FAMILY
+    compared = [name for name, size in sorted(sizes.items()) if FEWEST_IN_FAMILY <= size <= most]
     if small := [name for name in sorted(sizes) if name not in compared]:
-        fewest = f"fewer than {_FEWEST_IN_FAMILY} models in or outside of the family"
+        fewest = f"fewer than {FEWEST_IN_FAMILY} models in or outside of the family"
         reasons.append(f"not compared, with {fewest}: {listed(small)}")
     return compared
 

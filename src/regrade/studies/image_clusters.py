@@ -116,6 +116,21 @@ def numbers_in(numbers: IntArray | None, inside: BoolArray) -> IntArray | None:
     return None if numbers is None else numbers[inside]
 
 
+def random_half(images: int, clusters: ImageClusters | None, rng: np.random.Generator) -> BoolArray:
+    """Shape (n,): a random half of ``images``; those of one cluster are on the same side, so it may be somewhat more.
+
+    Clusters are taken in random order while less than half of the images are in.
+    """
+    numbers = np.arange(images) if clusters is None else clusters.numbers
+    _, firsts, members, sizes = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(firsts)[np.argsort(rng.permutation(len(sizes)))]  # alone, an image is drawn as without clusters
+    before = np.cumsum(sizes[order]) - sizes[order]
+    inside = np.empty(len(sizes), dtype=bool)
+    inside[order] = before < images / 2
+    half: BoolArray = inside[members]
+    return half
+
+
 def share_of(
     credit: BoolArray | FloatArray, counted: BoolArray, clusters: ImageClusters | None, *, confidence: float
 ) -> Estimate | None:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from regrade.core import Estimate
 from regrade.display.wording import right_counts
-from regrade.stats import effective_p_values, lower_share_p_values, lowest_candidates, significantly_below
+from regrade.stats import lower_share_p_values, lowest_candidates, significantly_below
 
 
 def may_be_lowest(
-    shares: Mapping[str, Estimate], *, level: float, effective: Mapping[str, float] | None = None
+    shares: Mapping[str, Estimate], *, level: float, design_effects: Mapping[str, float] | None = None
 ) -> tuple[str, ...]:
     """The names whose share may be the lowest, in ascending order: one if it is significantly below every other.
 
-    Otherwise, a name is left out if any other is significantly below it; if no difference is shown, all remain. If
-    images come in clusters, ``effective`` are the independent images that those of each name are worth.
+    Otherwise, a name is left out if any other is significantly below it; if no difference is shown, all remain. Images
+    in clusters have ``design_effects``.
 
     >>> from regrade.stats import proportion
     >>> shares = {"cats": proportion(50, 100), "dogs": proportion(55, 100), "owls": proportion(90, 100)}
@@ -23,12 +23,8 @@ def may_be_lowest(
     ('cats', 'dogs')
     """
     names = sorted(shares, key=lambda name: shares[name].value)
-    parts = [shares[name] for name in names]
-    p_values = (
-        lower_share_p_values(*right_counts(parts))
-        if effective is None
-        else effective_p_values([part.value for part in parts], [effective[name] for name in names])
-    )
+    effects = None if design_effects is None else [design_effects[name] for name in names]
+    p_values = lower_share_p_values(*right_counts([shares[name] for name in names]), effects)
     if significantly_below(p_values[0], level=level)[1:].all():
         return (names[0],)
     possible = lowest_candidates(p_values, level=level)

@@ -152,6 +152,13 @@ class SetCounts:
     notes: tuple[str, ...] = ()
     noise: ImageNoise | None = field(default=None, compare=False)
 
+    def shares(self, names: Sequence[str]) -> SampledShares:
+        """The accuracies of some models and people, over clusters if the images of all of them come in these."""
+        rows = [self.models[name] for name in names]
+        right, images = np.array([(row.right, row.images) for row in rows], dtype=np.int64).reshape(-1, 2).T
+        effective = tuple(row.effective for row in rows if row.effective is not None)
+        return SampledShares(right, images, effective if len(effective) == len(rows) else None)
+
 
 def counts_of(grade: Grade, slice_name: str = EVERYTHING) -> SetCounts:
     """The counts of a grade, over all examples or a slice; models without an accuracy are left out."""

@@ -8,7 +8,7 @@ ledger.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,13 +133,14 @@ def missing_link(store: Store, ledger: Ledger) -> ChainLink | None:
     return None if link is None or ledger.has_link(link) else link
 
 
-def ledger_problems(store: Store) -> tuple[str, ...] | None:
+def ledger_problems(store: Store, published: Callable[[], Path | None]) -> tuple[str, ...] | None:
     """Problems of the ledger: damage, missing protection, rows changed or lost outside regrade, a lost note.
 
-    None if the workspace never had a ledger. Nothing is written.
+    None if the workspace never had a ledger. Nothing is written. ``published`` finds a file that was published from
+    a ledger.
     """
     noted = noted_ledger(store)
-    missing_note = () if noted is not None else tuple(_missing_note(store))
+    missing_note = () if noted is not None else tuple(_missing_note(published()))
     link = None if noted is None else noted.link
     with existing_ledger(store) as ledger:
         if ledger is None:
@@ -147,9 +148,8 @@ def ledger_problems(store: Store) -> tuple[str, ...] | None:
         return missing_note + ledger.problems(noted=[] if link is None else [link])
 
 
-def _missing_note(store: Store) -> Iterator[str]:
+def _missing_note(published: Path | None) -> Iterator[str]:
     """Report a missing note if something was published from a ledger."""
-    published = first_published_file(store.root)
     if published is not None:
         yield (
             f"{NOTE} is missing or has no entry for the present ledger, although {published.as_posix()} was "

@@ -26,6 +26,7 @@ from regrade.reports import (
 )
 from regrade.store import CheckpointManifest, Manifest, Store
 from regrade.studies import ReportData, ReportModels
+from regrade.studies.held_back import ladder_notes
 from regrade.studies.study import ProgressCallback
 from regrade.workspace.chapters import ReportChapter, ReportMaterial
 
@@ -93,6 +94,7 @@ def write_workspace_report(
             provenance,
             material.open_questions(),
             material.hard_sets_and_slices,
+            ladder_notes(workspace.store, material.data.names, "this report"),
         )
         return WrittenReport(report, write_report(report, folder, force=force, drawing=drawing))
 

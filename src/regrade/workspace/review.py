@@ -13,7 +13,7 @@ from regrade.core import Distance, InputError, MissingExtra, StratifyBy
 from regrade.core.names import member
 from regrade.neighbors import NEIGHBORS, SIZE
 from regrade.neighbors import no_progress as unwatched
-from regrade.store import Store
+from regrade.store import Store, first_published_file
 from regrade.studies import AGREEMENT, study_method
 from regrade.studies.leakage.pair_search import search_pairs
 from regrade.studies.leakage.search import search_for
@@ -358,7 +358,7 @@ class Review:
 
     def problems(self) -> tuple[str, ...]:
         """Problems of the ledger: damage, rows changed outside regrade, missing protection."""
-        return ledger_problems(self.store) or ()
+        return ledger_problems(self.store, lambda: first_published_file(self.store.root)) or ()
 
     def export(self, path: str | Path) -> dict[str, int]:
         """Write all votes, with author and time, to a CSV, JSON or Parquet file; return the number of rows by kind.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from regrade.core import Column, FormatError, RegradeError, StoreError, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.store import CheckedFile, Store, broken_links, check_stored_file, stored_files
+from regrade.store import CheckedFile, Store, broken_links, check_stored_file, first_published, stored_files
 from regrade.studies.study import ProgressCallback
 from regrade.testsets import images_are_missing
 from regrade.train.plan import check_training_files
@@ -69,7 +69,7 @@ def verify_workspace(store: Store, *, progress: ProgressCallback) -> Verificatio
     checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
     broken = broken_links(store.root, files, store.class_spaces.read)
     problems = [Problem(result.path, result.trouble) for result in (*files, *broken) if result.trouble]
-    ledger_troubles = _ledger_problems(store)
+    ledger_troubles = _ledger_problems(store, files)
     if ledger_troubles is not None:
         checked.append(CheckedPart("ledger", 1, 0))
         problems += [Problem("ledger", trouble) for trouble in ledger_troubles]
@@ -87,10 +87,10 @@ def _part(name: str, files: list[CheckedFile]) -> CheckedPart:
     return CheckedPart(name, len(files), sum(file.bytes for file in files))
 
 
-def _ledger_problems(store: Store) -> tuple[str, ...] | None:
+def _ledger_problems(store: Store, files: Sequence[CheckedFile]) -> tuple[str, ...] | None:
     """The problems of the ledger; None if the workspace has no ledger."""
     try:
-        return ledger_problems(store)
+        return ledger_problems(store, lambda: first_published(files))
     except (StoreError, FormatError) as error:
         return (str(error),)
 

@@ -18,6 +18,9 @@ from regrade.studies import Grade, GradeRow
 KINDS = {"top1": "top-1", "top5": "top-5", "multilabel": "multi-label"}
 """Names of accuracies on pages."""
 
+PAGE_SIZE = 200
+"""Models per page of the table."""
+
 _ERROR_KINDS = {"top1": "wrong", "top5": "not-in-five", "multilabel": "missed"}  # images that count as errors
 _WIDTH, _HEIGHT = 520, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 14, 56
@@ -83,8 +86,13 @@ def _default_y(explorer: Explorer, choice: Choice) -> Axis:
     return Axis("top1", most) if most is not None and shared[most] > 1 else Axis("top5", choice.set)
 
 
-def accuracy_plot(explorer: Explorer, choice: Choice, x: Axis, y: Axis, names: Collection[str] | None) -> Scatter | str:
-    """The plot of two accuracies of the models that have both, or the reason why there is none."""
+def accuracy_plot(
+    explorer: Explorer, choice: Choice, x: Axis, y: Axis, *, names: Collection[str] | None, listed: Collection[str]
+) -> Scatter | str:
+    """The plot of two accuracies of the models that have both, or the reason why there is none.
+
+    Models that are ``listed`` on the page have links and intervals, the others are dots.
+    """
     try:
         across, up = (_estimates(explorer, choice, axis) for axis in (x, y))
     except RegradeError as error:
@@ -104,7 +112,8 @@ def accuracy_plot(explorer: Explorer, choice: Choice, x: Axis, y: Axis, names: C
                 name.startswith(PERSON_PREFIX),
             )
             for name in both
-        ]
+        ],
+        listed,
     )
 
 
@@ -183,9 +192,14 @@ class Tick:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A scatter plot of two accuracies per model, ``width`` by ``height``."""
+    """A scatter plot of two accuracies per model, ``width`` by ``height``; models without a link are ``dots``, a path.
+
+    ``count`` is the number of models.
+    """
 
     points: tuple[Point, ...]
+    dots: str
+    count: int
     names: tuple[Name, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
@@ -209,8 +223,8 @@ class PlotValue:
     person: bool
 
 
-def scatter(pairs: Sequence[PlotValue]) -> Scatter:
-    """Lay out pairs of accuracies with both intervals, and label a few of them."""
+def scatter(pairs: Sequence[PlotValue], linked: Collection[str]) -> Scatter:
+    """Lay out pairs of accuracies, those of people and of ``linked`` models with both intervals, and label a few."""
     across, up = AxisRange.over([pair.x for pair in pairs]), AxisRange.over([pair.y for pair in pairs])
 
     def x(share: float) -> float:
@@ -228,7 +242,9 @@ def scatter(pairs: Sequence[PlotValue]) -> Scatter:
     )  # fmt: skip
     begin, end = max(across.low, up.low), min(across.high, up.high)
     return Scatter(
-        points,
+        tuple(point for point in points if point.person or point.name in linked),
+        "".join(f"M{point.x:g} {point.y:g}h0" for point in points if not point.person and point.name not in linked),
+        len(points),
         _names(points, pairs),
         tuple(Tick(f"{100 * value:g}", x(value)) for value in across.ticks()),
         tuple(Tick(f"{100 * value:g}", y(value)) for value in up.ticks()),
@@ -299,7 +315,10 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ModelsTable:
-    """The visible rows, the columns of accuracies and metrics that any of them has, and the scale of the drawn one."""
+    """The rows that match, the columns of accuracies and metrics that any of them has, and the scale of the drawn one.
+
+    Those of one page are ``listed``, by its ``number`` from 1.
+    """
 
     lines: tuple[TableRow, ...]
     columns: tuple[Column, ...]
@@ -309,6 +328,22 @@ class ModelsTable:
     scale: AxisRange
     of: int
     notes: tuple[str, ...]
+    number: int = 1
+
+    @property
+    def pages(self) -> int:
+        """The number of pages."""
+        return max(math.ceil(len(self.lines) / PAGE_SIZE), 1)
+
+    @property
+    def begin(self) -> int:
+        """The position of the first row of the page."""
+        return (self.number - 1) * PAGE_SIZE
+
+    @cached_property
+    def listed(self) -> tuple[TableRow, ...]:
+        """The rows of the page."""
+        return self.lines[self.begin : self.begin + PAGE_SIZE]
 
     @cached_property
     def novel(self) -> bool:
@@ -332,7 +367,8 @@ def models_table(explorer: Explorer, view: View, choice: Choice) -> ModelsTable:
     drawn = next((column for column in columns if column.key == key), next(iter(columns), None))
     scale = AxisRange.over([line.estimate(drawn.key) for line in shown] if drawn else [])
     notes = (*graded.notes, *view.answers.coverage_notes, *_left_out(view))
-    return ModelsTable(tuple(shown), columns, key, descending, drawn, scale, len(lines), notes)
+    table = ModelsTable(tuple(shown), columns, key, descending, drawn, scale, len(lines), notes)
+    return replace(table, number=min(choice.page, table.pages))
 
 
 def matches_filter(text: str, name: str) -> bool:

@@ -59,7 +59,8 @@ def explore(request: Request, site: SiteDep, session: Reviewer, requested: Choic
     table = models_table(site.explorer, view, choice)
     x, y = chosen_axes(site.explorer, choice)
     names = {line.grade.model for line in table.lines} if choice.models else None
-    plot = accuracy_plot(site.explorer, choice, x, y, names)
+    listed = {line.grade.model for line in table.listed}
+    plot = accuracy_plot(site.explorer, choice, x, y, names=names, listed=listed)
     return page(
         request, "explore.html", table=table, plot=plot, x=x, y=y,
         axes=available_axes(site.explorer), hidden=hidden.note(view.test_set), **shown,

@@ -101,18 +101,18 @@ def class_study(
         drawn_matrix(best, space, order),
         _superclass_matrix(best, space) if len(space) > DRAWN_CLASSES else None,
         tuple(notes),
-        _effective_supports(chosen[0], space, confidence),
+        _design_effects(chosen[0], space, confidence),
     )
 
 
-def _effective_supports(model: PredictedClasses, space: ClassSpace, confidence: float) -> dict[str, float] | None:
-    """The independent images that those of each class are worth to its recall; None if all are independent."""
+def _design_effects(model: PredictedClasses, space: ClassSpace, confidence: float) -> dict[str, float] | None:
+    """By how much the clusters of each class reduce its images for the recall; None if all images are independent."""
     if model.clusters is None:
         return None
     present, shares = _by_class(model.labels == model.predicted, model.labels, model.clusters)
     level = bonferroni_confidence(len(present), confidence)
-    worth = np.minimum(shares.adjusted_sizes(1 - tail_share(level)), shares.sizes).tolist()
-    return {space.names[place]: size for place, size in zip(present.tolist(), worth, strict=True)}
+    worth = np.clip(shares.adjusted_sizes(1 - tail_share(level)), 1, shares.sizes)
+    return dict(zip((space.names[place] for place in present), (shares.sizes / worth).tolist(), strict=True))
 
 
 def _counted(model: PredictedClasses, classes: int) -> _ClassCounts:

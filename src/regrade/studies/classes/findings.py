@@ -30,7 +30,7 @@ def _weakest(result: ClassGrades) -> Finding | None:
     recalls = {row.name: row.recall for row in result.rows if row.model == best and row.recall}
     if len(recalls) < 2:
         return None
-    candidates = may_be_lowest(recalls, level=1 - result.confidence, effective=result.effective)
+    candidates = may_be_lowest(recalls, level=1 - result.confidence, design_effects=result.design_effects)
     lowest, among = candidates[0], amount(len(recalls), "class", "classes")
     text = (
         f"{best} is right on {share(recalls[lowest])} of {amount(recalls[lowest].n, 'image')} of {lowest}, and on "

@@ -115,7 +115,7 @@ class ClassGrades(Tabular, records="rows"):
 
     ``superclasses`` is the matrix of groups of classes if there are more classes than a figure shows. ``confidence`` is
     that of all intervals; those of one measure hold for all classes of a model together. If images come in clusters,
-    ``effective`` is the number of independent images that those of each class are worth to the best model.
+    ``design_effects`` are how many images of a cluster are worth one, of each class and to the best model.
     """
 
     test_set: str
@@ -127,7 +127,7 @@ class ClassGrades(Tabular, records="rows"):
     matrix: ConfusionMatrix
     superclasses: ConfusionMatrix | None
     notes: tuple[str, ...] = ()
-    effective: Mapping[str, float] | None = field(default=None, metadata=NOT_IN_JSON)
+    design_effects: Mapping[str, float] | None = field(default=None, metadata=NOT_IN_JSON)
 
     def table(self) -> Table:
         """Every class, the lowest F1 first."""
@@ -230,7 +230,7 @@ class ClassGrades(Tabular, records="rows"):
         if never := [f"{row.model} ({row.never_predicted:,})" for row in self.averages if row.never_predicted]:
             notes.append(f"macro precision leaves out classes that are never predicted: {', '.join(never[:3])}")
         if any(row.macro_f1 is None for row in self.averages):
-            what = "images" if self.effective is None else "clusters of images"
+            what = "images" if self.design_effects is None else "clusters of images"
             notes.append(
                 f"mean F1 scores are undefined with fewer than 20 {what} per class: they are too low by chance"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regrade.core import ClassSpace, InputError
@@ -13,6 +13,7 @@ from regrade.studies.compare.analysis import compare
 from regrade.studies.compare.figure import comparison_figure
 from regrade.studies.compare.findings import comparison_findings, comparison_verdicts
 from regrade.studies.compare.result import Comparison, ComparisonPart
+from regrade.studies.held_back import ladder_notes
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
@@ -75,7 +76,7 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         raise InputError("rule and collapsed require labels")
     models = chosen_rows(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=options.collapsed) if labels else None
-    return compare(
+    comparison = compare(
         test_set,
         scored_predictions(
             store,
@@ -92,6 +93,8 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         replicates=[seeded_method(name, models, where=test_set.name, first=FIRST_MODEL) for name in options.replicates],
         clusters=image_clusters(test_set, options.clusters),
     )
+    notes = (*comparison.basis.notes, *ladder_notes(store, (test_set.name,), "regrade compare"))
+    return replace(comparison, basis=replace(comparison.basis, notes=notes))
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:

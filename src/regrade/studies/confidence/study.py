@@ -15,7 +15,7 @@ from regrade.studies.confidence.figure import confidence_figure
 from regrade.studies.confidence.findings import confidence_findings, confidence_verdicts
 from regrade.studies.confidence.result import Confidence, ConfidencePart
 from regrade.studies.grade.metrics import GradedImages, graded_images
-from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option, numbers_of
+from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option, numbers_of, random_half
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import (
@@ -63,7 +63,7 @@ def run(store: Store, options: ConfidenceOptions) -> Confidence:
     Temperature, threshold and conformal sets are fitted on the test set, and tested on its ``new`` sets. Conformal sets
     may ``miss`` this share of labels; ``target`` is the accuracy that a certified threshold must show. ``seed`` is that
     of the two halves of the test set. Models without stored scores are left out and named. ``clusters`` is the column
-    of the sampling clusters in the sets that have it (default: households).
+    of the sampling clusters in the sets that have it (default: households); each is in one of the halves.
     """
     test_sets = _test_sets(store, options)
     chosen = chosen_models(store, test_sets[0], options.models)
@@ -154,7 +154,7 @@ def _scored_images(
             f"confidence needs {_FEWEST}"
         )
     rng = np.random.default_rng(seed)
-    half = rng.permutation(len(test_set)) < len(test_set) / 2
+    half = random_half(len(test_set), clusters, rng)
     draws = rng.random(len(test_set))
     confidences, probabilities = _confidences_and_probabilities(images)
     return ImageConfidences(

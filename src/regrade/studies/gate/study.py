@@ -17,6 +17,7 @@ from regrade.studies.gate.findings import gate_verdicts
 from regrade.studies.gate.ladder import Discordant, Entrant, climb
 from regrade.studies.gate.result import GateResult
 from regrade.studies.gate.rules import GateRules
+from regrade.studies.held_back import ladder_notes
 from regrade.studies.image_clusters import cluster_column, clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.same_images import judge_predictions
@@ -28,11 +29,6 @@ _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _HOUSEHOLDS_ON_LADDER = (
     "images of one household are counted as dependent, which makes the error rate of a ladder approximate; what is "
     "required holds for independent images, and is more if models differ on whole households"
-)
-
-_TOLD_MORE = (
-    "{name} has a ladder: without --ladder a gate tells more than the verdict of a submission, and the error rate of "
-    "the ladder no longer holds for those who see this"
 )
 
 
@@ -87,8 +83,7 @@ def run(store: Store, options: GateOptions) -> GateResult:
         raise InputError("a test set is named twice")
     sets = [_gate_set(store, name, file, options) for name in test_sets]
     result = gate(sets, confidence=store.config.confidence)
-    held_back = tuple(_TOLD_MORE.format(name=name) for name in test_sets if store.ladders.has(name))
-    return replace(result, notes=(*result.notes, *held_back))
+    return replace(result, notes=(*result.notes, *ladder_notes(store, test_sets, "a gate without --ladder")))
 
 
 def _gate_set(store: Store, name: str, file: GateFile, options: GateOptions) -> GateSet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from regrade.core import PERSON_PREFIX, InputError, UndefinedError
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import EffectiveImages, SampledShares
-from regrade.studies.set_counts import ImageNoise, ModelCounts, SetCounts
+from regrade.studies.set_counts import ImageNoise, SetCounts
 
 _FEWEST = 3  # models a line needs
 _Effective = tuple[EffectiveImages, ...] | None
@@ -110,21 +110,18 @@ def _is_person(name: str) -> bool:
 def _rows(
     pair: SetPair, names: tuple[str, ...], standard: BoolArray, noise: tuple[ImageNoise, ImageNoise] | None
 ) -> PairedCounts:
-    old, new = (_counts([counts.models[name] for name in names]) for counts in (pair.original, pair.new))
+    sets = pair.original, pair.new
+    old, new = (counts.shares(names) for counts in sets)
+    novel, new_novel = (_novel(counts, names) for counts in sets)
     return PairedCounts(
-        names, *old, *new, standard, noise, _effective(pair.original, names), _effective(pair.new, names)
+        *(names, old.right, old.images, novel, new.right, new.images, new_novel, standard, noise),
+        effective=old.effective,
+        new_effective=new.effective,
     )
 
 
-def _effective(counts: SetCounts, names: Sequence[str]) -> _Effective:
-    parts = [counts.models[name].effective for name in names]
-    present = tuple(part for part in parts if part is not None)
-    return present if len(present) == len(parts) else None
-
-
-def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray, IntArray]:
-    right, images, novel = np.array([(model.right, model.images, model.novel) for model in models], dtype=np.int64).T
-    return right, images, novel
+def _novel(counts: SetCounts, names: Sequence[str]) -> IntArray:
+    return np.array([counts.models[name].novel for name in names], dtype=np.int64)
 
 
 def _noise(old: SetCounts, new: SetCounts, models: Sequence[str]) -> tuple[ImageNoise, ImageNoise] | None:

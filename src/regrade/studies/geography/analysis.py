@@ -216,5 +216,4 @@ def _overall(model: ModelCorrectness, frame: GroupFrame, confidence: float) -> E
 def _on_original(model: str, original: SetCounts | None, confidence: float) -> Estimate | None:
     if original is None or model not in original.models:
         return None
-    counts = original.models[model]
-    return proportion(counts.right, counts.images, confidence=confidence)
+    return original.models[model].accuracy(confidence)

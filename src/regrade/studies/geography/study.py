@@ -16,7 +16,13 @@ from regrade.studies.geography.figure import geography_figure
 from regrade.studies.geography.findings import geography_findings, geography_verdicts
 from regrade.studies.geography.result import Geography, GeographyPart
 from regrade.studies.geography.world_map import map_figure
-from regrade.studies.image_clusters import clusters_option
+from regrade.studies.image_clusters import (
+    INDEPENDENT,
+    ImageClusters,
+    clusters_of_sets,
+    clusters_option,
+    common_clusters,
+)
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.set_counts import SetCounts, counts_with_noise
@@ -75,20 +81,23 @@ def run(store: Store, options: GeographyOptions) -> Geography:
 
     With ``original`` there are progress rates and the growth of the disparity, with ``standard`` progress gaps. A
     prediction is correct if the label is among the ``top`` classes. ``between`` names pairs of groups, ``clusters`` the
-    column of sampling clusters (default: ``household`` if present), ``parts`` the number of quantile groups of a
-    numeric column, ``growth`` a strong and a weak model instead of the best and the worst quarter.
+    column of sampling clusters in the sets that have it (default: ``household``), ``parts`` the number of quantile
+    groups of a numeric column, ``growth`` a strong and a weak model instead of the best and the worst quarter.
     """
     test_set, original, progress = store.test_set(options.test_set), options.original, options.progress
     reference_sets = [store.test_set(name) for name in (*([original] if original else []), *options.standard)]
     chosen = chosen_models(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
-    counts = [_counts(store, reference_set, chosen, progress) for reference_set in reference_sets]
-    return geography(
+    own_clusters, *reference_clusters = clusters_of_sets([test_set, *reference_sets], options.clusters)
+    references = list(zip(reference_sets, reference_clusters, strict=True))
+    counts = [_counts(store, part, chosen, clusters, progress) for part, clusters in references]
+    common = (common_clusters((test_set, part), (own_clusters, clusters)) for part, clusters in references)
+    result = geography(
         test_set,
         scored_predictions(store, test_set, chosen, class_map=options.class_map, progress=progress),
         by=options.by,
         rng=np.random.default_rng(options.seed),
         top=options.top,
-        clusters=options.clusters,
+        clusters=INDEPENDENT if own_clusters is None else options.clusters,
         parts=options.parts,
         between=options.between,
         original=counts[0] if original else None,
@@ -96,16 +105,23 @@ def run(store: Store, options: GeographyOptions) -> Geography:
         growth=options.growth,
         confidence=store.config.confidence,
     )
+    return replace(result, notes=(*result.notes, *(note for notes in common for note in notes)))
 
 
-def _counts(store: Store, test_set: TestSet, models: Sequence[str], progress: ProgressCallback) -> SetCounts:
-    """The counts of those models that have predictions on another test set."""
+def _counts(
+    store: Store,
+    test_set: TestSet,
+    models: Sequence[str],
+    clusters: ImageClusters | None,
+    progress: ProgressCallback,
+) -> SetCounts:
+    """The counts of those models that have predictions on another test set, over its clusters if it has any."""
     stored_models = set(store.predictions.model_names(test_set.name))
     common = tuple(model for model in models if model in stored_models)
     if not common:
         raise InputError(f"none of these models has predictions on {test_set.name}")
     scored = scored_predictions(store, test_set, common, progress=progress)
-    return counts_with_noise(test_set, scored, confidence=store.config.confidence)
+    return counts_with_noise(test_set, scored, clusters=clusters, confidence=store.config.confidence)
 
 
 def _save_map(_: Store, result: Geography, path: str) -> str:

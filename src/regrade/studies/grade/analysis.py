@@ -18,6 +18,7 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import bonferroni_confidence, calibration_error
+from regrade.studies.grade.clustered import images_worth, slice_dependence
 from regrade.studies.grade.metrics import GradedImages, GradeMetric, graded_images, stored_confidences
 from regrade.studies.grade.replicates import ReplicateRuns, SeedMeans, SeedRun, seed_means
 from regrade.studies.grade.result import Grade, GradeRow
@@ -53,6 +54,8 @@ def grade(
         raise InputError("replicates are graded by top-1 and top-5, against one label per image: leave out labels")
     methods = ReplicateRuns(replicates)
     masks = slice_masks(test_set, slices)
+    hard = tuple(name for name in masks if test_set.base_slice(name) in test_set.hard_slices)
+    compared = [name for name in masks if name not in (EVERYTHING, *hard)]
     rows, rules, subset_sizes = [], set(), {}
     tied: dict[str, int] = {}
     for model_predictions, scoring in predictions:
@@ -65,6 +68,7 @@ def grade(
                 clusters=clusters,
                 metrics=metrics,
                 confidence=confidence,
+                alone=compared[0] if len(compared) == 1 else None,
             )
         rules.add(scoring.rule)
         if top5 is not None:
@@ -76,7 +80,6 @@ def grade(
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
         )
-    hard = tuple(name for name in masks if test_set.base_slice(name) in test_set.hard_slices)
     return Grade(
         test_set.name,
         labels.scoring.labels.name if labels else None,
@@ -119,7 +122,9 @@ def _model_rows(
     clusters: ImageClusters | None,
     metrics: Sequence[GradeMetric],
     confidence: float,
+    alone: str | None,
 ) -> list[GradeRow]:
+    """The rows of a model; the slice ``alone`` is compared with the rest of the images."""
     top1 = scoring.top_k(predictions, 1)
     confidences = stored_confidences(predictions) if scoring.class_map is None else None
     # scores of other classes than those of the labels cannot be compared with the labels
@@ -132,6 +137,7 @@ def _model_rows(
         counted = mask & scoring.counted & predictions.counted
         multilabel = judged.get(name, NOT_JUDGED)
         images = graded_images(predictions, scoring.labels, top1.right, counted)
+        rest = scoring.counted & predictions.counted & ~mask if name == alone else None
         row = GradeRow(
             predictions.model,
             name,
@@ -149,6 +155,10 @@ def _model_rows(
             calibration_error=_calibration(confidences, top1.right, counted, levels[name]),
             anytime=multilabel.anytime,
             values=_metric_values(usable_metrics, images, levels[name]),
+            worth=images_worth(top1.right, counted, clusters) if name == EVERYTHING else None,
+            dependence=None
+            if name == EVERYTHING
+            else slice_dependence(top1.right, counted, clusters, rest=rest, confidence=confidence),
         )
         rows.append(row if name == EVERYTHING else row.mark_simultaneous(slices, confidence))
     return rows

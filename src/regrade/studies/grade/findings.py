@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from statistics import median
 
+import numpy as np
+
 from regrade.core import PERSON_PREFIX, Estimate
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, by_weight, claim, no_claim
 from regrade.display.wording import confidence_of, listed, points, right_counts, share
 from regrade.stats import (
-    best_share,
+    SampledShares,
     lower_share_p_values,
     proportion,
     widen_for_comparisons,
-    worst_share,
 )
 from regrade.studies.grade.result import Grade, GradeRow
 from regrade.studies.lowest import may_be_lowest
@@ -23,9 +24,12 @@ _LABELS_TEST = (
     "Paired interval of multi-label minus top-1 accuracy on the same images, compared with 0, Bonferroni-corrected for "
     "all models, since the best is selected; predictions that no one has judged count against the claim."
 )
-_WEAKEST_TEST = "Fisher's exact tests of the slice against every other slice, one-sided, Bonferroni-corrected."
-_SLICES_TEST = "Fisher's exact tests of all ordered pairs of slices, one-sided, Holm-corrected."
-_REST_TEST = "Fisher's exact test of the slice against the rest of the images, one-sided."
+_EFFECTIVE = "of counts divided by their design effect if images come in clusters"
+_WEAKEST_TEST = (
+    f"Fisher's exact tests of the slice against every other slice, one-sided, {_EFFECTIVE}, Bonferroni-corrected."
+)
+_SLICES_TEST = f"Fisher's exact tests of all ordered pairs of slices, one-sided, {_EFFECTIVE}, Holm-corrected."
+_REST_TEST = f"Fisher's exact test of the slice against the rest of the images, one-sided, {_EFFECTIVE}."
 _NOT_BY_INTERVALS = "Slices are compared with each other by corrected tests, not by these intervals."
 _ACCURACY = no_claim("grade: accuracy of one model")
 _RANGE = no_claim("grade: range of accuracies")
@@ -54,8 +58,8 @@ def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
     if len(accuracies) == 1:
         text = f"{best} is right on {share(alone)} of {amount(alone.n, 'image')}."
         return Finding(_ACCURACY, f"{best} is right on {100 * alone.value:.1f}% of {result.test_set}", text, 0.5)
-    right, images = right_counts([accuracy for _, accuracy in accuracies])
-    highest, lowest = (extreme(right, images, confidence=confidence_of(alone)) for extreme in (best_share, worst_share))
+    shares, level = _shares_of(rows), confidence_of(alone)
+    highest, lowest = shares.best(level), shares.worst(level)
     text = f"{best} is right on {share(highest)} of {amount(highest.n, 'image')}"
     middle = 100 * median(accuracy.value for _, accuracy in accuracies)
     also = "" if len(accuracies) < 4 else f", the median of all on {middle:.1f}%"
@@ -70,6 +74,14 @@ def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
         "best and the worst."
     )
     return Finding(_RANGE, f"Top-1 accuracy on {result.test_set} ranges from {ends}", text, 0.45)
+
+
+def _shares_of(rows: list[GradeRow]) -> SampledShares:
+    """The top-1 accuracies of the rows that have one."""
+    graded = [row for row in rows if row.top1]
+    right, images = right_counts([row.top1 for row in graded if row.top1])
+    worth = tuple(row.worth for row in graded if row.worth)
+    return SampledShares(np.array(right), np.array(images), worth if len(worth) == len(graded) else None)
 
 
 def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
@@ -107,30 +119,33 @@ def _slices(result: Grade, rows: list[GradeRow]) -> Finding | None:
     if best is None or best.top1 is None:
         return None
     parts = {
-        row.slice: row.top1
+        row.slice: row
         for row in result.rows
         if row.model == best.model and row.slice not in (EVERYTHING, *result.hard_slices) and row.top1
     }
     if not parts:
         return None
     level = 1 - confidence_of(best.top1)
-    return (_against_rest if len(parts) == 1 else _weakest)(result, best.model, best.top1, parts, level)
+    return (_against_rest if len(parts) == 1 else _weakest)(result, best.top1, parts, level)
 
 
-def _against_rest(
-    result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float
-) -> Finding | None:
-    """One slice, tested against the rest of the images; None if it contains all images."""
-    ((name, accuracy),) = parts.items()
+def _against_rest(result: Grade, everything: Estimate, parts: dict[str, GradeRow], level: float) -> Finding | None:
+    """One slice, tested against the rest of the images; None if it contains all images, or if the rest is not known."""
+    ((name, row),) = parts.items()
+    accuracy, dependence = row.top1, row.dependence
+    assert accuracy is not None
     (right, all_right), (images, all_images) = right_counts([accuracy, everything])
     if all_images <= images:
         return None
-    rest = proportion(all_right - right, all_images - images, confidence=1 - level)
+    rest = dependence.rest if dependence else proportion(all_right - right, all_images - images, confidence=1 - level)
+    if rest is None:
+        return None
     text = (
-        f"{model} is right on {share(accuracy)} of {amount(accuracy.n, 'image')} there, and on {share(rest)} of the "
-        "rest."
+        f"{row.model} is right on {share(accuracy)} of {amount(accuracy.n, 'image')} there, and on {share(rest)} of "
+        "the rest."
     )
-    p_value = lower_share_p_values([right, all_right - right], [images, all_images - images])[0, 1]
+    effects = [dependence.effect, dependence.rest_effect] if dependence else None
+    p_value = lower_share_p_values([right, all_right - right], [images, all_images - images], effects)[0, 1]
     if p_value <= level:
         return Finding(
             _HARDER_SLICE, f"{name} is harder for the best model than the rest of {result.test_set}", text, 0.6
@@ -139,12 +154,14 @@ def _against_rest(
     return Finding(_NOT_HARDER, headline, text, 0.25)
 
 
-def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float) -> Finding:
-    candidates = may_be_lowest(parts, level=level)
+def _weakest(result: Grade, everything: Estimate, rows: dict[str, GradeRow], level: float) -> Finding:
+    parts = {name: row.top1 for name, row in rows.items() if row.top1}
+    effects = {name: row.dependence.effect for name, row in rows.items() if row.dependence}
+    candidates = may_be_lowest(parts, level=level, design_effects=effects or None)
     lowest, among = candidates[0], amount(len(parts), "slice")
     text = (
-        f"{model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, and on "
-        f"{share(everything)} of all. {_NOT_BY_INTERVALS}"
+        f"{rows[lowest].model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, "
+        f"and on {share(everything)} of all. {_NOT_BY_INTERVALS}"
     )
     if len(candidates) == 1:
         headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"

@@ -8,7 +8,8 @@ from typing import Any
 
 from regrade.core import Column, Estimate, Table, Tabular
 from regrade.core.record import NOT_IN_JSON, json_key
-from regrade.stats import mark_simultaneous
+from regrade.stats import EffectiveImages, mark_simultaneous
+from regrade.studies.grade.clustered import SliceDependence
 from regrade.studies.grade.metrics import GradeMetric
 from regrade.studies.scoring import EVERYTHING
 
@@ -37,6 +38,8 @@ class GradeRow:
 
     A row of replicates is the mean over the ``seeds`` of a method, with intervals over seeds and images; ``deviation``
     is the standard deviation of top-1 over seeds.
+
+    If images come in clusters, ``worth`` is what all images are worth to top-1, and ``dependence`` is that of a slice.
     """
 
     model: str
@@ -58,6 +61,8 @@ class GradeRow:
     values: Mapping[str, Estimate] = field(default_factory=dict)
     seeds: int | None = field(default=None, metadata=json_key("seeds", only_if_set=True))
     deviation: float | None = field(default=None, metadata=json_key("standard_deviation", only_if_set=True))
+    worth: EffectiveImages | None = field(default=None, metadata=NOT_IN_JSON)
+    dependence: SliceDependence | None = field(default=None, metadata=NOT_IN_JSON)
 
     @property
     def images(self) -> int:

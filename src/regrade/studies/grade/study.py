@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regrade.core import ClassSpace, InputError, TestSet
@@ -17,6 +17,7 @@ from regrade.studies.grade.findings import grade_findings
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import BUILT_IN, GradeMetric, MetricFunction, chosen_metrics
 from regrade.studies.grade.result import Grade
+from regrade.studies.held_back import ladder_notes
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData, scored_against
@@ -118,6 +119,8 @@ def run(store: Store, options: GradeOptions) -> Grade:
         clusters=image_clusters(test_set, options.clusters),
         confidence=store.config.confidence,
     )
+    shown = (test_set.name,) if options.clean is None else (test_set.name, options.clean)
+    result = replace(result, notes=(*result.notes, *ladder_notes(store, shown, "regrade grade")))
     return result if options.clean is None else _with_clean(store, result, options)
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.record import Record
+from regrade.studies.attribute_trends import FEWEST_IN_FAMILY, FEWEST_MODELS
 
 
 class ModelAttribute(Enum):
@@ -151,6 +152,15 @@ class ModelTrendsPart(Enum):
     MODELS = "models"
 
 
+_NEEDED = {
+    ModelTrendsPart.TRENDS: f"a trend takes an attribute that {FEWEST_MODELS} models with predictions on {{test_set}} "
+    "have",
+    ModelTrendsPart.FAMILIES: f"a comparison takes a family of {FEWEST_IN_FAMILY} models, and {FEWEST_IN_FAMILY} "
+    "others, with predictions on {test_set}",
+}
+"""What a table takes to have rows."""
+
+
 @dataclass(frozen=True, repr=False)
 class ModelTrends(Tabular, records="trends"):
     """How measures of models on a test set go with their attributes; associations over these models, not effects.
@@ -174,7 +184,10 @@ class ModelTrends(Tabular, records="trends"):
         return tuple(part for part in ModelTrendsPart if filled.get(part, self.models))
 
     def part(self, part: ModelTrendsPart) -> Table:
-        """One of the tables."""
+        """One of the tables; one without rows raises."""
+        if part not in self.parts:
+            needed = _NEEDED[part].format(test_set=self.test_set)
+            raise InputError(f"{needed}: state them with regrade models describe, or leave out --by")
         tables = {ModelTrendsPart.TRENDS: self._trends, ModelTrendsPart.FAMILIES: self._families}
         return tables.get(part, self._models)()
 

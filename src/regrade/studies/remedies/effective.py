@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from regrade.core import Estimate
-from regrade.core.arrays import IntArray
-from regrade.stats import SampledShares, Scale
+from regrade.stats import Scale
 from regrade.studies.generalization.rows import robustness_to
 from regrade.studies.geography.group_frame import ModelCorrectness
+from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.remedies.result import EffectivePair, Remedies, RemedyMeasure, RemedyRow
 from regrade.studies.seeded_methods import MethodPair
+from regrade.studies.set_counts import ClusterWorth, ModelCounts, SetCounts
 
 FEWEST_STANDARD = 5
 """The fewest standard models that a line is fitted through."""
 
 
-@dataclass(frozen=True)
-class AccuracyCounts:
-    """Each model's number of correct predictions and of images on one test set."""
-
-    test_set: str
-    by_model: Mapping[str, tuple[int, int]]
-
-    def of(self, models: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """Correct predictions and images (m,) of some models."""
-        right, images = np.array([self.by_model[model] for model in models], dtype=np.int64).T
-        return right, images
-
-
-def accuracy_counts(test_set: str, models: Sequence[ModelCorrectness]) -> AccuracyCounts:
+def accuracy_counts(test_set: str, models: Sequence[ModelCorrectness], clusters: ImageClusters | None) -> SetCounts:
     """Count correct predictions over the images that count for each model; models without such images are left out."""
-    counts = {model.model: (int((model.right & model.counted).sum()), int(model.counted.sum())) for model in models}
-    return AccuracyCounts(test_set, {name: pair for name, pair in counts.items() if pair[1]})
+    worth = ClusterWorth(test_set, clusters)
+    counts = {}
+    for model in models:
+        worth.add(model.model, model.right, model.counted)
+        if model.counted.any():
+            counts[model.model] = ModelCounts(int((model.right & model.counted).sum()), int(model.counted.sum()))
+    return worth.added_to(SetCounts(test_set, counts))
 
 
 def with_effective_robustness(
-    result: Remedies, counts: Sequence[AccuracyCounts], pairs: Sequence[MethodPair], standard: Sequence[str]
+    result: Remedies, counts: Sequence[SetCounts], pairs: Sequence[MethodPair], standard: Sequence[str]
 ) -> Remedies:
     """Add effective robustness to the accuracies on all sets but the first, which is the original.
 
@@ -49,11 +42,11 @@ def with_effective_robustness(
     original, *shifted = counts
     if not shifted:
         return result
-    usable = [model for model in standard if all(model in data.by_model for data in counts)]
+    usable = [model for model in standard if all(model in data.models for data in counts)]
     if len(usable) < FEWEST_STANDARD:
         note = f"effective robustness needs {FEWEST_STANDARD} standard models (without base model), got {len(usable)}"
         return replace(result, notes=(*result.notes, note))
-    if len({right / images for right, images in map(original.by_model.__getitem__, usable)}) == 1:
+    if np.ptp(original.shares(usable).values) == 0:
         note = f"effective robustness needs standard models of different accuracy on {original.test_set}"
         return replace(result, notes=(*result.notes, note))
     effective = {
@@ -70,8 +63,8 @@ def _with_effective(row: RemedyRow, effective: Mapping[tuple[str, str], Effectiv
 
 
 def _effective_pairs(
-    original: AccuracyCounts,
-    shifted: AccuracyCounts,
+    original: SetCounts,
+    shifted: SetCounts,
     pairs: Sequence[MethodPair],
     standard: Sequence[str],
     confidence: float,
@@ -80,8 +73,8 @@ def _effective_pairs(
     compared = (model for pair in single for model in pair.rows[0])
     models = tuple(dict.fromkeys((*standard, *compared)))
     _, estimates = robustness_to(
-        SampledShares(*original.of(models)),
-        SampledShares(*shifted.of(models)),
+        original.shares(models),
+        shifted.shares(models),
         standard=np.array([model in standard for model in models]),
         scale=Scale.LOGIT,
         confidence=confidence,

@@ -10,7 +10,7 @@ from regrade.core import InputError, TestSet, UnknownName
 from regrade.display.wording import listed
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of
-from regrade.studies.image_clusters import clusters_option
+from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.remedies.analysis import (
     GroupColumns,
@@ -113,7 +113,7 @@ def _compare_interventions(
     for test_set in test_sets:
         needed = compared if len(test_sets) == 1 else tuple(dict.fromkeys((*compared, *standard)))
         correctness = _correctness(store, test_set, needed, options)
-        counts.append(accuracy_counts(test_set.name, correctness))
+        counts.append(accuracy_counts(test_set.name, correctness, image_clusters(test_set, options.clusters)))
         sets += _parts(test_set, correctness[: len(compared)], chosen.pairs, slices, options)
     if options.original is not None:
         counts.sort(key=lambda of_set: of_set.test_set != options.original)
