@@ -47,6 +47,7 @@ PURE_IMPORTS = {
 EXCEPTIONS = {
     ("core/table.py", "pyarrow"),  # a table turns into either when asked
     ("core/table.py", "pandas"),
+    ("core/half_table.py", "pyarrow"),  # looks numbers up faster than numpy; no files
     ("core/images.py", "pathlib"),  # where images are is a value; nothing is opened
     ("core/cores.py", "os"),  # how many cores there are, and work on all of them
     ("core/cores.py", "concurrent"),

@@ -1,14 +1,15 @@
 """Means of softmaxes and their entropies, block by block: the inner loop of the confusion score.
 
-Everything is computed in single precision, in blocks that fit in the CPU caches. Half-precision input is converted by
-integer operations (its 15 exponent and mantissa bits are shifted to their place in single precision, then scaled by
-2^112), which is several times faster than numpy's conversion; infinity becomes 65,536, above the largest float16.
+Everything is computed in single precision, in blocks that fit in the CPU caches. Exponentials of half-precision input
+are looked up in a table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import prod
 from typing import NoReturn
 
 import numpy as np
@@ -16,14 +17,12 @@ from numpy.typing import NDArray
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError
+from regrade.core.half_table import HalfTable
 from regrade.core.predictions import ScoreKind
 
 _CACHE = 4_000_000  # bytes per block: larger blocks gain little, smaller ones add calls
 _ONE_THREAD = 8_192  # largest matrix product that runs in a single thread
 _LOG2_E = 1.4426950408889634
-_WIDEN = 2.0**112  # difference of the exponent biases of half and single precision
-_SIZE_AND_SIGN = np.int32(0x8FFFFFFF - (1 << 32))  # clears the copies of the sign bit left by the shift
-_HALF_MINUS_INFINITY = 0xFC00  # as bits; anything above is a negative NaN
 _TINY = np.float32(1e-38)  # makes 0 log 0 = 0
 _FLOOR = np.float32(-1e5)  # used as the logarithm of 0
 _FEWEST, _MOST = 1e-20, 1e30  # sums of exponentials that single precision represents well
@@ -124,41 +123,70 @@ def blocks(
     logarithmic = kind is not ScoreKind.PROBABILITIES
     keeps_logs = logarithmic and (own or members == 1)
     size = min(examples, max(1, _CACHE // (4 * classes * (members * (1 + keeps_logs) + 2))))
-    wide = np.empty((size, members, classes), dtype=np.int32)
-    powers = np.empty(wide.shape, dtype=np.float32) if keeps_logs else wide.view(np.float32)
+    reader_type = _HalfReader if all(array.dtype == np.float16 for array in scores) else _SingleReader
+    reader = reader_type((size, members, classes), logarithmic=logarithmic, keeps_logs=keeps_logs)
     mean, spare = (np.empty((size, classes), dtype=np.float32) for _ in range(2))
     for start in range(0, examples, size):
         rows = slice(start, min(start + size, examples))
         count = rows.stop - start
         member_scores = [array[rows] for array in scores]
-        values = _read(member_scores, wide[:count], _LOG2_E if logarithmic else 1.0, names, first + start)
-        parts = values
-        if logarithmic:
-            with np.errstate(over="ignore", under="ignore"):
-                parts = np.exp2(values, out=powers[:count])
+        logs, parts = reader.read(member_scores)
         sums = _row_sums(parts)
-        _Checked(member_scores, kind, names, first + start).check(values if keeps_logs else None, parts, sums)
-        yield Block(rows, values if keeps_logs else None, parts, sums, mean[:count], spare[:count])
+        _Checked(member_scores, kind, names, first + start).check(logs, parts, sums)
+        yield Block(rows, logs, parts, sums, mean[:count], spare[:count])
 
 
-def _read(
-    scores: list[FloatArray], wide: NDArray[np.int32], scale: float, names: Sequence[str], start: int
-) -> _Singles:
-    """Scale the scores in single precision, stored in the memory of ``wide`` (b, m, c)."""
-    values = wide.view(np.float32)
-    if all(array.dtype == np.float16 for array in scores):
+class _SingleReader:
+    """Reads blocks of scores of any precision; the arrays that it returns are valid until the next block."""
+
+    def __init__(self, shape: tuple[int, int, int], *, logarithmic: bool, keeps_logs: bool) -> None:
+        self._logarithmic, self._keeps_logs = logarithmic, keeps_logs
+        self._values = np.empty(shape, dtype=np.float32)
+        self._powers = np.empty(shape, dtype=np.float32) if keeps_logs else self._values
+
+    def read(self, scores: list[FloatArray]) -> tuple[_Singles | None, _Singles]:
+        """Return the base-2 logarithms, if they are kept, and their powers, both (b, m, c)."""
+        values = self._values[: len(scores[0])]
         for member, array in enumerate(scores):
-            if array.view(np.uint16).max() > _HALF_MINUS_INFINITY:
-                _refuse(names[member], start + int(np.argwhere(np.isnan(array))[0, 0]), "not a number")
-            wide[:, member] = array.view(np.int16)
-        np.left_shift(wide, 13, out=wide)
-        np.bitwise_and(wide, _SIZE_AND_SIGN, out=wide)
-        return np.multiply(values, np.float32(_WIDEN * scale), out=values)
-    for member, array in enumerate(scores):
-        np.multiply(array, scale, out=values[:, member], casting="same_kind")
-    if scale != 1.0:
+            np.multiply(array, _LOG2_E if self._logarithmic else 1.0, out=values[:, member], casting="same_kind")
+        if not self._logarithmic:
+            return None, values
         np.maximum(values, _FLOOR, out=values)
-    return values
+        with np.errstate(over="ignore", under="ignore"):
+            powers = np.exp2(values, out=self._powers[: len(values)])
+        return (values if self._keeps_logs else None), powers
+
+
+class _HalfReader:
+    """Reads blocks of scores in half precision."""
+
+    def __init__(self, shape: tuple[int, int, int], *, logarithmic: bool, keeps_logs: bool) -> None:
+        self._logarithmic, self._keeps_logs = logarithmic, keeps_logs
+        self._halves = np.empty(shape, dtype=np.float16).ravel()
+
+    def read(self, scores: list[FloatArray]) -> tuple[_Singles | None, _Singles]:
+        """Return the base-2 logarithms, if they are kept, and their powers, both (b, m, c)."""
+        shape = len(scores), *scores[0].shape  # members first: a member's rows are copied as one, twice as fast
+        halves = self._halves[: prod(shape)].reshape(shape)
+        for member, array in enumerate(scores):
+            halves[member] = array
+        logs = _half_logs()(halves).swapaxes(0, 1) if self._keeps_logs else None
+        return logs, (_half_powers() if self._logarithmic else _half_values())(halves).swapaxes(0, 1)
+
+
+@cache
+def _half_values() -> HalfTable:
+    return HalfTable(lambda numbers: numbers)
+
+
+@cache
+def _half_logs() -> HalfTable:
+    return HalfTable(lambda logits: np.maximum(logits * _LOG2_E, _FLOOR))
+
+
+@cache
+def _half_powers() -> HalfTable:
+    return HalfTable(np.exp)
 
 
 @dataclass(frozen=True)
