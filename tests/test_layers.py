@@ -29,7 +29,7 @@ NOT_PURE = {
 }  # fmt: skip
 """Files in the folder of a study that may load data or draw; its analysis and its result may not."""
 SHARED_LOADERS = {
-    "loading.py", "registry.py", "report_data.py", "stored_subset.py", "study.py", "thumbnails.py",
+    "loading.py", "offered.py", "registry.py", "report_data.py", "stored_subset.py", "study.py", "thumbnails.py",
     "grade/metric_registry.py",
 }  # fmt: skip
 IMAGE_SEARCH = {
@@ -47,6 +47,7 @@ PURE_IMPORTS = {
 EXCEPTIONS = {
     ("core/table.py", "pyarrow"),  # a table turns into either when asked
     ("core/table.py", "pandas"),
+    ("core/lazy_names.py", "importlib"),  # public names are imported when asked for
     ("core/images.py", "pathlib"),  # where images are is a value; nothing is opened
     ("core/cores.py", "os"),  # how many cores there are, and work on all of them
     ("core/cores.py", "concurrent"),

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check
 from regrade.core.arrays import FloatArray
-from regrade.stats.calibration_error import calibration_error, equal_mass_members
+from regrade.stats.calibration_errors import calibration_error, equal_mass_members
 
 _OVERCONFIDENT = {"calibrated": 0.0, "overconfident": 0.3, "far overconfident": 0.6}
 """How far accuracy is from the confidence, as a fraction of the way to 0.5."""

@@ -90,6 +90,12 @@ def commands_below(group, path=()):
             yield from commands_below(command, (*path, name))
 
 
+@pytest.mark.parametrize("command", ["grade", "compare", "study", "study people", "study similarity", "plan accuracy"])
+def test_help_of_a_study_imports_neither_tables_nor_statistics(command):
+    loaded = loaded_by(RUN, *command.split(), "--help")
+    assert not {"pyarrow", "scipy.special", "regrade.studies.registry", *NOT_FOR_A_RESULT} - {"rich.console"} & loaded
+
+
 def test_summaries_in_the_help_are_those_of_the_commands():
     summaries = {
         path: (listed.get_short_help_str(1000), command.get_short_help_str(1000))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.balanced_proportion import FEW_CLASSES, effective_number
+from regrade.stats.balanced_proportions import FEW_CLASSES, effective_number
 from regrade.stats.intervals import Intervals, as_counts, clopper_pearson, exact_bounds, method_name
 
 FEWEST_PER_CLASS = 20

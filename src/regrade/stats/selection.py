@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -85,7 +85,7 @@ def below_others_p_values(values: ArrayLike, place: int) -> FloatArray:
     mean = differences.sum(axis=1) / images
     squares = (differences**2).sum(axis=1) + 2 * np.abs(differences).max(axis=1) ** 2
     error = np.sqrt(np.maximum(squares / images - mean**2, 0.0) / images)
-    p_values = special.stdtr(max(images - 3, 1), -mean / np.where(error > 0, error, 1.0))
+    p_values = scipy.special.stdtr(max(images - 3, 1), -mean / np.where(error > 0, error, 1.0))
     return np.where(error > 0, p_values, 1.0)
 
 
@@ -149,4 +149,6 @@ def _hypergeometric_tail(k: IntArray, n: IntArray, k_rest: IntArray, n_rest: Int
 
 def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
     size, chosen = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
-    return special.gammaln(size + 1) - special.gammaln(chosen + 1) - special.gammaln(size - chosen + 1)
+    return (
+        scipy.special.gammaln(size + 1) - scipy.special.gammaln(chosen + 1) - scipy.special.gammaln(size - chosen + 1)
+    )

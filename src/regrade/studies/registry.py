@@ -5,15 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from enum import Enum
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from operator import attrgetter
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
-from regrade.store import Store
-from regrade.studies.checks.study import CHECKS_STUDY
+from regrade.studies.checks.study import CHECKS
 from regrade.studies.class_map.study import CLASS_MAP
 from regrade.studies.classes.study import CLASSES
 from regrade.studies.compare.study import COMPARE
@@ -30,6 +27,7 @@ from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
 from regrade.studies.mistakes.study import MISTAKES
 from regrade.studies.models.study import MODELS
 from regrade.studies.multilabel.study import MULTILABEL
+from regrade.studies.offered import offered_studies
 from regrade.studies.people.study import PEOPLE
 from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
 from regrade.studies.remedies.study import REMEDIES
@@ -37,14 +35,14 @@ from regrade.studies.shift.study import SHIFT
 from regrade.studies.similarity.study import SIMILARITY
 from regrade.studies.study import O, Study
 
+if TYPE_CHECKING:
+    from regrade.store import Store
+
 P = ParamSpec("P")
 R = TypeVar("R", bound=Tabular)
 
 
 AnyStudy: TypeAlias = Study[..., Any, Any]
-
-GROUP = "regrade.studies"
-"""The entry-point group in which packages offer a `Study`."""
 
 
 class HasStore(Protocol):
@@ -113,7 +111,7 @@ class Studies:
     leakage = study_method(LEAKAGE)
     label_change = study_method(LABEL_CHANGE)
     gate = study_method(GATE)
-    checks = study_method(CHECKS_STUDY)
+    checks = study_method(CHECKS)
 
 
 class Plans:
@@ -137,26 +135,10 @@ def studies_of(group: type) -> tuple[AnyStudy, ...]:
 STUDIES = studies_of(Studies)
 """The studies of this package."""
 
-PLANS = studies_of(Plans)
-"""The plans, which are studies without a chapter in a report."""
 
-
-@cache
 def all_studies() -> tuple[AnyStudy, ...]:
     """The studies of this package and those that installed packages offer."""
-    return (*STUDIES, *(_loaded(entry) for entry in entry_points(group=GROUP)))
-
-
-def _loaded(entry: EntryPoint) -> AnyStudy:
-    try:
-        study = entry.load()
-    except Exception as error:  # whatever the import of another package raises
-        raise InputError(f"the study {entry.name!r} ({entry.value}) cannot be loaded: {error}") from error
-    if not isinstance(study, Study):
-        raise InputError(f"the study {entry.name!r} ({entry.value}) must be a Study")
-    if study.name in {own.name for own in STUDIES}:
-        raise InputError(f"the study {entry.name!r} ({entry.value}) has the name of a study of regrade: {study.name}")
-    return study
+    return (*STUDIES, *offered_studies(frozenset(study.name for study in STUDIES)))
 
 
 def study_of(result: object) -> AnyStudy | None:

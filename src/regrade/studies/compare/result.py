@@ -15,8 +15,8 @@ from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.stats import best_share
 from regrade.studies.compare.method_differences import MethodDifference, method_table
 from regrade.studies.compare.model_pairs import ModelPairs, Pair
+from regrade.studies.image_basis import Basis
 from regrade.studies.review_differences import MOST_PAIRS
-from regrade.studies.same_images import Basis
 
 
 class ComparisonPart(Enum):

@@ -12,10 +12,10 @@ from regrade.core.amounts import amount
 from regrade.core.record import INLINE, json_key
 from regrade.studies.compare.model_pairs import Pair
 from regrade.studies.compare.result import pair_table
+from regrade.studies.image_basis import Basis
 from regrade.studies.people.accuracy import Contender, PeopleRow
 from regrade.studies.people.answers import Agreement, FastImages, SpeedBand, TimeSpent
 from regrade.studies.people.modeled import ModeledPeople
-from regrade.studies.same_images import Basis
 from regrade.studies.scoring import EVERYTHING
 
 

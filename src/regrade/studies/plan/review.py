@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from regrade.core import Estimate, InputError, Predictions, TestSet
 from regrade.stats import paired_difference
 from regrade.stats.intervals import method_name
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.plan.pairs import Contrast, contrast_row
 from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
 
 

@@ -21,8 +21,8 @@ from regrade.stats import (
     proportions,
 )
 from regrade.stats.intervals import method_name
+from regrade.studies.image_basis import SameImages, same_images
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import Scoring
 from regrade.studies.similarity.result import PairMatrix, Similarity
 

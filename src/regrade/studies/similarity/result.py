@@ -12,7 +12,7 @@ import numpy as np
 from regrade.core import Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.studies.same_images import Basis
+from regrade.studies.image_basis import Basis
 
 _FEW_IMAGES = 50  # below this, intervals of kappa and of the difference cover less than their nominal level
 
