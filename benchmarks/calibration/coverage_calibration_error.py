@@ -34,7 +34,7 @@ for _case, _too_sure in _OVERCONFIDENT.items():
     for _images in (200, 2_000):
         coverage_check(
             "calibration error",
-            maker="stats.calibration_error.calibration_error",
+            maker="stats.calibration_errors.calibration_error",
             case=_case,
             n=_images,
             draw=lambda rng, runs, images=_images, too_sure=_too_sure: drawn(rng, runs, images, too_sure),

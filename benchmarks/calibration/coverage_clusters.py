@@ -172,7 +172,7 @@ for count in (30, 300):
         draw=repeated(partial(gap_of_model, count=count), 0.0),
     )
     for measure, maker, name, truth in (
-        (sure_minus_right, "confidence_gap._clustered_gap", "confidence minus accuracy", 0.0),
+        (sure_minus_right, "confidence_gaps._clustered_gap", "confidence minus accuracy", 0.0),
         (mean_loss, "means._over_clusters_too", "mean loss", 1 / 3),
         (mean_share, "subset_shares.subset_share", "mean share of models", _ACCURACY),
         (difference_of_sets, "standardized.standardized_difference", "difference of two sets", 0.0),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from regrade.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from regrade.display.finding import finding_kinds, verdict_kinds
     from regrade.studies.agreement.analysis import (
         AgreementMeasures,
         AgreementPart,
@@ -174,9 +173,11 @@ if TYPE_CHECKING:
         all_studies,
         figure,
         find_near_duplicates,
+        finding_kinds,
         findings,
         study_method,
         study_of,
+        verdict_kinds,
         verdicts,
     )
     from regrade.studies.remedies.result import Remedies, RemedyMeasure, RemedyRow, RemedyVerdict
@@ -450,7 +451,6 @@ __all__ = [
 ]
 
 _HOME = {
-    "regrade.display.finding": "finding_kinds verdict_kinds",
     "regrade.studies.agreement.analysis": (
         "AgreementMeasures AgreementPart PanelAgreement QueueAgreements ReviewerAgreement panel_agreement"
     ),
@@ -540,7 +540,8 @@ _HOME = {
     "regrade.studies.plan.review": "ReviewedPair plan_review reviewed_pair",
     "regrade.studies.plan.study": "PLANS",
     "regrade.studies.registry": (
-        "STUDIES Plans Studies all_studies figure find_near_duplicates findings study_method study_of verdicts"
+        "STUDIES Plans Studies all_studies figure find_near_duplicates finding_kinds findings study_method study_of "
+        "verdict_kinds verdicts"
     ),
     "regrade.studies.remedies.result": "Remedies RemedyMeasure RemedyRow RemedyVerdict",
     "regrade.studies.report_data": "ReportData ReportModels",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAli
 
 from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
+from regrade.display.finding import finding_kinds as finding_kinds  # noqa: PLC0414 - complete after the imports below
+from regrade.display.finding import verdict_kinds as verdict_kinds  # noqa: PLC0414
 from regrade.studies.checks.study import CHECKS
 from regrade.studies.class_map.study import CLASS_MAP
 from regrade.studies.classes.study import CLASSES
