@@ -15,7 +15,7 @@ PACKAGES = (
     "core", "classes", "stats", "metrics", "tables", "store", "formats", "testsets", "models", "predict", "train",
     "studies", "reports", "workspace", "demo",
 )  # fmt: skip
-LAZY = ("core", "metrics", "stats", "store", "studies", "tables")
+LAZY = ("core", "metrics", "stats", "store", "studies", "tables", "train", "workspace")
 
 
 @pytest.mark.parametrize("name", PACKAGES)

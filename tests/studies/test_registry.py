@@ -19,6 +19,7 @@ from regrade.build.steps.sample import _overrides
 from regrade.cli.study import SUMMARIES, TOP_LEVEL, StudyGroup, study_command
 from regrade.core import InputError
 from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, PLANS, STUDIES, StudyOptions, offered, registry
+from regrade.studies.methods import studies_of
 from regrade.studies.study import alternatives, enum_of, hints_of, items_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-study.md"
@@ -80,7 +81,7 @@ def test_workspace_has_a_method_per_study(pets):
 def test_commands_of_the_registry_are_listed_without_importing_it():
     assert {*SUMMARIES, *TOP_LEVEL} == {study.name for study in STUDIES}
     assert list(SUMMARIES) == sorted(SUMMARIES)
-    assert registry.studies_of(registry.Plans) == PLANS
+    assert studies_of(registry.Plans) == PLANS
 
 
 def test_command_of_a_study_has_hyphens(monkeypatch):

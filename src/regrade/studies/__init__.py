@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     )
     from regrade.studies.leakage.study import NEIGHBORS_COMMAND
     from regrade.studies.lines import DRAWS, ModelLine
+    from regrade.studies.methods import study_method
     from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources
     from regrade.studies.mistakes.mistake_labels import RemainingMistakes, remaining_mistakes
     from regrade.studies.mistakes.result import MistakePart, Mistakes
@@ -175,7 +176,6 @@ if TYPE_CHECKING:
         find_near_duplicates,
         finding_kinds,
         findings,
-        study_method,
         study_of,
         verdict_kinds,
         verdicts,
@@ -539,8 +539,9 @@ _HOME = {
     "regrade.studies.plan.result": "Plan PlanOptions PlanRow",
     "regrade.studies.plan.review": "ReviewedPair plan_review reviewed_pair",
     "regrade.studies.plan.study": "PLANS",
+    "regrade.studies.methods": "study_method",
     "regrade.studies.registry": (
-        "STUDIES Plans Studies all_studies figure find_near_duplicates finding_kinds findings study_method study_of "
+        "STUDIES Plans Studies all_studies figure find_near_duplicates finding_kinds findings study_of "
         "verdict_kinds verdicts"
     ),
     "regrade.studies.remedies.result": "Remedies RemedyMeasure RemedyRow RemedyVerdict",

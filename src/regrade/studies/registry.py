@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from enum import Enum
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
@@ -26,6 +23,7 @@ from regrade.studies.geography.study import GEOGRAPHY
 from regrade.studies.grade.study import GRADE
 from regrade.studies.label_change.study import LABEL_CHANGE
 from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
+from regrade.studies.methods import AnyStudy, studies_of, study_function, study_method
 from regrade.studies.mistakes.study import MISTAKES
 from regrade.studies.models.study import MODELS
 from regrade.studies.multilabel.study import MULTILABEL
@@ -42,45 +40,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Tabular)
-
-
-AnyStudy: TypeAlias = Study[..., Any, Any]
-
-
-class HasStore(Protocol):
-    """An object with a store."""
-
-    store: Store
-
-
-def study_method(
-    study: Study[P, O, R], *, data: Callable[[Any], Any] = attrgetter("store")
-) -> Callable[Concatenate[HasStore, P], R]:
-    """A method that runs a study with the fields of its options as arguments, on the ``data`` of the object."""
-
-    def method(self: HasStore, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return study.result_of(data(self), study.options(*arguments, **named))
-
-    method.__name__ = method.__qualname__ = study.name
-    method.__doc__ = study.run.__doc__
-    method.study = study  # type: ignore[attr-defined]
-    own = list(inspect.signature(method).parameters.values())[:1]
-    method.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*own, *inspect.signature(study.options).parameters.values()]
-    )
-    return method
-
-
-def study_function(study: Study[P, O, R]) -> Callable[P, R]:
-    """A function that runs a study of files outside a workspace."""
-
-    def run(*arguments: P.args, **named: P.kwargs) -> R:
-        return study.result_of(None, study.options(*arguments, **named))
-
-    run.__name__ = run.__qualname__ = study.name
-    run.__doc__ = study.summary
-    run.__signature__ = inspect.signature(study.options)  # type: ignore[attr-defined]
-    return run
 
 
 class Studies:
@@ -127,11 +86,6 @@ class Plans:
     rank = study_method(PLAN_RANK)
     disparity = study_method(PLAN_DISPARITY)
     review = study_method(PLAN_REVIEW)
-
-
-def studies_of(group: type) -> tuple[AnyStudy, ...]:
-    """The studies that are methods of a class, in their order."""
-    return tuple(method.study for method in vars(group).values() if hasattr(method, "study"))
 
 
 STUDIES = studies_of(Studies)
