@@ -92,7 +92,7 @@ def disagreement(workspace: Any, folder: Path) -> Result:
         pair = workspace.predict(["lite:efficientnet_lite0"], test_sets=["few"], **way).pairs[0]
         top1.append(np.array(workspace.store.predictions.read(workspace.store.test_set("few"), pair.model).top1))
         workspace.models.remove(pair.model)
-    by_gpu, by_pillow = (100 * float((top1[0] != other).mean()) for other in top1[1:])
+    by_gpu, by_pillow = (100 * float((top1[0] != changed).mean()) for changed in top1[1:])
     case = f"predict, top classes of efficientnet_lite0 on {AGREEING:,} images that are not those of the CPU"
     return Result("gpu", case, "%", by_gpu, by_pillow, "the CPU with its other resizer", aim_most=0.1)
 

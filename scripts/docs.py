@@ -109,13 +109,12 @@ def meaning(module: ModuleType, name: str) -> str:
 
 def constant_meaning(module: ModuleType, name: str) -> str:
     """The string below a constant's definition, anywhere in the package."""
-    for source in Path(str(module.__file__)).parent.rglob("*.py"):
-        definition = re.search(rf'^{name}\b.*?^"""(.*?)"""', source.read_text(), re.DOTALL | re.MULTILINE)
-        if definition:
+    sources = {source: source.read_text() for source in Path(str(module.__file__)).parent.rglob("*.py")}
+    for text in sources.values():
+        if definition := re.search(rf'^{name}\b.*?^"""(.*?)"""', text, re.DOTALL | re.MULTILINE):
             return definition[1]
-        if re.search(rf"^{name} = ", source.read_text(), re.MULTILINE):
-            return f"a constant of `{source.stem}`."
-    return ""
+    homes = (source.stem for source, text in sources.items() if re.search(rf"^{name} = ", text, re.MULTILINE))
+    return next((f"a constant of `{home}`." for home in homes), "")
 
 
 def cli_page(*, write: bool) -> list[str]:

@@ -29,7 +29,8 @@ NOT_PURE = {
 }  # fmt: skip
 """Files in the folder of a study that may load data or draw; its analysis and its result may not."""
 SHARED_LOADERS = {
-    "held_back.py", "loading.py", "registry.py", "report_data.py", "stored_subset.py", "study.py", "thumbnails.py",
+    "held_back.py", "loading.py", "methods.py", "offered.py", "registry.py", "report_data.py",
+    "stored_subset.py", "study.py", "thumbnails.py",
     "grade/metric_registry.py",
 }  # fmt: skip
 IMAGE_SEARCH = {
@@ -48,6 +49,7 @@ EXCEPTIONS = {
     ("core/table.py", "pyarrow"),  # a table turns into either when asked
     ("core/table.py", "pandas"),
     ("core/half_table.py", "pyarrow"),  # looks numbers up faster than numpy; no files
+    ("core/lazy_names.py", "importlib"),  # public names are imported when asked for
     ("core/images.py", "pathlib"),  # where images are is a value; nothing is opened
     ("core/cores.py", "os"),  # how many cores there are, and work on all of them
     ("core/cores.py", "concurrent"),

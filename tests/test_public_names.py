@@ -1,9 +1,11 @@
 """What is public is listed, is there, and says what it is."""
 
+import ast
 import importlib
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ PACKAGES = (
     "core", "classes", "stats", "metrics", "tables", "store", "formats", "testsets", "models", "predict", "train",
     "studies", "reports", "workspace", "demo",
 )  # fmt: skip
+LAZY = ("core", "metrics", "stats", "store", "studies", "tables", "train", "workspace")
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -21,8 +24,24 @@ def test_all_lists_exactly_what_the_package_shows(name):
     shown = {
         public for public, value in vars(module).items() if not public.startswith("_") and not inspect.ismodule(value)
     }
+    if name in LAZY:
+        assert shown - {"annotations", "lazy_names", "TYPE_CHECKING"} <= set(dir(module))
+        shown = set(dir(module))
     assert set(module.__all__) == shown
     assert len(module.__all__) == len(set(module.__all__))
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_names_that_are_imported_when_asked_for_are_those_that_type_checkers_see(name):
+    module = importlib.import_module(f"regrade.{name}")
+    (block,) = (node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.If)
+        and getattr(node.test, "id", "") == "TYPE_CHECKING")  # fmt: skip
+    seen = {node.module: {alias.name for alias in node.names} for node in block.body}
+    assert {home: set(names.split()) for home, names in module._HOME.items()} == seen
+    modules = {path.stem for path in Path(module.__path__[0]).iterdir()}
+    assert not modules & set(module.__all__), "a module hides the name: give it another"
+    with pytest.raises(AttributeError, match=f"module 'regrade.{name}' has no attribute 'nothing'"):
+        module.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("name", PACKAGES)

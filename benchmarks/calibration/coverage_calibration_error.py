@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check
 from regrade.core.arrays import FloatArray
-from regrade.stats.calibration_error import calibration_error, equal_mass_members
+from regrade.stats.calibration_errors import calibration_error, equal_mass_members
 
 _OVERCONFIDENT = {"calibrated": 0.0, "overconfident": 0.3, "far overconfident": 0.6}
 """How far accuracy is from the confidence, as a fraction of the way to 0.5."""
@@ -34,7 +34,7 @@ for _case, _too_sure in _OVERCONFIDENT.items():
     for _images in (200, 2_000):
         coverage_check(
             "calibration error",
-            maker="stats.calibration_error.calibration_error",
+            maker="stats.calibration_errors.calibration_error",
             case=_case,
             n=_images,
             draw=lambda rng, runs, images=_images, too_sure=_too_sure: drawn(rng, runs, images, too_sure),

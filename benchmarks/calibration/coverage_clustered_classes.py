@@ -48,10 +48,10 @@ def balanced(labels: IntArray, predicted: IntArray, clusters: IntArray) -> Estim
 for apart in (False, True):
     homes = "households of 1 to 8 images, each of one class" if apart else "households of 1 to 8 images of any class"
     for name, maker, score, count, classes in (
-        ("recall of a class over clusters", "stats.group_shares.estimates", recall_of_first, 60, 4),
+        ("recall of a class over clusters", "stats.shares_of_groups.estimates", recall_of_first, 60, 4),
         ("F1 of a class over clusters", "stats.f1.clustered_f1_scores", f1_of_first, 60, 4),
         ("F1 of a class over clusters", "stats.f1.clustered_f1_scores", f1_of_first, 400, 4),
-        ("balanced accuracy over clusters", "stats.balanced_proportion._widened", balanced, 60, 4),
+        ("balanced accuracy over clusters", "stats.balanced_proportions._widened", balanced, 60, 4),
         ("balanced accuracy over clusters", "stats.means.korn_graubard", balanced, 300, 20),
         ("macro F1 over clusters", "stats.f1.macro_f1", macro_f1, 100, 4),
         ("macro F1 over clusters", "stats.f1._mean_f1", macro_f1, 400, 12),

@@ -196,7 +196,7 @@ for count in (30, 300):
         draw=repeated(partial(above_the_line, count=count), 0.0),
     )
     for measure, maker, name, truth in (
-        (sure_minus_right, "confidence_gap._clustered_gap", "confidence minus accuracy", 0.0),
+        (sure_minus_right, "confidence_gaps._clustered_gap", "confidence minus accuracy", 0.0),
         (mean_loss, "means._over_clusters_too", "mean loss", 1 / 3),
         (rare_losses, "means._over_clusters_too", "mean of rare losses", 1.8 * _RARE + 0.01 * (1 - _RARE)),
         (mean_share, "subset_shares.subset_share", "mean share of models", _ACCURACY),

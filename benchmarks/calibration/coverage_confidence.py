@@ -49,7 +49,7 @@ def _truths(shape: float, power: float) -> dict[Measure, float]:
 
 
 _CHECKS = (
-    ("confidence minus accuracy", "stats.confidence_gap.confidence_gap", confidence_gap),
+    ("confidence minus accuracy", "stats.confidence_gaps.confidence_gap", confidence_gap),
     ("area under the risk-coverage curve", "stats.selective._gamma", risk_coverage_area),
     ("area above the oracle", "stats.selective._gamma", excess_area),
     ("accuracy of the most confident 80%", "stats.intervals.proportions", most_confident),

@@ -58,9 +58,9 @@ def _first_accuracy(shares: GroupShares) -> Estimate:
 
 
 _NUMBERS: tuple[tuple[str, str, Callable[[GroupShares], Estimate], float], ...] = (
-    ("difference of two groups", "stats.group_shares.share_difference", _difference, 0.2),
-    ("disparity", "stats.group_shares.share_range", share_range, 0.2),
-    ("worst group", "stats.group_shares.smallest_share", smallest_share, 0.6),
+    ("difference of two groups", "stats.shares_of_groups.share_difference", _difference, 0.2),
+    ("disparity", "stats.shares_of_groups.share_range", share_range, 0.2),
+    ("worst group", "stats.shares_of_groups.smallest_share", smallest_share, 0.6),
     ("accuracy in a group", "studies.geography.analysis.group_accuracies", _first_accuracy, 0.8),
 )
 for number, maker, measure, truth in _NUMBERS:
@@ -84,7 +84,7 @@ for size in (40, 400):
 for size in (50, 500):
     coverage_check(
         "ratio of disparities",
-        maker="stats.group_shares.range_ratio",
+        maker="stats.shares_of_groups.range_ratio",
         case="0.2 to 0.1, 4 groups",
         n=size,
         draw=repeated(partial(ratio_of_ranges, n=size), 2.0),

@@ -58,7 +58,7 @@ for case, gained in _MODELS.items():
     for size in (100, 1_000):
         coverage_check(
             "median change over models",
-            maker="stats.median_change.median_change",
+            maker="stats.median_changes.median_change",
             case=case,
             n=size,
             draw=repeated(partial(median_of, gained=gained, images=size), 0.1 - _LOST),
@@ -75,7 +75,7 @@ for size in (30, 300):
     households_case = "households of 1 to 8 images"
     coverage_check(
         "median change over models",
-        maker="stats.median_change.median_change",
+        maker="stats.median_changes.median_change",
         case=f"9 equal models, {households_case}",
         n=size,
         draw=repeated(partial(median_over_households, households_count=size), 0.1 - _LOST),

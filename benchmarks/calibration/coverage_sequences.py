@@ -78,7 +78,7 @@ def _stopped_review(rng: np.random.Generator, right: BoolArray, bad: BoolArray, 
 for _size in (500, 5_000):
     coverage_check(
         "number of right predictions, valid at any stopping point",
-        maker="stats.confidence_sequence.anytime_estimate",
+        maker="stats.confidence_sequences.anytime_estimate",
         case="stopped at the most misleading of 20 looks",
         n=_size,
         draw=_review(_size),
@@ -86,7 +86,7 @@ for _size in (500, 5_000):
 for _size in (100, 1_000):
     coverage_check(
         "accuracy on these images, valid at any stopping point",
-        maker="stats.confidence_sequence.anytime_accuracy",
+        maker="stats.confidence_sequences.anytime_accuracy",
         case="two strata, problematic images, stopped at the look farthest from the truth",
         n=_size,
         draw=_problematic(_size),

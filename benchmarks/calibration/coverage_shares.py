@@ -200,14 +200,14 @@ for size in (40, 400):
 for size in (100, 1_000):
     coverage_check(
         "balanced accuracy",
-        maker="stats.balanced_proportion._widened",
+        maker="stats.balanced_proportions._widened",
         case="classes with 90%, 8% and 2% of the images",
         n=size,
         draw=repeated(partial(balanced_accuracy, n=size), float(RARE.mean())),
     )
     coverage_check(
         "multi-label accuracy by class",
-        maker="stats.balanced_proportion._widened",
+        maker="stats.balanced_proportions._widened",
         case="classes with 90%, 8% and 2% of the images",
         n=size,
         draw=repeated(partial(multilabel_accuracy_by_class, n=size), float(RARE.mean())),
@@ -223,7 +223,7 @@ for size in (100, 1_000):
     case, draw_all = "a quarter of the novel 30% judged", repeated(partial(partly_reviewed, n=size), 0.75)
     coverage_check(
         "accuracy after a partial review",
-        maker="stats.partial_review.reviewed_accuracy",
+        maker="stats.partial_reviews.reviewed_accuracy",
         case=case,
         n=size,
         draw=draw_all,

@@ -10,7 +10,6 @@ import pytest
 from running import run, run_on_terminal, run_well
 
 import regrade
-from regrade.cli import study
 from regrade.studies.compare.study import COMPARE
 
 MODELS = 30
@@ -39,7 +38,7 @@ def test_compare_has_every_pair_in_csv_and_json(workspace):
 
 
 def test_compare_truncates_printed_tables(workspace, monkeypatch):
-    monkeypatch.setattr(study, "_named", lambda _: replace(COMPARE, head=5, most=12))
+    monkeypatch.setattr("regrade.studies.compare.study.COMPARE", replace(COMPARE, head=5, most=12))
     command = ("compare", "-t", "set", "-w", workspace)
     assert "the first 5 of 30 rows; use --csv or --json" in run_on_terminal(*command).out
     for form in ((), ("--markdown",), ("--latex",)):

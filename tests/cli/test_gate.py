@@ -10,7 +10,6 @@ import pytest
 from running import EXECUTABLE, run, run_on_terminal, run_process
 
 import regrade
-from regrade.cli import study
 from regrade.studies.gate.study import GATE
 
 IMAGES = 1000
@@ -93,7 +92,7 @@ def test_gate_that_crashes_has_no_verdict(workspace, monkeypatch):
     def crash(*_):
         raise KeyError("a defect")
 
-    monkeypatch.setattr(study, "_named", lambda _: type(GATE)(**{**vars(GATE), "run": crash}))
+    monkeypatch.setattr("regrade.studies.gate.study.GATE", type(GATE)(**{**vars(GATE), "run": crash}))
     ran = gate(workspace, "same", "-t", "val", "--floor", "1")
     assert ran.code == 3 and "KeyError: 'a defect'" in ran.err
 

@@ -69,6 +69,22 @@ def test_results_of_stored_data_import_no_rare_parts(world, command):
     assert not {"scipy.stats", "scipy.sparse", "regrade.workspace", "regrade.build", "regrade.train"} & loaded
 
 
+def test_imports_of_files_import_no_other_study(tmp_path):
+    (tmp_path / "pets.csv").write_text("image,label,a,b,c\n1,cat,cat,cat,dog\n2,dog,dog,cat,dog\n")
+    (tmp_path / "classes.csv").write_text("id,name\ncat,cat\ndog,dog\n")
+    root, names = tmp_path / "W", ("--test-set", "pets", "-w", tmp_path / "W")
+    created = loaded_by(RUN, "init", root)
+    imported = loaded_by(
+        RUN, "import", "predictions", tmp_path / "pets.csv", *names, "--classes", tmp_path / "classes.csv"
+    )
+    labels = loaded_by(RUN, "import", "labels", tmp_path / "pets.csv", *names, "--name", "own")
+    assert "regrade.store.folder" in created & imported & labels
+    assert not {"scipy.special", "regrade.studies", "regrade.workspace"} & created
+    rare = {"regrade.studies.registry", "regrade.build.registry", "regrade.train.registry", "scipy.stats"}
+    assert not rare & (imported | labels)
+    assert "regrade.studies.compare.study" not in imported | labels
+
+
 def test_command_line_imports_no_heavy_packages():
     loaded = loaded_by(RUN, "--version")
     assert "typer" in loaded
@@ -88,6 +104,12 @@ def commands_below(group, path=()):
         yield (*path, name), getattr(group, "commands", {}).get(name, command), command
         if hasattr(command, "list_commands"):
             yield from commands_below(command, (*path, name))
+
+
+@pytest.mark.parametrize("command", ["grade", "compare", "study", "study people", "study similarity", "plan accuracy"])
+def test_help_of_a_study_imports_neither_tables_nor_statistics(command):
+    loaded = loaded_by(RUN, *command.split(), "--help")
+    assert not {"pyarrow", "scipy.special", "regrade.studies.registry", *NOT_FOR_A_RESULT} - {"rich.console"} & loaded
 
 
 def test_summaries_in_the_help_are_those_of_the_commands():

@@ -14,6 +14,7 @@ from regrade.core import InputError, ScoreKind, checkpoints_of
 from regrade.metrics import (
     area_under_margin,
     confusion_entropies,
+    confusion_scores,
     el2n,
     human_entropies,
     label_confidence,
@@ -24,7 +25,6 @@ from regrade.metrics import (
     training_scores,
 )
 
-SCORE_MODULE = sys.modules["regrade.metrics.confusion_score"]
 KINDS = {
     ScoreKind.LOGITS: lambda logits: logits,
     ScoreKind.LOG_PROBABILITIES: lambda logits: special.log_softmax(logits, axis=-1),
@@ -142,7 +142,7 @@ def test_scores_lie_within_bounds(logits):
 def test_images_without_a_label_have_no_label_scores(monkeypatch):
     """Also over several blocks and tasks."""
     monkeypatch.setattr(mean_softmax, "_CACHE", 4 * 5 * 4 * 7)
-    monkeypatch.setattr(SCORE_MODULE, "_TASK", 5 * 2 * 23)
+    monkeypatch.setattr(confusion_scores, "_TASK", 5 * 2 * 23)
     logits = np.random.default_rng(0).normal(0, 2, (2, 3, 100, 5)).astype(np.float32)
     labels = np.arange(100) % 6 - 1
     scores = training_scores(checkpoints_of(logits, kind=ScoreKind.LOGITS), labels).by_label

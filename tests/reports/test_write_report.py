@@ -13,7 +13,7 @@ from regrade.core import AlreadyStored, Column, MissingExtra, Table, WriteError
 from regrade.display import Figure, Finding, FindingKind
 from regrade.reports import Gallery, GalleryTile, Provenance, Report, Section, write_report
 from regrade.studies.compare.analysis import compare_correctness
-from regrade.studies.same_images import Basis
+from regrade.studies.image_basis import Basis
 
 CHART = altair.Chart(altair.InlineData(values=[{"model": "a", "x": 1}])).mark_point().encode(x="x:Q")
 FIGURE = Figure("points", "One point.", CHART.properties(title="A point"))

@@ -16,7 +16,6 @@ from regrade.stats import (
     images_for_half_width,
     images_per_group,
 )
-from regrade.stats.group_shares import share_difference
 from regrade.stats.planned_clusters import (
     PlannedClusters,
     assumed_clusters,
@@ -24,6 +23,7 @@ from regrade.stats.planned_clusters import (
     independent_images,
     measured_clusters,
 )
+from regrade.stats.shares_of_groups import share_difference
 from regrade.studies import Basis, compare_correctness
 
 PER_HOME = 4.5  # mean number of images of the simulated households

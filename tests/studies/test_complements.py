@@ -6,7 +6,7 @@ import pytest
 from regrade.core import ClassSpace, InputError, Predictions, SliceSet, TestSet
 from regrade.studies import Scoring, findings
 from regrade.studies.grade.analysis import grade
-from regrade.studies.same_images import same_images
+from regrade.studies.image_basis import same_images
 
 PETS = ClassSpace("pets", ("cat", "dog", "carp"), groups={"furry": (0, 1)})
 HARD = np.arange(60) < 20

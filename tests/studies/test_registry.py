@@ -16,9 +16,10 @@ from running import assert_one_line, run, run_well
 import regrade
 from regrade.build import BUILD_STEPS
 from regrade.build.steps.sample import _overrides
-from regrade.cli.study import StudyGroup, study_command
+from regrade.cli.study import SUMMARIES, TOP_LEVEL, StudyGroup, study_command
 from regrade.core import InputError
-from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, PLANS, STUDIES, StudyOptions, registry
+from regrade.studies import AGREEMENT, NEIGHBORS_COMMAND, PLANS, STUDIES, StudyOptions, offered, registry
+from regrade.studies.methods import studies_of
 from regrade.studies.study import alternatives, enum_of, hints_of, items_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-study.md"
@@ -77,9 +78,15 @@ def test_workspace_has_a_method_per_study(pets):
     assert pets.study.grade("pets").as_dict() == pets.grade("pets").as_dict()
 
 
+def test_commands_of_the_registry_are_listed_without_importing_it():
+    assert {*SUMMARIES, *TOP_LEVEL} == {study.name for study in STUDIES}
+    assert list(SUMMARIES) == sorted(SUMMARIES)
+    assert studies_of(registry.Plans) == PLANS
+
+
 def test_command_of_a_study_has_hyphens(monkeypatch):
     named = replace(STUDIES[-2], name="two_words")
-    monkeypatch.setattr("regrade.studies.all_studies", lambda: (named,))
+    monkeypatch.setattr(offered, "offered_studies", lambda _: (named,))
     group = StudyGroup()
     assert group.list_commands(None) == ["two-words"]
     assert group.get_command(None, "two-words").name == "two-words"
@@ -202,14 +209,14 @@ class TestOfferedStudy:
     ],
 )
 def test_bad_entry_points_raise_one_line(monkeypatch, value, message):
-    entry = EntryPoint("mine", value, registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: [entry] if group == registry.GROUP else [])
-    registry.all_studies.cache_clear()
+    entry = EntryPoint("mine", value, offered.GROUP)
+    monkeypatch.setattr(offered, "entry_points", lambda *, group: [entry] if group == offered.GROUP else [])
+    offered.offered_studies.cache_clear()
     try:
         with pytest.raises(InputError, match=re.escape(message)):
             registry.all_studies()
     finally:
-        registry.all_studies.cache_clear()
+        offered.offered_studies.cache_clear()
 
 
 def test_compare_without_names_compares_all_models(pets):

@@ -1,5 +1,7 @@
 """Reading tables from files without guessing types."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from regrade.core import FormatError, InputError
@@ -124,3 +126,11 @@ def test_read_table_names_a_wrong_separator(read, name, content):
 def test_read_table_refuses_a_column_twice_and_ragged_rows(read, content):
     with pytest.raises(FormatError):
         read(content)
+
+
+def test_columns_of_parquet_are_those_in_the_file(tmp_path):
+    """Not those that the name of the folder would give it as a part of a data set."""
+    folder = tmp_path / "split=train"
+    folder.mkdir()
+    pq.write_table(pa.table({"image": ["a", "b"]}), folder / "images.parquet")
+    assert read_table(folder / "images.parquet").to_pydict() == {"image": ["a", "b"]}

@@ -1,5 +1,9 @@
 """Every result of a report: its records, data frame, figure and display in a notebook."""
 
+import pickle
+import subprocess
+import sys
+
 import pytest
 from report_world import make_world
 
@@ -41,6 +45,24 @@ def test_every_result_draws_the_figure_of_its_study(results):
         assert isinstance(figure, Figure) and figure.spec == study.figure(result).spec
         drawn += 1
     assert drawn >= 5
+
+
+def test_a_result_draws_itself_where_only_its_analysis_has_been_imported(results):
+    """Also a result that another process made."""
+    pickled = pickle.dumps(next(result for study, result in results if study.name == "grade"))
+    code = "import pickle, sys; print(type(pickle.load(sys.stdin.buffer).figure()).__name__)"
+    drawn = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, check=True)
+    assert drawn.stdout == b"Figure\n"
+
+
+def test_kinds_of_findings_are_complete_at_once():
+    code = """
+from regrade.studies import finding_kinds
+first = set(finding_kinds())
+from regrade.studies import registry
+assert len(first) > 20 and first == set(finding_kinds())
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_records_are_found_by_model(results):

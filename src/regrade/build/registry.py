@@ -25,7 +25,7 @@ from regrade.build.steps.tasks import BUILD_TASKS
 from regrade.build.steps.verify import BUILD_VERIFY
 from regrade.build.steps.workers import BUILD_WORKERS
 from regrade.store import Store
-from regrade.studies.registry import studies_of, study_method
+from regrade.studies.methods import studies_of, study_method
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.build.frequencies import TileAnswers
 from regrade.build.tasks import TileRole
@@ -111,8 +111,8 @@ def evidence_against(right: int, controls: int, lowest: float) -> float:
     1.5
     """
     wrong = controls - right
-    area = special.betainc(right + 1, wrong + 1, lowest)
-    log_area = np.log(max(float(area), np.finfo(float).tiny)) + special.betaln(right + 1, wrong + 1)
+    area = scipy.special.betainc(right + 1, wrong + 1, lowest)
+    log_area = np.log(max(float(area), np.finfo(float).tiny)) + scipy.special.betaln(right + 1, wrong + 1)
     log_likelihood = right * np.log(lowest) + wrong * np.log1p(-lowest)
     return float(np.exp(min(log_area - np.log(lowest) - log_likelihood, 700.0)))
 
@@ -154,8 +154,8 @@ def dawid_skene(answers: TileAnswers) -> WorkerModel:
             np.log(sensitivity / (1 - specificity))[answers.worker],
             np.log((1 - sensitivity) / specificity)[answers.worker],
         )
-        log_odds = np.bincount(answers.entry, evidence, size) + special.logit(share)
-        updated = np.where(free, special.expit(log_odds), fixed)
+        log_odds = np.bincount(answers.entry, evidence, size) + scipy.special.logit(share)
+        updated = np.where(free, scipy.special.expit(log_odds), fixed)
         change = float(np.abs(updated - probability).max())
         probability = updated
         if change < _CONVERGED:

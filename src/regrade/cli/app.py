@@ -141,7 +141,7 @@ def main() -> None:
         sys.stderr.write(f"error: {error.filename or 'the output'}: {error.strerror or error}\n")
         sys.exit(code)
     except Exception as error:
-        from regrade.core.errors import RegradeError  # imports numpy, which help does not need
+        from regrade.core.errors import RegradeError
 
         if isinstance(error, RegradeError):
             sys.stderr.write(f"error: {one_line(str(error))}\n")

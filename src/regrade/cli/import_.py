@@ -11,7 +11,7 @@ import typer
 
 from regrade.cli.column_options import GroupColumns, IdColumn, LabelColumn, NumbersOption, PredictionColumns, columns
 from regrade.cli.import_preview import covered_examples, show_preview
-from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened
+from regrade.cli.options import JsonOption, TestSetOption, WorkspaceOption, opened, opened_labels, opened_models
 from regrade.cli.output import report_import
 from regrade.core import ScoreKind
 from regrade.core.amounts import amount
@@ -73,7 +73,7 @@ def predictions(
     A file contains one model (--model NAME), or one model per column. If the test set is new, it is created from the
     ids and labels in the file. The import is idempotent.
     """
-    models = opened(workspace).models
+    models = opened_models(workspace)
     content = models.preview_predictions(
         file,
         test_set=test_set,
@@ -131,7 +131,7 @@ def checkpoints(
 
     Rows are in the order of the test set, unless an NPZ file contains ids. Every seed needs the same epochs.
     """
-    done = opened(workspace).models.import_checkpoints(
+    done = opened_models(workspace).import_checkpoints(
         path, test_set=test_set, ensemble=ensemble, kind=kind, classes=classes
     )
     stored = done.checkpoints
@@ -176,7 +176,7 @@ def labels(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import a label set: the classes that are correct, unclear or wrong for each image."""
-    done = opened(workspace).labels.import_file(
+    done = opened_labels(workspace).import_file(
         file,
         test_set=test_set,
         name=name,
@@ -293,7 +293,7 @@ def verdicts(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import decisions on the sample drawn by `regrade labels sample`; rows without a decision are skipped."""
-    done = opened(workspace).labels.import_decisions(
+    done = opened_labels(workspace).import_decisions(
         file,
         test_set=test_set,
         labels=labels,
@@ -324,7 +324,7 @@ def mistakes(
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import a review of the mistakes of one model: the category and severity of each mistake."""
-    done = opened(workspace).models.import_mistakes(
+    done = opened_models(workspace).import_mistakes(
         file,
         test_set=test_set,
         model=model,
@@ -372,7 +372,7 @@ def people(
 
     Images that are not in the file are not counted; an empty class counts as wrong.
     """
-    done = opened(workspace).models.import_people(
+    done = opened_models(workspace).import_people(
         file,
         test_set=test_set,
         form=form,

@@ -34,7 +34,7 @@ LabelSet = Annotated[
 ]
 app.command("audit")(
     lazy_study(
-        "audit",
+        "label_audit",
         "Show the audits of the labels that all models predict: the share that is wrong, unclear or problematic.",
     )
 )

@@ -26,17 +26,21 @@ class LazyGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of the group."""
-        self._listed().format_help(ctx, formatter)
+        self._without_options().format_help(ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """The subcommands and options that start with a text."""
         listed_context = copy(ctx)
-        listed_context.command = self._listed()
+        listed_context.command = self._without_options()
         return listed_context.command.shell_complete(listed_context, incomplete)
 
-    def _listed(self) -> TyperGroup:
+    def listed(self) -> dict[str, Any]:
+        """The placeholders of its commands, which have a summary only."""
+        return dict(self.commands)
+
+    def _without_options(self) -> TyperGroup:
         """The group with the placeholders of its commands."""
-        return TyperGroup(name=self.name, commands=dict(self.commands), params=self.params, help=self.help)
+        return TyperGroup(name=self.name, commands=self.listed(), params=self.params, help=self.help)
 
 
 def lazy_command(place: str, summary: str) -> Callable[[], None]:
@@ -45,7 +49,7 @@ def lazy_command(place: str, summary: str) -> Callable[[], None]:
 
     @cache
     def load(name: str) -> Any:
-        loaded = getattr(_imported(module), attribute)
+        loaded = getattr(_imported(f"regrade.cli.{module}"), attribute)
         if not isinstance(loaded, typer.Typer):
             return built(name, loaded)
         group = typer.main.get_group(loaded)
@@ -55,9 +59,14 @@ def lazy_command(place: str, summary: str) -> Callable[[], None]:
     return _placeholder(load, summary)
 
 
-def lazy_study(study: str, summary: str, *, command_class: type[TyperCommand] | None = None) -> Callable[[], None]:
-    """The command of a study; ``summary`` is the first line of its help."""
-    return _placeholder(lambda name: built(name, _imported("study").command_named(study), command_class), summary)
+def lazy_study(folder: str, summary: str, *, command_class: type[TyperCommand] | None = None) -> Callable[[], None]:
+    """The command of the study in a folder, whose record has its name; ``summary`` is the first line of its help."""
+
+    def load(name: str) -> Any:
+        record = getattr(_imported(f"regrade.studies.{folder}.study"), folder.upper())
+        return built(name, _imported("regrade.cli.study").study_command(record), command_class)
+
+    return _placeholder(load, summary)
 
 
 def _placeholder(load: Callable[[str], Any], summary: str) -> Callable[[], None]:
@@ -73,7 +82,7 @@ def _placeholder(load: Callable[[str], Any], summary: str) -> Callable[[], None]
 
 def _imported(module: str) -> ModuleType:
     with exiting_at_once():
-        return import_module(f"regrade.cli.{module}")
+        return import_module(module)
 
 
 def built(name: str, function: Callable[..., Any], command_class: type[TyperCommand] | None = None) -> Any:

@@ -12,6 +12,8 @@ from regrade.cli.completion import complete_test_sets
 if TYPE_CHECKING:
     from regrade.store import Store
     from regrade.workspace import Workspace
+    from regrade.workspace.labels import Labels
+    from regrade.workspace.models import Models
 
 WorkspaceOption = Annotated[
     Path, typer.Option("--workspace", "-w", envvar="REGRADE_WORKSPACE", help="Folder of the workspace.")
@@ -34,3 +36,17 @@ def opened_store(workspace: Path) -> Store:
     from regrade.store import Store
 
     return Store.open(workspace)
+
+
+def opened_models(workspace: Path) -> Models:
+    """Open the models of a workspace; starts sooner than `opened`."""
+    from regrade.workspace.models import Models
+
+    return Models(opened_store(workspace))
+
+
+def opened_labels(workspace: Path) -> Labels:
+    """Open the label sets of a workspace; starts sooner than `opened`."""
+    from regrade.workspace.labels import Labels
+
+    return Labels(opened_store(workspace), lambda: opened(workspace).review.readable_ledger)

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.completion import completer_of
-from regrade.cli.lazy_group import built
+from regrade.cli.lazy_group import LazyGroup, built, lazy_study
 from regrade.cli.options import WorkspaceOption, opened, opened_store
 from regrade.cli.output import StreamedList, say, show_epoch, watching, watching_images
 
@@ -24,6 +24,37 @@ if TYPE_CHECKING:
 
 TOP_LEVEL = ("grade", "compare", "gate", "label_change")
 """Studies whose command is not below `regrade study`."""
+
+SUMMARIES = {
+    "checks": "Check an evaluation for numbered pitfalls (RG001, RG002, ...): each is found, passed, or does not "
+    "apply.",
+    "class_map": "Audit the map between label classes and predicted classes: errors by class, and other maps.",
+    "classes": "Grade each class: precision, recall and F1 with intervals, averages over classes, and confused "
+    "classes.",
+    "confidence": "Check confidences: calibration, accuracy of the most confident predictions, and conformal sets, "
+    "also on new data.",
+    "confusion": "Score images by the confusion of an ensemble during training; show errors by score and on the hard "
+    "images.",
+    "corruptions": "Show errors per corruption and the mCE; the test set needs the group columns corruption and "
+    "severity.",
+    "frequency": "Show accuracy by selection frequency, the share of people who select an image for its class.",
+    "generalization": "Compare accuracies on new test sets with the original: gaps, ranks, linear fits, robustness, "
+    "overfitting.",
+    "geography": "Study accuracy by region, country, income or any group: accuracies, disparities, and progress by "
+    "group.",
+    "leakage": "Find exact and near duplicates between a test set and another set, and grade every model without them.",
+    "mistakes": "Study mistakes: categories by people or by an automatic triage, confused classes, and what newer "
+    "models fix.",
+    "models": "Show how accuracy, drops, robustness and disparity go with year, size, data and family of models.",
+    "multilabel": "Compare multi-label accuracy with top-1 and top-5, and show which images have several right labels.",
+    "people": "Compare people with models on the same images: accuracy by subset, tests, agreement, time, common "
+    "errors.",
+    "remedies": "Compare remedies with a baseline, or models with their base models: accuracy, groups, slices and "
+    "drops.",
+    "shift": "Show how well embeddings of a model tell the images of two test sets apart, and typical images of each.",
+    "similarity": "Show the similarity of all pairs of models: error consistency, dominance, and shared predictions.",
+}
+"""The studies below `regrade study`, with the first line of their help: listing them imports none."""
 
 NOT_SOUND = 3
 """The exit code of a check that found something wrong."""
@@ -36,16 +67,38 @@ _PROGRESS = {"progress": watching, "image_progress": watching_images, "epoch_pro
 _READABLE = (bool, int, float, Path, str)  # types that the command line reads; the first that fits is taken
 
 
-class StudyGroup(TyperGroup):
-    """The studies of the registry, one command each."""
+class StudyGroup(LazyGroup):
+    """The studies of regrade, and those that installed packages offer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the studies."""
+        return sorted([*super().list_commands(ctx), *_offered()])
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a study."""
+        own = super().get_command(ctx, cmd_name)
+        return own or (built(cmd_name, study_command(_offered()[cmd_name])) if cmd_name in _offered() else None)
+
+    def listed(self) -> dict[str, Any]:
+        """A command for each study, which has its summary only."""
+        offered = {name: built(name, study_command(study)) for name, study in _offered().items()}
+        return dict(sorted({**super().listed(), **offered}.items()))
+
+
+def _offered() -> dict[str, Study[..., Any, Any]]:
+    """The studies of other packages, by the names of their commands."""
+    from regrade.studies.offered import offered_studies
+
+    return {study.command: study for study in offered_studies(frozenset((*SUMMARIES, *TOP_LEVEL)))}
+
+
+class StepGroup(TyperGroup):
+    """Studies that are imported together, one command each."""
 
     @property
     def studies(self) -> Sequence[Study[..., Any, Any]]:
         """The studies, in the order of their commands."""
-        from regrade.studies import all_studies
-
-        below = [study for study in all_studies() if study.name not in TOP_LEVEL]
-        return sorted(below, key=lambda study: study.name)
+        raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """The names of the studies."""
@@ -57,7 +110,7 @@ class StudyGroup(TyperGroup):
         return None if study is None else built(cmd_name, study_command(study))
 
 
-class PlanGroup(StudyGroup):
+class PlanGroup(StepGroup):
     """The plans of the registry, one command each."""
 
     @property
@@ -68,7 +121,7 @@ class PlanGroup(StudyGroup):
         return PLANS
 
 
-class BuildGroup(StudyGroup):
+class BuildGroup(StepGroup):
     """The steps of a build, one command each."""
 
     @property
@@ -79,7 +132,7 @@ class BuildGroup(StudyGroup):
         return BUILD_STEPS
 
 
-class TrainGroup(StudyGroup):
+class TrainGroup(StepGroup):
     """The steps of a training, one command each."""
 
     @property
@@ -91,6 +144,8 @@ class TrainGroup(StudyGroup):
 
 
 app = typer.Typer(cls=StudyGroup, no_args_is_help=True)
+for _name, _summary in SUMMARIES.items():
+    app.command(_name.replace("_", "-"))(lazy_study(_name, _summary))
 plan_app = typer.Typer(cls=PlanGroup, no_args_is_help=True)
 build_app = typer.Typer(cls=BuildGroup, no_args_is_help=True)
 train_app = typer.Typer(cls=TrainGroup, no_args_is_help=True)
@@ -102,17 +157,6 @@ train_app = typer.Typer(cls=TrainGroup, no_args_is_help=True)
 @train_app.callback()
 def _studies() -> None:
     pass
-
-
-def command_named(name: str) -> Callable[..., None]:
-    """The command of a study that is not below `regrade study`."""
-    return study_command(_named(name))
-
-
-def _named(name: str) -> Study[..., Any, Any]:
-    from regrade.studies import AGREEMENT, LABEL_AUDIT, STUDIES
-
-    return next(study for study in (*STUDIES, AGREEMENT, LABEL_AUDIT) if study.name == name)
 
 
 def study_command(study: Study[..., Any, Any]) -> Callable[..., None]:

@@ -41,9 +41,9 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Folder of the workspace; created if it does not exist.")],
 ) -> None:
     """Create a workspace with a commented regrade.toml."""
-    from regrade.workspace import init as create_workspace
+    from regrade.store import Store
 
-    create_workspace(folder)
+    Store.create(folder)
     say(f"created the workspace {folder}")
     say(f"next: regrade import predictions FILE --test-set NAME --classes SPACE -w {folder}")
 

@@ -126,11 +126,10 @@ class _Judgments:
 
     def add(self, example: int, class_id: Any, state: LabelState) -> None:
         self.covered.add(example)
-        image = self.test_set.ids[example]
         try:
             index = class_index(class_id, self.test_set.class_space, reading=self.reading)
         except InputError as error:
-            raise FormatError(f"image {image!r}: {error}") from None
+            raise FormatError(f"image {self.test_set.ids[example]!r}: {error}") from None
         if (example, index) not in self.states:
             self.states[example, index] = state
         elif self.states[example, index] is state:
@@ -140,6 +139,7 @@ class _Judgments:
         else:
             first = self.states[example, index].name.lower()
             name = self.test_set.class_space.ids[index]
+            image = self.test_set.ids[example]
             raise FormatError(f"image {image!r}: class {name} is both {first} and {state.name.lower()}")
 
     def add_problematic(self, example: int, value: Any) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import scipy
+
 from regrade.core.arrays import IntArray
 
 _FEWEST_COLUMNS = 3  # with two, the second is the better one of a model that chose the images by failing on them
@@ -21,13 +24,11 @@ def last_column_p_value(classes: IntArray, labels: IntArray) -> float:
     >>> last_column_p_value(classes, np.ones(20, dtype=int)), last_column_p_value(classes, np.full(20, 3))
     (9.5367431640625e-07, 1.0)
     """
-    from scipy import special  # slow to import
-
-    hits = (classes == labels[:, None]).sum(axis=0)
+    hits = _hits(classes, labels)
     earlier, last = hits[:-1], int(hits[-1])
     if not earlier.size or not last:
         return 1.0
-    return float(special.bdtrc(last - 1, earlier + last, 0.5).max())
+    return float(scipy.special.bdtrc(last - 1, earlier + last, 0.5).max())
 
 
 def looks_reversed(classes: IntArray, labels: IntArray) -> bool:
@@ -36,4 +37,12 @@ def looks_reversed(classes: IntArray, labels: IntArray) -> bool:
     A model with an earlier column that is at least as accurate is called reversed with a probability of at most
     `FALSE_ALARMS`, if images are independent. Labels (n,) must be known.
     """
-    return classes.shape[1] >= _FEWEST_COLUMNS and last_column_p_value(classes, labels) <= FALSE_ALARMS
+    if classes.shape[1] < _FEWEST_COLUMNS:
+        return False
+    *earlier, last = _hits(classes, labels)
+    return last > max(earlier) and last_column_p_value(classes, labels) <= FALSE_ALARMS
+
+
+def _hits(classes: IntArray, labels: IntArray) -> IntArray:
+    """How often each column (k,) has the label."""
+    return np.count_nonzero(classes == labels[:, None], axis=0)

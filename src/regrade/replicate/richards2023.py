@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core import ClassSpace, Estimate, Predictions, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
@@ -30,7 +30,7 @@ _POPULATIONS = 100  # populations
 _EQUAL_POPULATIONS = 40  # populations with equal regions
 _WORST_DISPARITY = 0.05  # disparity of the worst quarter of models
 _SIMULATED = 18  # simulated cells, for the multiplicity of the tolerance
-_TOLERANCE = float(special.ndtri(1 - 0.025 / _SIMULATED))  # tolerance of a simulated cell in standard errors
+_TOLERANCE = float(scipy.special.ndtri(1 - 0.025 / _SIMULATED))  # tolerance of a simulated cell in standard errors
 _MEDIAN_ERROR = float(np.sqrt(np.pi / 2))  # standard error of a median relative to that of a mean
 PROGRESS = printed_figure(
     "richards2023", "Key Results", "progress on ImageNet benchmarks over geographic generalization", "ratio"
@@ -250,7 +250,7 @@ def _right(shares: FloatArray, region: IntArray, rng: np.random.Generator) -> Bo
     size = (MODELS, len(region))
     hard = np.sqrt(_SHARED) * rng.standard_normal(len(region), dtype=np.float32)
     noise = np.float32(np.sqrt(1 - _SHARED)) * rng.standard_normal(size, dtype=np.float32)
-    return hard + noise < special.ndtri(shares)[:, region]
+    return hard + noise < scipy.special.ndtri(shares)[:, region]
 
 
 def _predictions(test_set: TestSet, right: BoolArray) -> list[tuple[Predictions, Scoring]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core.errors import InputError
 from regrade.stats.paired import half_binomial_cdf
@@ -28,7 +28,7 @@ def adaptive_level(submission: int, passes: int, *, confidence: float = 0.95) ->
     if not 0 < confidence < 1:
         raise InputError(f"the confidence must lie between 0 and 1, got {confidence:g}")
     spent = submission**2 * (passes + 1) * (passes + 2)
-    orders = special.binom(submission - 1, passes)
+    orders = scipy.special.binom(submission - 1, passes)
     return float((1 - confidence) / spent / orders)
 
 

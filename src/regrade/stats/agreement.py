@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -119,7 +119,7 @@ def _beyond_chance(counts: _Counts, expected: float, name: str, confidence: floa
     scale = (1 - float((counts.shares**2).sum())) / expected  # chance with or without replacement
     added = _PSEUDO_IMAGES * min(1.0, normal_quantile(confidence) / normal_quantile(0.9))
     ratio, error = _adjusted(counts, added)
-    half_width = special.stdtrit(n - 1, 1 - tail_share(confidence)) * error
+    half_width = scipy.special.stdtrit(n - 1, 1 - tail_share(confidence)) * error
     low, high = (1 - scale * (ratio + side * half_width) for side in (1, -1))
     method = method_name(f"{name}, adjusted delta", confidence)
     return Estimate(value, max(min(low, value), -1.0), min(max(high, value), 1.0), n, method)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -109,7 +109,7 @@ def mean_auroc(ranking: ErrorRanking, *, confidence: float = 0.95) -> Estimate:
         reach = _least_reach(ranking.rarer, confidence)
         return Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0), ranking.images, method)
     half_width = _t_quantile(ranking.rarer, confidence) * error / (value * (1 - value))
-    low, high = special.expit(special.logit(value) + np.array([-half_width, half_width]))
+    low, high = scipy.special.expit(scipy.special.logit(value) + np.array([-half_width, half_width]))
     return Estimate(value, float(low), float(high), ranking.images, method)
 
 
@@ -134,7 +134,7 @@ def _standard_error(influence: FloatArray) -> float:
 
 
 def _t_quantile(rarer: int, confidence: float) -> float:
-    return float(special.stdtrit(max(rarer - 1, 1), 1 - tail_share(confidence)))
+    return float(scipy.special.stdtrit(max(rarer - 1, 1), 1 - tail_share(confidence)))
 
 
 def _least_reach(rarer: int, confidence: float) -> float:

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.group_shares import group_shares
 from regrade.stats.intervals import method_name
 from regrade.stats.multiplicity import bonferroni_confidence
 from regrade.stats.paired import discordant_counts, score_bounds
+from regrade.stats.shares_of_groups import group_shares
 
 
 def design_effects(correct: ArrayLike, clusters: ArrayLike) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core.errors import InputError
 
@@ -24,11 +24,12 @@ def undercoverage_p_value(covered: int, images: int, *, rank: int, calibration_i
         return 1.0
     a, b = rank, calibration_images + 1 - rank
     counts = np.arange(covered + 1)
+    gammaln, betaln = scipy.special.gammaln, scipy.special.betaln
     terms = (
-        special.gammaln(images + 1) - special.gammaln(counts + 1) - special.gammaln(images - counts + 1)
-        + special.betaln(counts + a, images - counts + b) - special.betaln(a, b)
+        gammaln(images + 1) - gammaln(counts + 1) - gammaln(images - counts + 1)
+        + betaln(counts + a, images - counts + b) - betaln(a, b)
     )  # fmt: skip
-    return float(min(np.exp(special.logsumexp(terms)), 1.0))
+    return float(min(np.exp(scipy.special.logsumexp(terms)), 1.0))
 
 
 def least_expected_coverage(images: int, *, level: float, rank: int, calibration_images: int) -> int:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
 import numpy as np
+import scipy
 from numpy.polynomial import Chebyshev
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -167,7 +167,7 @@ def _highest_allowed(moments: Callable[[int], RankMoments], n: int, confidence: 
     width = 2 + 2 * half
     share, variance = (moment.mean + 1 + half) / width, (moment.variance + half**2 / 3) / width**2
     size = share * (1 - share) / variance - 1
-    upper = special.betaincinv(share * size, (1 - share) * size, 1 - tail_share(confidence))
+    upper = scipy.special.betaincinv(share * size, (1 - share) * size, 1 - tail_share(confidence))
     return moment.truth, np.maximum.accumulate(width * upper - 1)
 
 
@@ -199,7 +199,7 @@ def robust_pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> E
         return _estimate(perfect, _score(perfect, spearman_moments, n, confidence), n, "pearson, delta", confidence)
     influence = u * v - value * (u**2 + v**2) / 2
     error = np.sqrt((influence**2).sum() / (n - 3) / n) / (1 - value**2)
-    half_width = special.stdtrit(n - 3, 1 - tail_share(confidence)) * error
+    half_width = scipy.special.stdtrit(n - 3, 1 - tail_share(confidence)) * error
     low, high = np.tanh(np.arctanh(value) + np.array([-half_width, half_width]))
     return Estimate(value, float(low), float(high), n, method)
 

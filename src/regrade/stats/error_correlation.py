@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError, UndefinedError
@@ -78,9 +78,9 @@ def _biserial(scores: FloatArray, wrong: FloatArray) -> tuple[float, FloatArray]
 
     order = np.argsort(scores, kind="stable")
     ranks = (stats.rankdata(scores)[order] - 0.5) / len(scores)
-    normal, errors = special.ndtri(ranks), wrong[order]
+    normal, errors = scipy.special.ndtri(ranks), wrong[order]
     rate = float(errors.mean())
-    at_rate = float(special.ndtri(rate))
+    at_rate = float(scipy.special.ndtri(rate))
     height = float(_density(at_rate))
     product = float((errors * normal).mean())
     value = product / height

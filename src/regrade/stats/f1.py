@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.balanced_proportion import FEW_CLASSES, combined_distance, effective_number
-from regrade.stats.group_shares import GroupShares, group_shares
+from regrade.stats.balanced_proportions import FEW_CLASSES, combined_distance, effective_number
 from regrade.stats.influence import effective_sizes
 from regrade.stats.intervals import (
     Intervals,
@@ -19,6 +18,7 @@ from regrade.stats.intervals import (
     method_name,
     tail_share,
 )
+from regrade.stats.shares_of_groups import GroupShares, group_shares
 
 FEWEST_PER_CLASS = 20
 """With fewer images per class on average, a mean of F1 scores is too low by chance, and its interval does not hold."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
@@ -119,7 +119,7 @@ def fisher_exact(first: int, of_first: int, second: int, of_second: int) -> floa
     right = k1 + k2
     possible = np.arange(max(0, right - n2), min(n1, right) + 1)
     logs = -sum(
-        special.gammaln(cell + 1)
+        scipy.special.gammaln(cell + 1)
         for cell in (possible, n1 - possible, right - possible, n2 - right + possible)
     )  # fmt: skip
     probabilities = np.exp(logs - logs.max())

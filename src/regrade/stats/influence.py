@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from regrade.core.arrays import FloatArray
 from regrade.core.errors import InputError, UndefinedError
-from regrade.stats.group_shares import few_clusters
+from regrade.stats.shares_of_groups import few_clusters
 
 
 def influence_effects(influence: ArrayLike, clusters: ArrayLike) -> FloatArray:

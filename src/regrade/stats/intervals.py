@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.cores import elementwise
@@ -56,8 +56,8 @@ def exact_bounds(successes: FloatArray | IntArray, trials: FloatArray | IntArray
     failures = trials - successes
     positive_successes = np.where(successes > 0, successes, 1)
     positive_failures = np.where(failures > 0, failures, 1)
-    low = elementwise(special.betaincinv, positive_successes, failures + 1, tail)
-    high = elementwise(special.betaincinv, successes + 1, positive_failures, 1 - tail)
+    low = elementwise(scipy.special.betaincinv, positive_successes, failures + 1, tail)
+    high = elementwise(scipy.special.betaincinv, successes + 1, positive_failures, 1 - tail)
     return Intervals(np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0))
 
 
@@ -81,8 +81,8 @@ def jeffreys(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.9
     """Return equal-tailed credible intervals for the Beta(1/2, 1/2) prior; the edges stay 0 and 1."""
     k, n = _counts(successes, trials)
     tail = tail_share(confidence)
-    low = np.where(k == 0, 0.0, special.betaincinv(k + 0.5, n - k + 0.5, tail))
-    high = np.where(k == n, 1.0, special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
+    low = np.where(k == 0, 0.0, scipy.special.betaincinv(k + 0.5, n - k + 0.5, tail))
+    high = np.where(k == n, 1.0, scipy.special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
     return Intervals(low, high)
 
 
@@ -122,7 +122,7 @@ def tail_share(confidence: float) -> float:
 
 def normal_quantile(confidence: float) -> float:
     """Return z, the half-width of a normal interval in standard deviations."""
-    return float(special.ndtri(1 - tail_share(confidence)))
+    return float(scipy.special.ndtri(1 - tail_share(confidence)))
 
 
 def as_counts(*counts: ArrayLike) -> tuple[IntArray, ...]:
@@ -160,7 +160,7 @@ def quantile(values: ArrayLike, share: float, *, confidence: float = 0.95) -> Es
     if ordered.ndim != 1 or not np.isfinite(ordered).all():
         raise InputError("a quantile needs one row of finite numbers")
     n, tail = len(ordered), tail_share(confidence)
-    below = special.bdtr(np.arange(n), n, share)  # P(at most i values lie below the true quantile)
+    below = scipy.special.bdtr(np.arange(n), n, share)  # P(at most i values lie below the true quantile)
     low = int((below <= tail).sum()) - 1
     high = int(np.searchsorted(below, 1 - tail))
     if low < 0 or high >= n:

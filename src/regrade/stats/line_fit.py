@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError, UndefinedError
@@ -43,9 +43,9 @@ class Scale(Enum):
             case Scale.LINEAR:
                 return values
             case Scale.PROBIT:
-                return special.ndtri(values)
+                return scipy.special.ndtri(values)
             case Scale.LOGIT:
-                return special.logit(values)
+                return scipy.special.logit(values)
 
     def inverse(self, values: ArrayLike) -> FloatArray:
         """From the scale back to fractions."""
@@ -54,9 +54,9 @@ class Scale(Enum):
             case Scale.LINEAR:
                 return scaled
             case Scale.PROBIT:
-                return special.ndtr(scaled)
+                return scipy.special.ndtr(scaled)
             case Scale.LOGIT:
-                return special.expit(scaled)
+                return scipy.special.expit(scaled)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def line_contrasts(a: FloatArray, grid: FloatArray) -> FloatArray:
 def _half_widths(a: FloatArray, contrasts: FloatArray, residuals: FloatArray, confidence: float) -> FloatArray:
     """Shape (t, p): half-widths of the intervals for p weighted sums (p, m) of the models' y."""
     weights, freedom = robust_weights(a, contrasts)
-    return special.stdtrit(freedom, 1 - tail_share(confidence)) * np.sqrt(residuals**2 @ weights.T)
+    return scipy.special.stdtrit(freedom, 1 - tail_share(confidence)) * np.sqrt(residuals**2 @ weights.T)
 
 
 def robust_weights(a: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:

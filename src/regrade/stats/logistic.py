@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError, UndefinedError
@@ -46,7 +46,7 @@ def ridge_logistic(features: ArrayLike, positive: ArrayLike, *, penalty: float =
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         weights, margins = parameters[:-1], signs * (x @ parameters[:-1] + parameters[-1])
         value = np.logaddexp(0.0, -margins).sum() + penalty / 2 * weights @ weights
-        slopes = -signs * special.expit(-margins)
+        slopes = -signs * scipy.special.expit(-margins)
         return float(value), np.append(x.T @ slopes + penalty * weights, slopes.sum())
 
     limits = {"maxiter": _ITERATIONS, "ftol": _TOLERANCE, "gtol": 1e-6}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -166,7 +166,7 @@ def _normalized(weights: ArrayLike | None, strata: int) -> FloatArray:
 
 
 def _t_intervals(spread: Spread, method: str, confidence: float) -> list[Estimate]:
-    half_width = special.stdtrit(spread.freedom, 1 - tail_share(confidence)) * np.sqrt(spread.variances)
+    half_width = scipy.special.stdtrit(spread.freedom, 1 - tail_share(confidence)) * np.sqrt(spread.variances)
     return _estimates(spread, spread.means - half_width, spread.means + half_width, method_name(method, confidence))
 
 
@@ -177,7 +177,7 @@ def korn_graubard(spread: Spread, method: str, confidence: float) -> list[Estima
         sizes = shares * (1 - shares) / spread.variances
     sizes = np.where(spread.variances > 0, sizes, spread.plain_size)
     upper = 1 - tail_share(confidence)
-    sizes *= (special.stdtrit(max(spread.n - 1, 1), upper) / special.stdtrit(spread.freedom, upper)) ** 2
+    sizes *= (scipy.special.stdtrit(max(spread.n - 1, 1), upper) / scipy.special.stdtrit(spread.freedom, upper)) ** 2
     bounds = exact_bounds(shares * sizes, sizes, confidence=confidence)
     name = method_name(method, confidence)
     return _estimates(replace(spread, means=shares), bounds.low, bounds.high, name)
@@ -344,4 +344,4 @@ def _largest_noise(total: float, squares: float, confidence: float) -> float:
         return 0.0
     mean, variance = _HALF_NORMAL_MEAN * total, (1 - 2 / np.pi) * squares
     shape = mean**2 / variance
-    return float(special.gammaincinv(shape, 1 - tail_share(confidence)) * variance / mean)
+    return float(scipy.special.gammaincinv(shape, 1 - tail_share(confidence)) * variance / mean)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError
@@ -113,7 +113,7 @@ def widen_for_comparisons(
     (0.3457, 0.6543, 'delta, 20 together 95%')
     """
     tails = [tail_share(level) for level in (bonferroni_confidence(comparisons, confidence), confidence)]
-    wide, narrow = (float(special.stdtrit(freedom, 1 - tail)) for tail in tails)
+    wide, narrow = (float(scipy.special.stdtrit(freedom, 1 - tail)) for tail in tails)
     factor = wide / narrow
     low, high = (estimate.value + factor * (bound - estimate.value) for bound in (estimate.low, estimate.high))
     return mark_simultaneous(replace(estimate, low=low, high=high), comparisons, confidence=confidence)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray, joint_counts
 from regrade.core.cores import elementwise
@@ -14,7 +14,7 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, as_counts, method_name, normal_quantile
 
-_BDTR_TRIALS = 2**31 - 1  # `special.bdtr` is NaN for more
+_BDTR_TRIALS = 2**31 - 1  # `scipy.special.bdtr` is NaN for more
 _BLOCK = 1 << 18  # pairs processed at a time; there may be millions
 WIDEST = 0.2
 """Largest supported equivalence margin."""
@@ -205,11 +205,11 @@ def half_binomial_cdf(wins: IntArray | FloatArray, total: IntArray | FloatArray)
     """
     if total.dtype.kind == "f":
         rest = np.where(wins < total, total - wins, 1.0)
-        return np.where(wins < total, special.betaincc(wins + 1.0, rest, 0.5), 1.0)
+        return np.where(wins < total, scipy.special.betaincc(wins + 1.0, rest, 0.5), 1.0)
     # ten times as fast as the incomplete beta function, which would be exact to the last digit
     if total.size and total.max() > _BDTR_TRIALS:
-        return np.where(wins < total, special.betaincc(wins + 1.0, np.maximum(total - wins, 1), 0.5), 1.0)
-    return elementwise(special.bdtr, wins.astype(np.float64), total, 0.5)
+        return np.where(wins < total, scipy.special.betaincc(wins + 1.0, np.maximum(total - wins, 1), 0.5), 1.0)
+    return elementwise(scipy.special.bdtr, wins.astype(np.float64), total, 0.5)
 
 
 def _two_sided(lower_tail: FloatArray, total: IntArray | FloatArray) -> FloatArray:
@@ -218,7 +218,12 @@ def _two_sided(lower_tail: FloatArray, total: IntArray | FloatArray) -> FloatArr
 
 def _log_half_binomial(k: IntArray | FloatArray, n: IntArray | FloatArray) -> FloatArray:
     """Log of the binomial probability of k among n with p = 0.5."""
-    return special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0) - n * np.log(2)
+    return (
+        scipy.special.gammaln(n + 1.0)
+        - scipy.special.gammaln(k + 1.0)
+        - scipy.special.gammaln(n - k + 1.0)
+        - n * np.log(2)
+    )
 
 
 def _over_total(difference: FloatArray, total: IntArray | FloatArray) -> FloatArray:
@@ -227,7 +232,7 @@ def _over_total(difference: FloatArray, total: IntArray | FloatArray) -> FloatAr
 
 def _chi_square_tail(statistic: FloatArray) -> FloatArray:
     """The upper tail of chi-square with one degree of freedom."""
-    return special.erfc(np.sqrt(statistic / 2))
+    return scipy.special.erfc(np.sqrt(statistic / 2))
 
 
 def _score_root(b: FloatArray, c: FloatArray, n: FloatArray, z: float) -> FloatArray:
@@ -277,7 +282,7 @@ def equivalence_p_values(b: FloatArray, c: FloatArray, n: FloatArray, *, margin:
     """Return `paired_equivalence` without validation, for counts that need not be integers (effective counts)."""
     above = _excess(b - c + n * margin, score_variance(-margin, b, c, n))
     below = _excess(n * margin - (b - c), score_variance(margin, b, c, n))
-    return special.ndtr(-np.minimum(above, below))
+    return scipy.special.ndtr(-np.minimum(above, below))
 
 
 def _excess(distance: FloatArray, variance: FloatArray) -> FloatArray:

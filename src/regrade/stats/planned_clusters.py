@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -49,7 +49,7 @@ class PlannedClusters:
 
         def enough(images: int) -> bool:
             freedom = 2 * images / self.size / max(self.kurtosis - 1, 1e-9)
-            largest = special.chdtri(freedom, 1 - power) / freedom  # of the measured variance, by its true one
+            largest = scipy.special.chdtri(freedom, 1 - power) / freedom  # of the measured variance, by its true one
             return bool(images >= independent * self.effect * max(float(largest), 1.0) - _ROUNDING)
 
         return fewest_images(enough)

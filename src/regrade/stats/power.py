@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, TooManyImages, UndefinedError
@@ -72,7 +72,7 @@ def smallest_difference(images: int, disagreement: float, *, power: float = 0.8,
 def needed_images(difference: ArrayLike, disagreement: ArrayLike, *, power: float, alpha: ArrayLike) -> FloatArray:
     """`images_for_difference` for arrays that broadcast, without validation; NaN where the difference is 0."""
     d, share = np.abs(np.asarray(difference, dtype=np.float64)), np.asarray(disagreement, dtype=np.float64)
-    b = _test_quantile(alpha) * np.sqrt(share) + special.ndtri(power) * np.sqrt(share - d**2)
+    b = _test_quantile(alpha) * np.sqrt(share) + scipy.special.ndtri(power) * np.sqrt(share - d**2)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = (b + np.sqrt(b**2 + 4 * d)) / (2 * d)  # solves n d - 1 = b sqrt(n) for sqrt(n)
         return np.where(d > 0, np.ceil(root**2), np.nan)
@@ -96,7 +96,7 @@ def images_for_margin(
         return None
     gained, lost = (disagreement + difference) / 2, (disagreement - difference) / 2
     at_margin = float(score_variance(-margin, *map(np.asarray, (gained, lost, 1.0))))
-    z = [-float(special.ndtri(tail)) for tail in (alpha, 1 - power)]
+    z = [-float(scipy.special.ndtri(tail)) for tail in (alpha, 1 - power)]
     b = z[0] * math.sqrt(at_margin) + z[1] * math.sqrt(max(disagreement - difference**2, 0.0))
     return _corrected_images(excess, b, correction=1.0)
 
@@ -116,7 +116,7 @@ def images_for_share(share: float, threshold: float, *, power: float = 0.8, alph
         return None
     if share == 1:
         return math.ceil(math.log(alpha) / math.log(threshold)) if threshold > 0 else 1
-    z = [-float(special.ndtri(tail)) for tail in (alpha, 1 - power)]
+    z = [-float(scipy.special.ndtri(tail)) for tail in (alpha, 1 - power)]
     b = z[0] * math.sqrt(threshold * (1 - threshold)) + z[1] * math.sqrt(share * (1 - share))
     return _corrected_images(excess, b, correction=0.5)
 
@@ -134,14 +134,14 @@ def approximate_power(
     n, d = np.asarray(images, dtype=np.float64), np.abs(np.asarray(difference, dtype=np.float64))
     share = np.asarray(disagreement, dtype=np.float64)
     excess = n * d - 1 - _test_quantile(alpha) * np.sqrt(n * share)
-    return special.ndtr(excess / np.sqrt(n * np.maximum(share - d**2, 1e-300)))
+    return scipy.special.ndtr(excess / np.sqrt(n * np.maximum(share - d**2, 1e-300)))
 
 
 def detectable_difference(images: ArrayLike, disagreement: ArrayLike, *, power: float, alpha: ArrayLike) -> FloatArray:
     """`smallest_difference` for arrays that broadcast, without validation; NaN where there is none."""
     n, share = np.asarray(images, dtype=np.float64), np.asarray(disagreement, dtype=np.float64)
     significant = (1 + _test_quantile(alpha) * np.sqrt(n * share)) / n
-    z = float(special.ndtri(power))
+    z = float(scipy.special.ndtri(power))
     part = z**2 / n
     # solve (d - significant)^2 = part (share - d^2); above 50 % power take the larger root
     square = part * (share * (1 + part) - significant**2)
@@ -150,7 +150,7 @@ def detectable_difference(images: ArrayLike, disagreement: ArrayLike, *, power: 
 
 
 def _test_quantile(alpha: ArrayLike) -> FloatArray:
-    return -special.ndtri(np.asarray(alpha, dtype=np.float64) / 2)
+    return -scipy.special.ndtri(np.asarray(alpha, dtype=np.float64) / 2)
 
 
 def _check(difference: float, disagreement: float) -> None:
@@ -198,23 +198,23 @@ def _thinned(counts: IntArray) -> IntArray:
 
 def binomial(k: IntArray, n: int, rate: float) -> FloatArray:
     """Return the binomial probabilities of counts ``k`` (c,) among n trials."""
-    log = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    return np.exp(log + special.xlogy(k, rate) + special.xlog1py(n - k, -rate))
+    log = scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1)
+    return np.exp(log + scipy.special.xlogy(k, rate) + scipy.special.xlog1py(n - k, -rate))
 
 
 def at_most(k: ArrayLike, n: int, rate: float) -> FloatArray:
-    """Return the probabilities of at most ``k`` successes among n trials; `special.bdtr` is NaN for n above 2**31."""
+    """Return the probabilities of at most ``k`` successes among n trials; `scipy.special.bdtr` is NaN for n > 2**31."""
     counts = np.asarray(k, dtype=np.float64)
     inner = np.clip(counts, 0, n - 1)
-    return np.where(counts < 0, 0.0, np.where(counts >= n, 1.0, special.betaincc(inner + 1, n - inner, rate)))
+    return np.where(counts < 0, 0.0, np.where(counts >= n, 1.0, scipy.special.betaincc(inner + 1, n - inner, rate)))
 
 
 def _rejection(totals: IntArray, share: float, alpha: float) -> FloatArray:
     """The probability that the exact test rejects, for each number of discordant images."""
     losses = _most_losses(totals, alpha)
     k, n = np.maximum(losses, 0), np.maximum(totals, 1)
-    winning = special.betainc(n - k, k + 1.0, share)  # P(wins >= n - k)
-    beaten = special.betaincc(k + 1.0, n - k, share)  # P(wins <= k)
+    winning = scipy.special.betainc(n - k, k + 1.0, share)  # P(wins >= n - k)
+    beaten = scipy.special.betaincc(k + 1.0, n - k, share)  # P(wins <= k)
     return np.where(losses >= 0, winning + beaten, 0.0)
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.group_shares import few_clusters, group_shares
 from regrade.stats.intervals import (
     Intervals,
     clopper_pearson,
@@ -23,6 +22,7 @@ from regrade.stats.intervals import (
 )
 from regrade.stats.multiplicity import bonferroni_confidence
 from regrade.stats.selection import best_share, worst_of_failures
+from regrade.stats.shares_of_groups import few_clusters, group_shares
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError, UndefinedError
@@ -97,7 +97,7 @@ def below_others_p_values(values: ArrayLike, place: int) -> FloatArray:
     mean = differences.sum(axis=1) / images
     squares = (differences**2).sum(axis=1) + 2 * np.abs(differences).max(axis=1) ** 2
     error = np.sqrt(np.maximum(squares / images - mean**2, 0.0) / images)
-    p_values = special.stdtr(max(images - 3, 1), -mean / np.where(error > 0, error, 1.0))
+    p_values = scipy.special.stdtr(max(images - 3, 1), -mean / np.where(error > 0, error, 1.0))
     return np.where(error > 0, p_values, 1.0)
 
 
@@ -161,4 +161,6 @@ def _hypergeometric_tail(k: FloatArray, n: FloatArray, k_rest: FloatArray, n_res
 
 def _log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
     size, chosen = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
-    return special.gammaln(size + 1) - special.gammaln(chosen + 1) - special.gammaln(size - chosen + 1)
+    return (
+        scipy.special.gammaln(size + 1) - scipy.special.gammaln(chosen + 1) - scipy.special.gammaln(size - chosen + 1)
+    )

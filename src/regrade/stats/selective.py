@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -155,7 +155,7 @@ def _gamma(mean: _Influence, variance: float, confidence: float) -> Estimate:
 
 
 def _gamma_quantile(mean: float, variance: float, share: float) -> float:
-    return float(special.gammaincinv(mean**2 / variance, share) * variance / mean)
+    return float(scipy.special.gammaincinv(mean**2 / variance, share) * variance / mean)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def certified_threshold(
         if accepted == 0:
             continue
         errors = accepted - int(right[accepted])
-        if special.bdtr(errors, accepted, 1 - target) > level:
+        if scipy.special.bdtr(errors, accepted, 1 - target) > level:
             break
         best = CertifiedThreshold(max(threshold, 0.0), target, accepted, int(right[accepted]), n, confidence)
     return best
@@ -210,7 +210,7 @@ def certified_threshold(
 def _places(images: int, target: float, level: float) -> IntArray:
     """How many predictions are above the tested thresholds if all confidences differ, ascending; at most all."""
     sizes = np.arange(1, images + 1)
-    possible = np.flatnonzero(special.bdtr(np.minimum(_SPARE_ERRORS, sizes), sizes, 1 - target) <= level)
+    possible = np.flatnonzero(scipy.special.bdtr(np.minimum(_SPARE_ERRORS, sizes), sizes, 1 - target) <= level)
     if not possible.size:
         return np.empty(0, dtype=np.int64)
     first, step = int(sizes[possible[0]]), max(int(_STEP * images), 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.estimate import Estimate
@@ -118,7 +118,7 @@ def _slopes(x: ArrayLike, first: ArrayLike, second: ArrayLike, confidence: float
     residuals = b - values[:, :1] * a - values[:, 1:2]
     weights, freedom = robust_weights(a, contrasts[:1])
     variances = (residuals * weights[0]) @ residuals.T
-    quantile = float(special.stdtrit(freedom[0], 1 - tail_share(confidence)))
+    quantile = float(scipy.special.stdtrit(freedom[0], 1 - tail_share(confidence)))
     return _Slopes(
         float(values[0, 0]),
         float(values[1, 0]),

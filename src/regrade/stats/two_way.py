@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.group_shares import effective_sizes_of
 from regrade.stats.intervals import method_name, tail_share
+from regrade.stats.shares_of_groups import effective_sizes_of
 
 _BLOCK = 1 << 16  # images processed at a time
 
@@ -127,8 +127,8 @@ def two_way_half_width(
     so that models which happen to agree do not look certain.
     """
     upper = 1 - tail_share(confidence)
-    of_models = special.stdtrit(np.asarray(freedom, dtype=np.float64), upper) ** 2 * np.asarray(over_models)
-    images, z2 = np.asarray(over_images, dtype=np.float64), special.ndtri(upper) ** 2
+    of_models = scipy.special.stdtrit(np.asarray(freedom, dtype=np.float64), upper) ** 2 * np.asarray(over_models)
+    images, z2 = np.asarray(over_images, dtype=np.float64), scipy.special.ndtri(upper) ** 2
     shared = np.maximum(images - np.asarray(in_residuals), 0.0)
     half_width: FloatArray = np.sqrt(np.maximum(of_models + z2 * shared, z2 * images))
     return half_width
@@ -167,7 +167,7 @@ def two_way_clustered_mean(
     cells = np.unique(rows * (int(columns.max()) + 1) + columns, return_inverse=True)[1]
     by_row, by_column, by_cell = (_cluster_variance(residuals, groups) for groups in (rows, columns, cells))
     variance = max(by_row + by_column - by_cell, by_row, by_column)
-    half_width = float(special.stdtrit(smallest - 1.0, 1 - tail_share(confidence))) * float(np.sqrt(variance))
+    half_width = float(scipy.special.stdtrit(smallest - 1.0, 1 - tail_share(confidence))) * float(np.sqrt(variance))
     low, high = mean - half_width, mean + half_width
     if x.min() >= 0 and x.max() <= 1:
         edge = 1 - tail_share(confidence) ** (1 / smallest)  # exact for a share of 0 or 1 in so many groups

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from regrade.core import DamagedFile, WriteError, refusal
 
+FIRST_MODEL = "regrade predict, or regrade import predictions"
+"""The commands that add the first predictions on a test set."""
+
 
 def damaged(path: Path, why: str = "its content does not match its checksum") -> DamagedFile:
     """The error for a damaged file."""

@@ -35,13 +35,10 @@ from regrade.core.amounts import amount
 from regrade.store.array_file import StoredArray, write_array
 from regrade.store.checked_files import Checksums, Metadata, read_checked, read_stored_json, stored_json
 from regrade.store.collection import Collection, check_test_set
-from regrade.store.file_errors import is_filled, lost
+from regrade.store.file_errors import FIRST_MODEL, is_filled, lost
 from regrade.store.layout import place_of
 from regrade.store.transaction import Transaction
 from regrade.tables import number_array, text_array
-
-FIRST_MODEL = "regrade predict, or regrade import predictions"
-"""The commands that add the first predictions on a test set."""
 
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"

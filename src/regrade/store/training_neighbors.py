@@ -18,8 +18,9 @@ from regrade.core.training_neighbors import NO_NEIGHBOR, NeighborQuestion, Train
 from regrade.store.checked_files import PLACE, read_parquet, write_parquet
 from regrade.store.collection import Collection
 from regrade.store.contents import removed
+from regrade.store.file_errors import FIRST_MODEL
 from regrade.store.layout import file_name, original_name, place_of
-from regrade.store.predictions import FEATURES, FIRST_MODEL, PredictionCollection
+from regrade.store.predictions import FEATURES, PredictionCollection
 from regrade.store.transaction import Transaction
 from regrade.tables import number_array, text_array
 

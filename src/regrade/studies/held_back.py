@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from regrade.store import Store
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 def ladder_notes(store: Store, test_sets: Sequence[str], what: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,14 @@ from regrade.core import (
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.names import member, refuse_text
 from regrade.metrics import MultilabelRule
-from regrade.store import FIRST_MODEL, Store
+from regrade.store import FIRST_MODEL
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.scoring import MultilabelScoring, Scoring, scoring_for
 from regrade.studies.shared_images import shared_images
 from regrade.studies.study import ProgressCallback
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _NO_HASH = 0  # the hash of an image that was not read
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
@@ -175,7 +175,7 @@ def _half_widths(paired: PairedGroups, first: FloatArray, second: FloatArray, co
     """Shape (p, q): half-widths of the intervals of each contrast of ``first`` (p, 2g) minus each of ``second``."""
     upper = 1 - tail_share(confidence)
     # with few images or clusters their variance is uncertain: quantiles of t instead of the normal distribution
-    factor = np.tile(special.stdtrit(paired.units - 1.0, upper) / special.ndtri(upper), 2)
+    factor = np.tile(scipy.special.stdtrit(paired.units - 1.0, upper) / scipy.special.ndtri(upper), 2)
     factors, seeds = np.outer(factor, factor), len(paired.by_seed)
     over_images, of_seed = (_quadratic(factors * matrix, first, second) for matrix in (paired.of_mean, paired.of_seed))
     if seeds == 1:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from enum import Enum
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from operator import attrgetter
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from regrade.core import InputError, Tabular
 from regrade.display import Figure, Finding
-from regrade.store import Store
-from regrade.studies.checks.study import CHECKS_STUDY
+from regrade.display.finding import finding_kinds as finding_kinds  # noqa: PLC0414 - complete after the imports below
+from regrade.display.finding import verdict_kinds as verdict_kinds  # noqa: PLC0414
+from regrade.studies.checks.study import CHECKS
 from regrade.studies.class_map.study import CLASS_MAP
 from regrade.studies.classes.study import CLASSES
 from regrade.studies.compare.study import COMPARE
@@ -27,9 +23,11 @@ from regrade.studies.geography.study import GEOGRAPHY
 from regrade.studies.grade.study import GRADE
 from regrade.studies.label_change.study import LABEL_CHANGE
 from regrade.studies.leakage.study import LEAKAGE, NEIGHBORS_COMMAND
+from regrade.studies.methods import AnyStudy, studies_of, study_function, study_method
 from regrade.studies.mistakes.study import MISTAKES
 from regrade.studies.models.study import MODELS
 from regrade.studies.multilabel.study import MULTILABEL
+from regrade.studies.offered import offered_studies
 from regrade.studies.people.study import PEOPLE
 from regrade.studies.plan.study import PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_DISPARITY, PLAN_RANK, PLAN_REVIEW
 from regrade.studies.remedies.study import REMEDIES
@@ -37,50 +35,11 @@ from regrade.studies.shift.study import SHIFT
 from regrade.studies.similarity.study import SIMILARITY
 from regrade.studies.study import O, Study
 
+if TYPE_CHECKING:
+    from regrade.store import Store
+
 P = ParamSpec("P")
 R = TypeVar("R", bound=Tabular)
-
-
-AnyStudy: TypeAlias = Study[..., Any, Any]
-
-GROUP = "regrade.studies"
-"""The entry-point group in which packages offer a `Study`."""
-
-
-class HasStore(Protocol):
-    """An object with a store."""
-
-    store: Store
-
-
-def study_method(
-    study: Study[P, O, R], *, data: Callable[[Any], Any] = attrgetter("store")
-) -> Callable[Concatenate[HasStore, P], R]:
-    """A method that runs a study with the fields of its options as arguments, on the ``data`` of the object."""
-
-    def method(self: HasStore, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return study.result_of(data(self), study.options(*arguments, **named))
-
-    method.__name__ = method.__qualname__ = study.name
-    method.__doc__ = study.run.__doc__
-    method.study = study  # type: ignore[attr-defined]
-    own = list(inspect.signature(method).parameters.values())[:1]
-    method.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*own, *inspect.signature(study.options).parameters.values()]
-    )
-    return method
-
-
-def study_function(study: Study[P, O, R]) -> Callable[P, R]:
-    """A function that runs a study of files outside a workspace."""
-
-    def run(*arguments: P.args, **named: P.kwargs) -> R:
-        return study.result_of(None, study.options(*arguments, **named))
-
-    run.__name__ = run.__qualname__ = study.name
-    run.__doc__ = study.summary
-    run.__signature__ = inspect.signature(study.options)  # type: ignore[attr-defined]
-    return run
 
 
 class Studies:
@@ -113,7 +72,7 @@ class Studies:
     leakage = study_method(LEAKAGE)
     label_change = study_method(LABEL_CHANGE)
     gate = study_method(GATE)
-    checks = study_method(CHECKS_STUDY)
+    checks = study_method(CHECKS)
 
 
 class Plans:
@@ -129,34 +88,13 @@ class Plans:
     review = study_method(PLAN_REVIEW)
 
 
-def studies_of(group: type) -> tuple[AnyStudy, ...]:
-    """The studies that are methods of a class, in their order."""
-    return tuple(method.study for method in vars(group).values() if hasattr(method, "study"))
-
-
 STUDIES = studies_of(Studies)
 """The studies of this package."""
 
-PLANS = studies_of(Plans)
-"""The plans, which are studies without a chapter in a report."""
 
-
-@cache
 def all_studies() -> tuple[AnyStudy, ...]:
     """The studies of this package and those that installed packages offer."""
-    return (*STUDIES, *(_loaded(entry) for entry in entry_points(group=GROUP)))
-
-
-def _loaded(entry: EntryPoint) -> AnyStudy:
-    try:
-        study = entry.load()
-    except Exception as error:  # whatever the import of another package raises
-        raise InputError(f"the study {entry.name!r} ({entry.value}) cannot be loaded: {error}") from error
-    if not isinstance(study, Study):
-        raise InputError(f"the study {entry.name!r} ({entry.value}) must be a Study")
-    if study.name in {own.name for own in STUDIES}:
-        raise InputError(f"the study {entry.name!r} ({entry.value}) has the name of a study of regrade: {study.name}")
-    return study
+    return (*STUDIES, *offered_studies(frozenset(study.name for study in STUDIES)))
 
 
 def study_of(result: object) -> AnyStudy | None:

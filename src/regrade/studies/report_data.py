@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from regrade.core import InputError, TestSet, UnknownName
 from regrade.core.names import refuse_text
-from regrade.store import FIRST_MODEL, Store
+from regrade.store import FIRST_MODEL
 from regrade.studies.seeded_methods import seeded_method
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _MIN_COMMON_MODELS = 3  # common models that a fitted line needs
 

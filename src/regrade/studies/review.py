@@ -23,7 +23,7 @@ from regrade.core import (
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
-from regrade.stats.partial_review import PartialReview, partial_review
+from regrade.stats.partial_reviews import PartialReview, partial_review
 from regrade.studies.scoring import MultilabelScoring
 
 

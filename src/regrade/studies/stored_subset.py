@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from regrade.core import AlreadyStored, InputError, TestSet
-from regrade.store import Store, Stored
 from regrade.testsets import images_are_missing
 from regrade.testsets import names as catalog_names
+
+if TYPE_CHECKING:
+    from regrade.store import Store, Stored
 
 
 def check_subset(store: Store, subset: TestSet) -> None:

@@ -17,7 +17,6 @@ from regrade.core.finite import finite
 from regrade.core.names import member, refuse_text
 from regrade.core.test_set import SLICE_NAMES
 from regrade.display import Figure, Finding
-from regrade.store import Store
 from regrade.studies.report_data import ReportData
 
 P = ParamSpec("P")
@@ -236,6 +235,8 @@ class Study(Generic[P, O, R]):
 
     def result_of(self, data: Any, options: O) -> R:
         """Run the study; every table of the result says which models have predictions on some of the images only."""
+        from regrade.store import Store  # imports pyarrow, which the help of a command does not need
+
         store = data if isinstance(data, Store) else getattr(data, "store", None)
         if not isinstance(store, Store):
             return self.run(data, options)

@@ -227,8 +227,9 @@ def _refuse_repeated(names: list[str]) -> None:
 
 def _read(path: Path, suffix: str) -> pa.Table:
     if suffix == ".parquet":
-        _refuse_repeated(pyarrow.parquet.read_schema(path).names)  # pyarrow cannot read such a table
-        return pyarrow.parquet.read_table(path)
+        with pyarrow.parquet.ParquetFile(path) as file:  # read_table imports pandas, and reads columns from the path
+            _refuse_repeated(file.schema_arrow.names)  # pyarrow cannot read such a table
+            return file.read()
     if suffix in (".csv", ".tsv"):
         return read_csv(path, "," if suffix == ".csv" else "\t")
     return table_of(parse_json_lines(read_text(path)))

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from regrade.core import InputError
-from regrade.train.capture import ScoreCapture
+from regrade.train.score_capture import ScoreCapture
 
 _PACKAGES = {"lightning": "lightning.pytorch", "pytorch_lightning": "pytorch_lightning"}
 

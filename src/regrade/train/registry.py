@@ -7,8 +7,8 @@ from pathlib import Path
 
 from regrade.core import ClassSpace, Preprocessing
 from regrade.store import Store
-from regrade.studies.registry import studies_of, study_method
-from regrade.train.capture import Batches, ScoreCapture, capture
+from regrade.studies.methods import studies_of, study_method
+from regrade.train.score_capture import Batches, ScoreCapture, capture
 from regrade.train.steps.ensemble import TRAIN_ENSEMBLE
 from regrade.train.steps.finish import TRAIN_FINISH
 from regrade.train.steps.head import TRAIN_HEAD

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from regrade.models.failures import needs
-from regrade.train.capture import ScoreCapture
+from regrade.train.score_capture import ScoreCapture
 
 
 def trainer_callback(make_capture: Callable[[], ScoreCapture]) -> Any:

@@ -29,9 +29,9 @@ from regrade.reports import Gallery, GalleryTile
 from regrade.store import Store
 from regrade.studies import EVERYTHING, Chapter, Grade, ReportData, Study, all_studies
 from regrade.studies.grade.study import GRADE, GradeOptions
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.leakage.study import searched_pairs
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.study import ProgressCallback
 from regrade.testsets import decode_gray_or_rgb, open_images
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core import TestSet
 from regrade.core.arrays import BoolArray, IntArray
@@ -102,7 +102,7 @@ def _independent_agreement(classes: IntArray, labels: IntArray, count: int) -> f
 
 def _tail(images: int, rate: float, chance: float) -> float:
     """The probability of at least this rate of correct predictions by chance."""
-    return float(special.bdtrc(round(rate * images) - 1, images, chance))
+    return float(scipy.special.bdtrc(round(rate * images) - 1, images, chance))
 
 
 def _percent(rate: float) -> str:

@@ -4,52 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regrade.build import Builds
 from regrade.core import (
     ClassSpace,
     Preprocessing,
 )
 from regrade.core.names import member, refuse_text
-from regrade.executors import RayCluster
-from regrade.models import (
-    Device,
-    Precision,
-    Resizer,
-    Settings,
-    default_device,
-)
-from regrade.predict import (
-    EngineOptions,
-    Keep,
-    NamedModel,
-    Run,
-    default_workers,
-    no_progress,
-    predict_all,
-)
-from regrade.predict import ProgressCallback as PredictProgress
 from regrade.store import Store
-from regrade.studies import Plans, ReportModels, Studies, study_method
+from regrade.studies import ReportModels, study_method
 from regrade.studies.compare.study import COMPARE
 from regrade.studies.gate.study import GATE
 from regrade.studies.grade.study import GRADE
 from regrade.studies.loading import resolve_class_space
 from regrade.studies.neighbors.study import TRAINING_NEIGHBORS
 from regrade.studies.study import ProgressCallback
-from regrade.train import Trainings
 from regrade.workspace.labels import Labels
 from regrade.workspace.models import Models
 from regrade.workspace.removed import Removed
-from regrade.workspace.report_writing import WrittenReport, write_workspace_report
 from regrade.workspace.review import Review
 from regrade.workspace.testsets import TestSets
 from regrade.workspace.verification import Verification, verify_workspace
 
 if TYPE_CHECKING:
+    from regrade.build import Builds
+    from regrade.executors import RayCluster
     from regrade.ledger import Ledger
+    from regrade.models import Device, Precision, Resizer
+    from regrade.predict import Keep, Run
+    from regrade.predict import ProgressCallback as PredictProgress
+    from regrade.studies import Plans, Studies
+    from regrade.train import Trainings
+    from regrade.workspace.report_writing import WrittenReport
 
 
 class Workspace:
@@ -66,11 +54,35 @@ class Workspace:
         self.models = Models(store)
         self.review = Review(store)
         self.labels = Labels(store, lambda: self.review.readable_ledger)
-        self.study = Studies(store)
-        self.plan = Plans(store)
-        self.build = Builds(store, lambda: self.review.ledger)
-        self.train = Trainings(store)
         self.removed = Removed(store)
+
+    @cached_property
+    def study(self) -> Studies:
+        """The studies of the stored data; each group from here on is imported when it is used."""
+        from regrade.studies import Studies
+
+        return Studies(self.store)
+
+    @cached_property
+    def plan(self) -> Plans:
+        """Plans of how many images or decisions a claim needs."""
+        from regrade.studies import Plans
+
+        return Plans(self.store)
+
+    @cached_property
+    def build(self) -> Builds:
+        """The steps of building a new test set."""
+        from regrade.build import Builds
+
+        return Builds(self.store, lambda: self.review.ledger)
+
+    @cached_property
+    def train(self) -> Trainings:
+        """The training of small ensembles and heads."""
+        from regrade.train import Trainings
+
+        return Trainings(self.store)
 
     def __repr__(self) -> str:
         return f"regrade.open({str(self.store.root)!r})"
@@ -103,7 +115,7 @@ class Workspace:
         retry_unreadable: bool = False,
         together: bool = False,
         cluster: RayCluster | None = None,
-        progress: PredictProgress = no_progress,
+        progress: PredictProgress | None = None,
     ) -> Run:
         """Predict every image of the test sets with every model and store the predictions; existing ones are kept.
 
@@ -121,6 +133,9 @@ class Workspace:
         Models that run ``together`` are all in memory, and go through each test set once: every image is decoded once
         and resized for each preprocessing. The predictions are the same.
         """
+        from regrade.models import Device, Precision, Resizer, Settings, default_device
+        from regrade.predict import EngineOptions, Keep, NamedModel, default_workers, no_progress, predict_all
+
         refuse_text(models, "models")
         refuse_text(test_sets, "test_sets")
         refuse_text(keep, "keep")
@@ -151,7 +166,8 @@ class Workspace:
         named = [
             NamedModel(name, replace(settings, device=device)) for name, device in zip(models, devices, strict=True)
         ]
-        return predict_all(self.store, named, targets, options, cluster=cluster, together=together, progress=progress)
+        show = progress or no_progress
+        return predict_all(self.store, named, targets, options, cluster=cluster, together=together, progress=show)
 
     grade = study_method(GRADE)
     compare = study_method(COMPARE)
@@ -181,6 +197,8 @@ class Workspace:
         names, patterns such as ``plain/seed-*``, or trainings. ``remedies`` are compared with ``baseline``, as
         ``study.remedies`` does, also if they are left out elsewhere.
         """
+        from regrade.workspace.report_writing import write_workspace_report
+
         folder = None if out is None else Path(out)
         return write_workspace_report(
             self,

@@ -29,8 +29,8 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import best_within
 from regrade.store import PartialReads, Store
 from regrade.studies import Scoring
+from regrade.studies.image_basis import JudgedPredictions, judge_predictions
 from regrade.studies.loading import scored_predictions
-from regrade.studies.same_images import JudgedPredictions, judge_predictions
 
 Codes: TypeAlias = NDArray[np.uint8]
 """Outcomes (m, n) of models and people on images, one byte each."""

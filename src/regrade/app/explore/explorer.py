@@ -18,8 +18,8 @@ from regrade.store import SignatureKey, Store
 from regrade.studies import EVERYTHING, Grade, GradeMetric, GradeRow, ReviewedLabels, chosen_metrics
 from regrade.studies.grade.analysis import grade
 from regrade.studies.grade.metric_registry import installed_metrics
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.loading import reviewed_labels
-from regrade.studies.same_images import judge_predictions
 from regrade.workspace import Workspace
 
 MAX_NEIGHBORS = 8

@@ -53,11 +53,11 @@ from regrade.display.wording import listed
 from regrade.neighbors import no_progress
 from regrade.stats import bonferroni_confidence, mark_simultaneous
 from regrade.store import Store
+from regrade.studies.image_basis import JudgedPredictions, judge_predictions
 from regrade.studies.leakage.search import SearchOptions, search_for, stored_side
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.leakage.study import parse_distances
 from regrade.studies.loading import chosen_models, has_embeddings, scored_predictions, stored_embeddings
-from regrade.studies.same_images import JudgedPredictions, judge_predictions
 from regrade.studies.shift.discriminator import balanced_images, discriminate
 from regrade.studies.shift.images import SetEmbeddings, pooled_embeddings
 from regrade.studies.study import Parts, Study, StudyOptions, models_option, option

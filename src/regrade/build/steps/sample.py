@@ -38,8 +38,8 @@ from regrade.core.finite import finite
 from regrade.metrics import confusion_score
 from regrade.stats import proportion
 from regrade.store import Store
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.loading import scored_predictions
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.study import Parts, Study, StudyOptions, option, seed_option
 from regrade.tables import read_table, read_text, texts
 

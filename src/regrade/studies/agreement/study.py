@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from regrade.core import InputError
-from regrade.store import Store
 from regrade.studies.agreement.analysis import (
     AgreementPart,
     PanelAgreement,
@@ -22,6 +21,7 @@ from regrade.studies.study import Parts, Study, StudyOptions, option, seed_optio
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
+    from regrade.store import Store
 
 
 class HasLedger(Protocol):

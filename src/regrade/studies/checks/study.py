@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import STORED_K, LabelSet, LabelState, TestSet, Unlisted
 from regrade.core.arrays import IntArray
-from regrade.store import SignatureKey, Store
+from regrade.store import SignatureKey
 from regrade.studies.checks.analysis import check_methodology
 from regrade.studies.checks.facts import ComparedImages, Evaluation, LabelFacts, ModelFacts, SetFacts
 from regrade.studies.checks.findings import checks_findings
@@ -21,6 +22,9 @@ from regrade.studies.leakage.study import searched_pairs
 from regrade.studies.report_data import ReportData
 from regrade.studies.shared_images import shared_images
 from regrade.studies.study import Chapter, Study, StudyOptions, option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _WITH_TIES = 3  # format of manifests that record ties
 
@@ -134,7 +138,7 @@ def chapters(data: ReportData) -> Iterator[Chapter]:
     yield Chapter("", ChecksOptions(data.names, data.original.name, labels))
 
 
-CHECKS_STUDY = Study(
+CHECKS = Study(
     name="checks",
     question="Which known pitfalls does this evaluation have?",
     summary="Check an evaluation for numbered pitfalls (RG001, RG002, ...): each is found, passed, or does not apply."

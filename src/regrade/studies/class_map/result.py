@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table
+from regrade.studies.study_result import StudyResult
 
 
 class ClassMapPart(Enum):
@@ -83,7 +84,7 @@ class OmissionRow:
 
 
 @dataclass(frozen=True, repr=False)
-class ClassMapAudit(Tabular, records="maps"):
+class ClassMapAudit(StudyResult, records="maps"):
     """The audit of a class map: models best first, each under the first map and then under the others."""
 
     test_set: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regrade.classes import class_map_from_file
 from regrade.core import ClassMap, ClassSpace, InputError, MapRule, TestSet
-from regrade.store import Store
 from regrade.studies.class_map.alternatives import NamedMap, check_maps, systematic_maps
 from regrade.studies.class_map.analysis import class_map_audit
 from regrade.studies.class_map.figure import class_map_figure
@@ -16,7 +16,7 @@ from regrade.studies.class_map.findings import class_map_findings, class_map_ver
 from regrade.studies.class_map.model_audit import AuditSetting
 from regrade.studies.class_map.result import ClassMapAudit, ClassMapPart
 from regrade.studies.geography.group_frame import grouping
-from regrade.studies.geography.study import PLACE_COLUMNS
+from regrade.studies.group_columns import PLACE_COLUMNS
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models
 from regrade.studies.report_data import ReportData
@@ -31,6 +31,9 @@ from regrade.studies.study import (
     parts_of,
     test_set_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 STORED = "the stored map"
 """The name of the map that is stored with a test set."""

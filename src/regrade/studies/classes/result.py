@@ -8,11 +8,12 @@ from enum import Enum
 
 import numpy as np
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.record import NOT_IN_JSON, Record
 from regrade.core.table import Cell
+from regrade.studies.study_result import StudyResult
 
 MATRIX_COLUMNS = 20
 """The most classes of a confusion matrix that is printed as a table."""
@@ -110,7 +111,7 @@ class ConfusionMatrix(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class ClassGrades(Tabular, records="rows"):
+class ClassGrades(StudyResult, records="rows"):
     """Scores of every class, averages and confusions of models on a test set; the matrices are those of the best model.
 
     ``superclasses`` is the matrix of groups of classes if there are more classes than a figure shows. ``confidence`` is

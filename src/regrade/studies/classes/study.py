@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from regrade.core import MismatchError, TestSet, UndefinedError
-from regrade.store import Store
 from regrade.studies.classes.analysis import PredictedClasses, class_study
 from regrade.studies.classes.figure import class_figure
 from regrade.studies.classes.findings import class_findings
@@ -15,6 +15,9 @@ from regrade.studies.image_clusters import ImageClusters, clusters_option, image
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, models_option, option, parts_of, test_set_option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _MOST_CLASSES = 2_000  # of a chapter: a matrix of all pairs of classes is kept in memory
 _PER_CLASS = 20  # images of a chapter: with fewer, little can be said about a class

@@ -10,14 +10,14 @@ import numpy as np
 from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import clustered_best_share, clustered_share, design_effects, discordant_counts, proportions
-from regrade.stats.ranks import rank_intervals_from_counts
+from regrade.stats.ranking import rank_intervals_from_counts
 from regrade.studies.compare.method_differences import method_differences, method_pairs
 from regrade.studies.compare.model_pairs import ModelPairs, Pair, model_pairs
 from regrade.studies.compare.result import Comparison, Rank
+from regrade.studies.image_basis import Basis, same_images
 from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review_differences import MOST_PAIRS, ReviewDifferences
-from regrade.studies.same_images import Basis, same_images
 from regrade.studies.scoring import Scoring
 from regrade.studies.seeded_methods import SeededMethod
 

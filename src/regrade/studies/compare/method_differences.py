@@ -12,8 +12,8 @@ import numpy as np
 from regrade.core import Column, Estimate, InputError, Table
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import bonferroni_confidence, mark_simultaneous
+from regrade.studies.image_basis import Basis
 from regrade.studies.paired_groups import PairedGroups, contrast, paired_groups
-from regrade.studies.same_images import Basis
 from regrade.studies.seeded_methods import MethodPair, SeededMethod, paired_methods
 
 

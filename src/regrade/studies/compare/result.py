@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, InputError, MappedRows, Table, Tabular
+from regrade.core import Column, Estimate, InputError, MappedRows, Table
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.stats import best_share
 from regrade.studies.compare.method_differences import MethodDifference, method_table
 from regrade.studies.compare.model_pairs import ModelPairs, Pair
+from regrade.studies.image_basis import Basis
 from regrade.studies.review_differences import MOST_PAIRS
-from regrade.studies.same_images import Basis
+from regrade.studies.study_result import StudyResult
 
 
 class ComparisonPart(Enum):
@@ -43,7 +44,7 @@ class Rank:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Tabular, records="ranks"):
+class Comparison(StudyResult, records="ranks"):
     """All pairs of the compared models, and their ranks, best first; ``methods`` are the pairs of replicates."""
 
     basis: Basis = field(metadata=INLINE)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regrade.core import ClassSpace, InputError
 from regrade.metrics import MultilabelRule
-from regrade.store import FIRST_MODEL, Store
+from regrade.store import FIRST_MODEL
 from regrade.studies.compare.analysis import compare
 from regrade.studies.compare.figure import comparison_figure
 from regrade.studies.compare.findings import comparison_findings, comparison_verdicts
@@ -31,6 +32,9 @@ from regrade.studies.study import (
     test_set_option,
     within_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

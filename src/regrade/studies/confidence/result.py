@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table
 from regrade.core.record import NOT_IN_JSON, Record
 from regrade.core.table import Cell
 from regrade.stats import ReliabilityPoint
+from regrade.studies.study_result import StudyResult
 
 
 class ConfidencePart(Enum):
@@ -173,7 +174,7 @@ class ModelConfidence(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Confidence(Tabular, records="rows"):
+class Confidence(StudyResult, records="rows"):
     """The confidences of models on a test set and on new sets; ``miss`` is the share of labels that sets may miss."""
 
     test_set: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import InputError, MismatchError, ScoreKind, TestSet, UndefinedError
 from regrade.core.arrays import FloatArray
-from regrade.store import Store
 from regrade.studies.confidence.analysis import NOT_OVER_CLUSTERS, ImageConfidences, confidence_study
 from regrade.studies.confidence.figure import confidence_figure
 from regrade.studies.confidence.findings import confidence_findings, confidence_verdicts
@@ -29,6 +29,9 @@ from regrade.studies.study import (
     seed_option,
     test_set_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _FEWEST = 10  # images of a test set with a prediction
 _CHAPTER = 500  # images of a chapter: with fewer, intervals are wide

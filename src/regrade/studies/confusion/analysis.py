@@ -18,7 +18,7 @@ from regrade.metrics import (
     final_predictions,
     training_scores,
 )
-from regrade.metrics.confusion_score import bits_in
+from regrade.metrics.confusion_scores import bits_in
 from regrade.stats import proportion
 from regrade.studies.confusion.bands import Remedy, compare_bands
 from regrade.studies.confusion.distribution import ScoreBins, distribution, error_curve

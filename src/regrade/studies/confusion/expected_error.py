@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core import NO_ANSWER, Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
@@ -66,7 +66,7 @@ def agreement_lines(
 def _expanded(tail: float, parts: int) -> float:
     """The tail probability of percentiles, expanded for few groups (Hesterberg 2015)."""
     freedom = max(parts - 1, 1)
-    return float(special.ndtr(special.stdtrit(freedom, tail) * np.sqrt(parts / freedom)))
+    return float(scipy.special.ndtr(scipy.special.stdtrit(freedom, tail) * np.sqrt(parts / freedom)))
 
 
 def _spread(accuracies: FloatArray) -> IntArray:
@@ -103,11 +103,11 @@ def _errors_on_line(
     with np.errstate(invalid="ignore", divide="ignore"):
         slope = np.where(spread > 1e-12, (dx * y).sum(axis=1) / spread, np.nan)
     offset = y.mean(axis=1) - slope * x.mean(axis=1)
-    return 1 - special.ndtr(slope[:, None] * z + offset[:, None])
+    return 1 - scipy.special.ndtr(slope[:, None] * z + offset[:, None])
 
 
 def _probit(shares: FloatArray, n: int) -> FloatArray:
-    return special.ndtri(np.clip(shares, 0.5 / n, 1 - 0.5 / n))
+    return scipy.special.ndtri(np.clip(shares, 0.5 / n, 1 - 0.5 / n))
 
 
 _MIN_PER_STRATUM, _MAX_STRATA = 10, 100  # images per stratum, and number of strata
@@ -180,7 +180,7 @@ def expected_by_confidence(confidences: FloatArray, *, confidence: float) -> Est
     1.05 to 1.15 times.
     """
     doubt = 1 - np.asarray(confidences, dtype=np.float64)
-    n, quantile = len(doubt), special.stdtrit(len(doubt), 1 - tail_share(confidence))
+    n, quantile = len(doubt), scipy.special.stdtrit(len(doubt), 1 - tail_share(confidence))
     bounds = []
     for extreme, side in ((0.0, -1), (1.0, 1)):
         extended = np.append(doubt, extreme)

@@ -8,7 +8,7 @@ from enum import Enum
 from math import e, isclose, log
 from typing import Any
 
-from regrade.core import Estimate, ScoreKind, Table, Tabular
+from regrade.core import Estimate, ScoreKind, Table
 from regrade.core.arrays import FloatArray
 from regrade.core.record import INLINE, NOT_IN_JSON, Record, json_key
 from regrade.studies.confusion.bands import BandComparison
@@ -18,6 +18,7 @@ from regrade.studies.confusion.hard_set import HardSet, Transfer
 from regrade.studies.confusion.reduced_checkpoints import RankAgreement, ReducedCheckpoints, StridedScore
 from regrade.studies.confusion.rivals import Rival
 from regrade.studies.confusion.trends import ScoreTrends
+from regrade.studies.study_result import StudyResult
 
 
 class ConfusionPart(Enum):
@@ -119,7 +120,7 @@ class TrainingSet:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Confusion(Tabular, records="models"):
+class Confusion(StudyResult, records="models"):
     """Confusion scores (n,) of the images ``ids`` (n,), and their relation to the errors of models, best model first.
 
     ``agreements`` are between ensembles, or between the members of a single one. ``fewer`` holds scores from a subset

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import e
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
 from regrade.formats import read_human_entropies
 from regrade.metrics import EARLY_CHECKPOINTS, human_entropies
-from regrade.store import Store, keep_slices, write_file
+from regrade.store import keep_slices, write_file
 from regrade.store.file_errors import write_errors
 from regrade.studies.confusion.analysis import BIN_WIDTH, FurtherInputs, confusion
 from regrade.studies.confusion.bands import Remedy
@@ -44,6 +45,9 @@ from regrade.studies.study import (
     test_set_option,
 )
 from regrade.studies.thumbnails import thumbnails
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _IN_REPORT = ConfusionPart.MODELS, ConfusionPart.TRENDS, ConfusionPart.RIVALS, ConfusionPart.EXPECTED
 """The tables of a chapter."""

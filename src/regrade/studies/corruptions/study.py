@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from regrade.core import InputError, TestSet
-from regrade.store import Store
 from regrade.studies.corruptions.analysis import CleanCorrectness, CorruptionGrade, corruption_grade
 from regrade.studies.corruptions.findings import corruption_findings
+from regrade.studies.group_columns import CORRUPTION_COLUMNS
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, ProgressCallback, Study, StudyOptions, models_option, option, test_set_option
 
-COLUMNS = ("corruption", "severity")
-"""The group columns of a test set with corrupted images."""
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def _clean_correctness(store: Store, name: str, models: Sequence[str], progress:
 def chapters(data: ReportData) -> Iterator[Chapter]:
     """Every set of corrupted images, compared with the clean images if these are a test set of the report."""
     for test_set in data.sets:
-        if all(column in test_set.groups for column in COLUMNS):
+        if all(column in test_set.groups for column in CORRUPTION_COLUMNS):
             clean = next((candidate.name for candidate in data.sets if _is_clean(candidate, test_set)), None)
             yield Chapter(test_set.name, CorruptionOptions(test_set.name, clean))
 

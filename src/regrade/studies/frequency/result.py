@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import Column, Estimate, Table
 from regrade.core.amounts import amount
 from regrade.core.record import Record, json_key
+from regrade.studies.study_result import StudyResult
 
 
 class FrequencyStudyPart(Enum):
@@ -69,7 +70,7 @@ class AnswerNoise(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Frequency(Tabular, records="bins"):
+class Frequency(StudyResult, records="bins"):
     """Accuracies by selection frequency on the original test set, the first one, and on new ones.
 
     ``rise`` is the difference of the mean accuracies in the highest and the lowest bin of the original, None if there

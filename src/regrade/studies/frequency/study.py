@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import InputError, TestSet
 from regrade.core.frequency_bins import EDGES
 from regrade.core.test_set import SELECTION_FREQUENCY
-from regrade.store import Store
 from regrade.studies.frequency.analysis import FrequencySet, frequency_study
 from regrade.studies.frequency.column import ImageFrequencies, checked_edges, image_frequencies
 from regrade.studies.frequency.figure import frequency_figure
@@ -20,6 +20,9 @@ from regrade.studies.image_clusters import clusters_of_sets, clusters_option
 from regrade.studies.loading import chosen_models, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, models_option, option, parts_of
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

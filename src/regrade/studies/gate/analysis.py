@@ -33,9 +33,9 @@ from regrade.studies.gate.result import FlipCount, GateResult, GateRow, GateRule
 from regrade.studies.gate.rules import TOP5, GateRules, is_percent, rule_metric
 from regrade.studies.grade.analysis import slice_masks, top5_of
 from regrade.studies.grade.metrics import graded_images
+from regrade.studies.image_basis import JudgedPredictions, judge_predictions
 from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.same_images import JudgedPredictions, judge_predictions
 from regrade.studies.scoring import EVERYTHING, Scoring
 from regrade.studies.seeded_methods import MethodPair, SeededMethod, paired_methods
 

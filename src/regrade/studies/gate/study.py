@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regrade.core import InputError, Ladder, TestSet
 from regrade.stats import design_effect
-from regrade.store import FIRST_MODEL, Store
+from regrade.store import FIRST_MODEL
 from regrade.studies.gate.analysis import GateSet, gate
 from regrade.studies.gate.config import NO_FILE, GateFile, gate_file
 from regrade.studies.gate.findings import gate_verdicts
@@ -18,12 +19,15 @@ from regrade.studies.gate.ladder import Discordant, Entrant, climb
 from regrade.studies.gate.result import GateResult
 from regrade.studies.gate.rules import GateRules
 from regrade.studies.held_back import ladder_notes
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.image_clusters import cluster_column, clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, chosen_rows, reviewed_labels, scored_predictions
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.seeded_methods import SeededMethod, seeded_method
 from regrade.studies.study import Output, Study, labels_option, option
 from regrade.tables import read_toml
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 _HOUSEHOLDS_ON_LADDER = (

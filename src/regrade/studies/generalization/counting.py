@@ -12,10 +12,10 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.metrics import FALSE_ALARMS, MultilabelRule, looks_reversed
 from regrade.studies.generalization.measure import AccuracyMeasure
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.image_clusters import ImageClusters
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import problem_notes
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
 from regrade.studies.set_counts import (
     ClusterWorth,

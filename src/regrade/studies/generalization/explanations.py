@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core import Estimate
 from regrade.core.record import NOT_IN_JSON, Record, json_key
@@ -142,7 +142,7 @@ def difficulty_of(line: ShiftLine) -> Difficulty:
 
 def _percent(v: float) -> str:
     """The accuracy on the new set that goes with one of a half on the original, in percent."""
-    return f"{100 * special.ndtr(v):.1f}"
+    return f"{100 * scipy.special.ndtr(v):.1f}"
 
 
 def _spread(u: Estimate) -> str:

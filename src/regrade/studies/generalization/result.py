@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from regrade.core import PERSON_PREFIX, Column, Estimate, Table, Tabular
+from regrade.core import PERSON_PREFIX, Column, Estimate, Table
 from regrade.core.amounts import amount
 from regrade.core.record import NOT_IN_JSON, json_key
 from regrade.stats import Scale, widen_for_comparisons
@@ -13,6 +13,7 @@ from regrade.studies.generalization.explanations import Adaptivity, Difficulty, 
 from regrade.studies.generalization.measure import TOP1, AccuracyMeasure
 from regrade.studies.generalization.shift_line import ShiftLine
 from regrade.studies.generalization.unjudged import Unjudged
+from regrade.studies.study_result import StudyResult
 
 _NAMED = 5  # left-out models that a note names; the data lists all of them
 
@@ -133,7 +134,7 @@ class SetShift:
 
 
 @dataclass(frozen=True, repr=False)
-class Generalization(Tabular, records="rows"):
+class Generalization(StudyResult, records="rows"):
     """Models on an original and on new test sets, the best on the original first.
 
     ``people`` are compared with the line through models, None without people. ``measure`` is None for top-1 accuracy on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from regrade.core.arrays import BoolArray
 from regrade.core.label_set import without_version
 from regrade.metrics import MultilabelRule
 from regrade.stats import Scale
-from regrade.store import FIRST_MODEL, Store
+from regrade.store import FIRST_MODEL
 from regrade.studies.generalization.analysis import generalization
 from regrade.studies.generalization.chosen_names import NameOptions, chosen_models, chosen_people
 from regrade.studies.generalization.counting import counts_by_measure
@@ -42,6 +42,9 @@ from regrade.studies.study import (
     seed_option,
     within_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

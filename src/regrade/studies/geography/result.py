@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
+from regrade.core import Cell, Column, Estimate, InputError, Table
 from regrade.studies.geography.progress import DisparityGrowth, Progress
+from regrade.studies.study_result import StudyResult
 
 _MAX_COLUMNS = 8  # with more groups, they are left out of the models table
 
@@ -61,7 +62,7 @@ class ModelByGroup:
 
 
 @dataclass(frozen=True, repr=False)
-class Geography(Tabular, records="rows"):
+class Geography(StudyResult, records="rows"):
     """Models by group, best first; ``progress`` and ``growth`` are None if undefined."""
 
     test_set: str

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import InputError, TestSet, UndefinedError
 from regrade.display import Figure
-from regrade.store import Store
 from regrade.studies.geography.analysis import geography
 from regrade.studies.geography.figure import geography_figure
 from regrade.studies.geography.findings import geography_findings, geography_verdicts
 from regrade.studies.geography.result import Geography, GeographyPart
 from regrade.studies.geography.world_map import map_figure
+from regrade.studies.group_columns import PLACE_COLUMNS
 from regrade.studies.image_clusters import (
     INDEPENDENT,
     ImageClusters,
@@ -40,8 +41,8 @@ from regrade.studies.study import (
     test_set_option,
 )
 
-PLACE_COLUMNS = ("region", "continent", "country", "income")
-"""The group columns that a report studies."""
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _MAPPED_COLUMNS = ("region", "country")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core import NO_ANSWER, Column, Estimate, InputError, Predictions, ScoreKind, UndefinedError, UnknownName
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
@@ -66,7 +66,7 @@ class GradedImages:
         for start in range(0, len(self.positions), _ROWS):
             rows = np.arange(start, min(start + _ROWS, len(self.positions)))
             block = np.asarray(scores[self.positions[rows]], dtype=np.float64)
-            yield rows, block if kind is ScoreKind.PROBABILITIES else special.softmax(block, axis=1)
+            yield rows, block if kind is ScoreKind.PROBABILITIES else scipy.special.softmax(block, axis=1)
 
     def per_image(self, loss: Callable[[FloatArray, IntArray], FloatArray]) -> FloatArray:
         """Shape (n,): a loss of probabilities (b, c) and labels (b,), for all images."""

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import Column, Estimate, Table
 from regrade.core.record import NOT_IN_JSON, json_key
 from regrade.stats import EffectiveImages, mark_simultaneous
 from regrade.studies.grade.clustered import SliceDependence
 from regrade.studies.grade.metrics import GradeMetric
 from regrade.studies.scoring import EVERYTHING
+from regrade.studies.study_result import StudyResult
 
 _DETAILS = ("anytime", "judgments_needed", "calibration_error", "unanswered", "undetermined")
 """Columns of the table that a narrow terminal leaves out."""
@@ -81,7 +82,7 @@ class GradeRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Grade(Tabular, records="rows"):
+class Grade(StudyResult, records="rows"):
     """The grade of all models on a test set, best first.
 
     The intervals of a model on several slices are simultaneous. ``hard_slices`` were selected because models find them

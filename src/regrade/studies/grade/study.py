@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regrade.core import ClassSpace, InputError, TestSet
 from regrade.metrics import MultilabelRule
-from regrade.store import FIRST_MODEL, Store
-from regrade.studies.corruptions.study import COLUMNS as CORRUPTION_COLUMNS
-from regrade.studies.geography.study import PLACE_COLUMNS
+from regrade.store import FIRST_MODEL
 from regrade.studies.grade.analysis import grade
 from regrade.studies.grade.figure import grade_figure
 from regrade.studies.grade.findings import grade_findings
 from regrade.studies.grade.metric_registry import installed_metrics
 from regrade.studies.grade.metrics import BUILT_IN, GradeMetric, MetricFunction, chosen_metrics
 from regrade.studies.grade.result import Grade
+from regrade.studies.group_columns import CORRUPTION_COLUMNS, PLACE_COLUMNS
 from regrade.studies.held_back import ladder_notes
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_rows, reviewed_labels, scored_predictions
@@ -35,6 +35,9 @@ from regrade.studies.study import (
     test_set_option,
     within_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _MAX_GROUPS = 12  # values of a group column that a report shows as slices
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from regrade.core import InputError
 from regrade.core.label_set import without_version
-from regrade.store import Store
 from regrade.studies.label_audit.analysis import LabelAudits, audit_result
 from regrade.studies.study import Study, StudyOptions, labels_option, option, test_set_option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import Cell, Column, Estimate, InputError, Predictions, Table, Tabular, TestSet
+from regrade.core import Cell, Column, Estimate, InputError, Predictions, Table, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import Record
 from regrade.metrics import MultilabelRule
 from regrade.stats import bonferroni_confidence, mark_simultaneous, paired_share_difference
-from regrade.stats.ranks import rank_ranges
+from regrade.stats.ranking import rank_ranges
+from regrade.studies.image_basis import JudgedPredictions, judge_predictions
 from regrade.studies.image_clusters import ImageClusters, numbers_of, share_of
 from regrade.studies.image_slice import ImageSlice
 from regrade.studies.label_change.diff import LabelDiff, label_diff, state_word
 from regrade.studies.multilabel_grade import ReviewedLabels, multilabel_accuracy
-from regrade.studies.same_images import JudgedPredictions, judge_predictions
 from regrade.studies.scoring import EVERYTHING, Scoring
+from regrade.studies.study_result import StudyResult
 
 
 class LabelChangePart(Enum):
@@ -76,7 +77,7 @@ class SliceChange(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelChange(Tabular, records="models"):
+class LabelChange(StudyResult, records="models"):
     """The differences between two label versions, and every model under both, largest change first.
 
     ``slices`` have the same on parts of the images.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from regrade.metrics import MultilabelRule
-from regrade.store import Store
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.image_slice import image_slices
 from regrade.studies.label_change.analysis import LabelChange, LabelChangePart, label_change
@@ -23,6 +23,9 @@ from regrade.studies.study import (
     slices_option,
     test_set_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

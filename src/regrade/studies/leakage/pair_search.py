@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from regrade.core import Distance, ImagePair, NearPairs, PairSearch, PairSide, TestSet
 from regrade.core.arrays import IntArray
 from regrade.neighbors import ImageCollection
-from regrade.store import Store
 from regrade.studies.leakage.search import ImageSet, SearchOptions, check_readable, find_pairs, stored_side
 from regrade.studies.leakage.signatures import ImageProgress
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 def search_pairs(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table
 from regrade.core.amounts import amount
 from regrade.core.record import json_key
 from regrade.stats import agreeing_with_test, widen_for_comparisons
 from regrade.studies.leakage.pairs import DecidedPairs, LeakedPair
+from regrade.studies.study_result import StudyResult
 
 ANY = "any"
 """All distances combined: an image is a near duplicate if any of them finds it."""
@@ -96,7 +97,7 @@ class SkippedImage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leakage(Tabular):
+class Leakage(StudyResult):
     """The near duplicates of a test set in another set, or within itself if ``against`` is None."""
 
     test_set: str

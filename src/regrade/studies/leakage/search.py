@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +43,7 @@ from regrade.neighbors import (
     phash_pairs,
     with_confirmation,
 )
-from regrade.store import Store, write_file
+from regrade.store import write_file
 from regrade.studies.leakage.analysis import leakage
 from regrade.studies.leakage.pairs import Decisions
 from regrade.studies.leakage.pairs_page import pairs_page
@@ -59,6 +60,9 @@ from regrade.studies.scoring import Scoring
 from regrade.studies.study import ProgressCallback
 from regrade.studies.thumbnails import thumbnails
 from regrade.testsets import Layout, ReaderOptions, reader_for
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 BY_IMAGES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
 """The distances that need nothing but images."""

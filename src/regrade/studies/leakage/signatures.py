@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,11 @@ from regrade.core import (
 )
 from regrade.core.cores import usable_cores
 from regrade.neighbors import Decoder, ImageCollection, compute_signatures
-from regrade.store import SignatureKey, Store
+from regrade.store import SignatureKey
 from regrade.testsets import decode, open_images, pixels_of
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 PART_SIZE = 512
 """Images per part; an interrupted run loses at most one part."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regrade.core import Distance, InputError
 from regrade.neighbors import NEIGHBORS, SIZE, NeighborEngine, no_progress
-from regrade.store import Store
 from regrade.studies.leakage.figure import leakage_figure
 from regrade.studies.leakage.findings import leakage_findings
 from regrade.studies.leakage.result import Leakage, LeakagePart
@@ -17,6 +16,9 @@ from regrade.studies.leakage.search import check_pairs_file, search_folders, sea
 from regrade.studies.leakage.signatures import ImageProgress
 from regrade.studies.report_data import ReportData
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, option, parts_of, test_set_option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _QUICK_DISTANCES = (Distance.EXACT, Distance.PIXELS)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regrade.core import UndefinedError
 from regrade.display.figure import Figure
-from regrade.store import Store, write_file
+from regrade.store import write_file
 from regrade.store.file_errors import write_errors
 from regrade.studies.mistakes.figure import mistakes_figure
 from regrade.studies.mistakes.flow_figure import flow_figure
@@ -16,6 +17,9 @@ from regrade.studies.mistakes.pair_figure import pair_figure
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.slice_figure import slice_figure
 from regrade.studies.thumbnails import thumbnails
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 GALLERY = "gallery.html"
 """The file of the reviewed mistakes with their images."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, cast
 
-from regrade.core import InputError, MistakeAnnotations, Table, Tabular
+from regrade.core import InputError, MistakeAnnotations, Table
 from regrade.core.record import INLINE, NOT_IN_JSON, json_key
 from regrade.studies.mistakes import tables
 from regrade.studies.mistakes.categories import Categories, MajorSlice
@@ -18,6 +18,7 @@ from regrade.studies.mistakes.flow_paths import FlowPaths
 from regrade.studies.mistakes.severity import ModelSeverity
 from regrade.studies.mistakes.severity_table import severity_table
 from regrade.studies.mistakes.triage import TriageAgreement, TriageRow
+from regrade.studies.study_result import StudyResult
 
 
 class MistakePart(Enum):
@@ -36,7 +37,7 @@ class MistakePart(Enum):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mistakes(Tabular):
+class Mistakes(StudyResult):
     """The mistakes of models on a test set, with reviewers' categories and a triage; best models first.
 
     Parts without data are empty or None: ``major`` without reviews, ``changes`` without a model to compare with.

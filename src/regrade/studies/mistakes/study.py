@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.core.training_neighbors import TrainingNeighbors
 from regrade.formats import read_vocabulary
-from regrade.store import FIRST_MODEL, Store, keep_slices
+from regrade.store import FIRST_MODEL, keep_slices
 from regrade.studies.image_clusters import with_household_note
 from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
@@ -39,6 +40,9 @@ from regrade.studies.study import (
     slice_option,
     test_set_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _DEFAULT_PAIRS = "real"  # default label set for which classes occur together
 

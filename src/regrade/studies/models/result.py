@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table
 from regrade.core.amounts import amount
 from regrade.core.record import Record
 from regrade.studies.attribute_trends import FEWEST_IN_FAMILY, FEWEST_MODELS
+from regrade.studies.study_result import StudyResult
 
 
 class ModelAttribute(Enum):
@@ -162,7 +163,7 @@ _NEEDED = {
 
 
 @dataclass(frozen=True, repr=False)
-class ModelTrends(Tabular, records="trends"):
+class ModelTrends(StudyResult, records="trends"):
     """How measures of models on a test set go with their attributes; associations over these models, not effects.
 
     The intervals of all trends hold simultaneously, and so do those of all family differences.

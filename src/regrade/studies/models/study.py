@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import Estimate, InputError, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.stats import Scale, share_range
-from regrade.store import Store
 from regrade.studies.generalization.analysis import generalization
 from regrade.studies.generalization.paired_counts import SetPair
 from regrade.studies.generalization.result import ModelShift
@@ -41,6 +41,9 @@ from regrade.studies.study import (
     parts_of,
     test_set_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _FEWEST_DESCRIBED = 6  # models of a chapter with the same attribute stated
 

@@ -17,6 +17,7 @@ from regrade.stats import (
     paired_share_difference,
 )
 from regrade.studies.grade.analysis import top5_of
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 from regrade.studies.multilabel.ambiguous import MIN_IMAGES, ambiguous_classes
 from regrade.studies.multilabel.class_answers import OriginalAnswers
@@ -24,7 +25,6 @@ from regrade.studies.multilabel.kinds import RightLabels, frequent_pairs, kind_s
 from regrade.studies.multilabel.result import Multilabel, MultilabelRow
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import problem_notes
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
 
 _PAIRS = 100  # the most pairs of classes that are kept

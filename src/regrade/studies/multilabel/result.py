@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, Table
 from regrade.core.amounts import amount
 from regrade.core.record import NOT_IN_JSON
 from regrade.studies.multilabel.ambiguous import AmbiguousClasses
 from regrade.studies.multilabel.kinds import KindShare, LabelPair
+from regrade.studies.study_result import StudyResult
 
 
 class MultilabelPart(Enum):
@@ -43,7 +44,7 @@ class MultilabelRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Multilabel(Tabular, records="rows"):
+class Multilabel(StudyResult, records="rows"):
     """What counting every right label changes, for each model and in the median; best multi-label accuracy first.
 
     ``change`` and ``top5_change`` are medians over models; the latter is over those that have top-5, None without any.

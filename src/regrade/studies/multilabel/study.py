@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import LabelState, TestSet
 from regrade.metrics import MultilabelRule
-from regrade.store import Store
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.multilabel.ambiguous import MIN_IMAGES
@@ -30,6 +30,9 @@ from regrade.studies.study import (
     seed_option,
     test_set_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _MODELS = 3  # models that a chapter of a report needs
 

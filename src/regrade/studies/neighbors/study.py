@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from regrade.core import Distance, InputError, TestSet
 from regrade.core.training_neighbors import TrainingNeighbors
 from regrade.neighbors import NEIGHBORS, Decoder, NeighborEngine, no_progress
-from regrade.store import RegisteredTrainingSet, Store
+from regrade.store import RegisteredTrainingSet
 from regrade.studies.leakage.search import search_for
 from regrade.studies.leakage.signatures import ImageProgress, decoder_of
 from regrade.studies.leakage.study import thresholds_option
 from regrade.studies.neighbors.result import NeighborSearch, neighbor_search
 from regrade.studies.neighbors.search import find_neighbors
 from regrade.studies.study import Study, StudyOptions, option, test_set_option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.studies.agreement.reviewer_models import PanelVote, reviewer_models
 from regrade.studies.compare.analysis import EFFECTIVE_COUNTS, compare_groups
+from regrade.studies.image_basis import SameImages, judge_predictions, same_images
 from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_of
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.people.accuracy import CorrectnessTable, PeopleRow, Subset, class_subsets, fast_subset
 from regrade.studies.people.answers import SpeedBand, agreement, fast_images, median_seconds, speed_bands, time_spent
 from regrade.studies.people.modeled import ModeledPeople
 from regrade.studies.people.result import Missed, MissedImage, People
-from regrade.studies.same_images import SameImages, judge_predictions, same_images
 from regrade.studies.scoring import EVERYTHING, Scoring
 
 FAST_SECONDS = 60.0

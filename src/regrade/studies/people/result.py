@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
+from regrade.core import Cell, Column, Estimate, InputError, Table
 from regrade.core.amounts import amount
 from regrade.core.record import INLINE, json_key
 from regrade.studies.compare.model_pairs import Pair
 from regrade.studies.compare.result import pair_table
+from regrade.studies.image_basis import Basis
 from regrade.studies.people.accuracy import Contender, PeopleRow
 from regrade.studies.people.answers import Agreement, FastImages, SpeedBand, TimeSpent
 from regrade.studies.people.modeled import ModeledPeople
-from regrade.studies.same_images import Basis
 from regrade.studies.scoring import EVERYTHING
+from regrade.studies.study_result import StudyResult
 
 
 class PeoplePart(Enum):
@@ -59,7 +60,7 @@ class Missed:
     everyone: tuple[MissedImage, ...]
 
 
-class PeopleResult(Tabular):
+class PeopleResult(StudyResult):
     """The result of a study of people, on one test set or on several."""
 
 

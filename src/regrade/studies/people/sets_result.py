@@ -10,9 +10,9 @@ from typing import Any
 from regrade.core import Cell, Column, Estimate, InputError, Table
 from regrade.core.amounts import amount
 from regrade.core.record import NOT_IN_JSON, Record
+from regrade.studies.image_basis import Basis
 from regrade.studies.people.accuracy import LEAD, Contender
 from regrade.studies.people.result import PeoplePart, PeopleResult
-from regrade.studies.same_images import Basis
 from regrade.studies.scoring import EVERYTHING
 
 

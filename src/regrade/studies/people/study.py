@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import PERSON_PREFIX, InputError, TestSet
 from regrade.display import Figure, Finding
 from regrade.metrics import MultilabelRule
-from regrade.store import Store
 from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option
 from regrade.studies.loading import chosen_models, chosen_people, reviewed_labels, scored_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -38,6 +38,9 @@ from regrade.studies.study import (
     rule_option,
     seed_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

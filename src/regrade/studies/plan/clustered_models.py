@@ -9,9 +9,9 @@ import numpy as np
 from regrade.core import Predictions, TestSet
 from regrade.core.arrays import BoolArray
 from regrade.stats.planned_clusters import PlannedClusters, measured_clusters
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.image_clusters import ImageClusters, column_values
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
 
 EFFECT_NOTE = "design effect: the number of images in clusters that are worth an independent one"

@@ -16,7 +16,7 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import images_for_difference, independent_disagreement, mcnemar_power
 from regrade.stats.planned_clusters import clustered_images, independent_images
 from regrade.stats.power import approximate_power, detectable_difference, needed_images, within_limit
-from regrade.stats.ranks import order_levels
+from regrade.stats.ranking import order_levels
 from regrade.studies.compare.result import Comparison
 from regrade.studies.plan.result import (
     DEFAULTS,

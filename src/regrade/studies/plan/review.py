@@ -12,10 +12,10 @@ from regrade.core.arrays import IntArray
 from regrade.stats import design_effect
 from regrade.stats.intervals import method_name
 from regrade.stats.paired import score_bounds
+from regrade.studies.image_basis import judge_predictions
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.plan.pairs import Contrast, contrast_row
 from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, PlanRow, Rate, percent, value_of
-from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
 
 

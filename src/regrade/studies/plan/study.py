@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from regrade.core import Estimate, InputError, TestSet, TooManyImages, UnknownNa
 from regrade.stats import independent_disagreement
 from regrade.stats.planned_clusters import PlannedClusters, assumed_clusters
 from regrade.stats.power import MAX_IMAGES
-from regrade.store import Store
 from regrade.studies.compare.result import Comparison
 from regrade.studies.compare.study import CompareOptions
 from regrade.studies.compare.study import run as run_compare
@@ -28,6 +27,9 @@ from regrade.studies.plan.result import DEFAULTS, Plan, PlanOptions, value_of
 from regrade.studies.plan.review import ReviewedPair, plan_review, reviewed_pair
 from regrade.studies.scoring import EVERYTHING
 from regrade.studies.study import Flag, P, Study, StudyOptions, option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _PERCENT: dict[str, Any] = {"percent": True, "minimum": 0, "maximum": 100}
 _COUNT: dict[str, Any] = {"minimum": 1, "maximum": MAX_IMAGES}
@@ -472,3 +474,6 @@ PLAN_REVIEW = _plan(
     ReviewPlanOptions,
     run_review,
 )
+
+PLANS = (PLAN_ACCURACY, PLAN_DIFFERENCE, PLAN_RANK, PLAN_DISPARITY, PLAN_REVIEW)
+"""The plans, which are studies without a chapter in a report, in the order of their commands."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import Column, Estimate, Table
 from regrade.core.record import Record, json_key
+from regrade.studies.study_result import StudyResult
 
 
 class RemedyMeasure(Enum):
@@ -96,7 +97,7 @@ class RemedyRow(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class Remedies(Tabular, records="rows"):
+class Remedies(StudyResult, records="rows"):
     """Remedies compared with a baseline, on one or more test sets; ``by`` is the column of the groups.
 
     ``baseline`` is None if every remedy is compared with its own base model, which its rows name. ``original`` is the

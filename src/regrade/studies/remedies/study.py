@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regrade.core import InputError, TestSet, UnknownName
 from regrade.display.wording import listed
-from regrade.store import FIRST_MODEL, Store
+from regrade.store import FIRST_MODEL
 from regrade.studies.geography.group_frame import ModelCorrectness, correctness_of
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, scored_predictions
@@ -28,6 +29,9 @@ from regrade.studies.remedies.slices import ChosenSlices, chosen_slices, slice_c
 from regrade.studies.report_data import ReportData
 from regrade.studies.seeded_methods import MethodPair, paired_methods, seeded_method
 from regrade.studies.study import Chapter, Study, StudyOptions, class_map_option, option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from regrade.core import Estimate, InputError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import cluster_folds, cross_fitted_auc, ridge_logistic
-from regrade.stats.cross_fitted_auc import share_below
+from regrade.stats.cross_fitting import share_below
 
 FOLDS = 5
 _MOST_PER_NEW = 5  # original images per new one: more add little

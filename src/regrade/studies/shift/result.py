@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import Column, Estimate, Table, Tabular, TestSet
+from regrade.core import Column, Estimate, Table, TestSet
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.record import NOT_IN_JSON
+from regrade.studies.study_result import StudyResult
 
 _ROUNDING = 1e-9
 
@@ -95,7 +96,7 @@ class EmbeddingShift:
 
 
 @dataclass(frozen=True, repr=False)
-class Shift(Tabular):
+class Shift(StudyResult):
     """Whether embeddings tell the images of a new test set from those of the original one, for each model.
 
     ``shared`` images of the new set are in the original, too, and left out. ``clusters`` is the column of images that

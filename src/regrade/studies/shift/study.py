@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regrade.core import UNLABELED, InputError, TestSet, UndefinedError, UnknownName
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.store import Store
 from regrade.studies.image_clusters import HOUSEHOLD, INDEPENDENT
 from regrade.studies.loading import chosen_models, has_embeddings, images_in_both, stored_embeddings
 from regrade.studies.report_data import ReportData
@@ -21,6 +21,9 @@ from regrade.studies.shift.findings import shift_findings, shift_verdicts
 from regrade.studies.shift.images import SetEmbeddings
 from regrade.studies.shift.result import EmbeddingShift, Shift, ShiftPart
 from regrade.studies.study import Chapter, Parts, Study, StudyOptions, models_option, option, parts_of, seed_option
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 _CLUSTER_COLUMNS = ("author", HOUSEHOLD)
 

@@ -23,9 +23,9 @@ from regrade.stats import (
 )
 from regrade.stats.influence import effective_sizes
 from regrade.stats.intervals import exact_bounds, method_name, tail_share
+from regrade.studies.image_basis import SameImages, same_images
 from regrade.studies.image_clusters import ImageClusters, mean_credit
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import Scoring
 from regrade.studies.similarity.result import PairMatrix, Similarity
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import Column, Estimate, Table
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.studies.same_images import Basis
+from regrade.studies.image_basis import Basis
+from regrade.studies.study_result import StudyResult
 
 _FEW_IMAGES = 50  # below this, intervals of kappa and of the difference cover less than their nominal level
 
@@ -54,7 +55,7 @@ class SimilarPair:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Similarity(Tabular):
+class Similarity(StudyResult):
     """The similarity of all pairs of the studied models.
 
     ``models`` (m,) are in the order of the clustering, as are ``accuracies``, ``clusters`` (numbered from 1) and all

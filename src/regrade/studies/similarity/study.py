@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from regrade.store import Store
 from regrade.studies.image_clusters import clusters_option, image_clusters
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.report_data import ReportData
@@ -22,6 +22,9 @@ from regrade.studies.study import (
     option,
     test_set_option,
 )
+
+if TYPE_CHECKING:
+    from regrade.store import Store
 
 
 @dataclass(frozen=True)

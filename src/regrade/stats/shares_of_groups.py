@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -85,7 +85,7 @@ class GroupShares:
 
     def wilson_distances(self, z: float) -> tuple[FloatArray, FloatArray]:
         """Shapes (g,): distances of each share to the lower and the upper Wilson bound at ``z`` standard errors."""
-        sizes = self.adjusted_sizes(float(special.ndtr(z)))
+        sizes = self.adjusted_sizes(float(scipy.special.ndtr(z)))
         total = sizes + z * z
         center = (self.values * sizes + z * z / 2) / total
         half_width = z * np.sqrt(self.values * (1 - self.values) * sizes + z * z / 4) / total
@@ -102,8 +102,8 @@ class GroupShares:
 
 def few_clusters(effective_sizes: FloatArray, images: IntArray, clusters: IntArray, *, upper: float) -> FloatArray:
     """Shape (g,): effective sizes, reduced for few ``clusters`` (g,) at the quantile ``upper``; 0 for a single one."""
-    unclustered = special.stdtrit(np.maximum(images - 1.0, 1.0), upper)
-    clustered = special.stdtrit(np.maximum(clusters - 1.0, 1.0), upper)
+    unclustered = scipy.special.stdtrit(np.maximum(images - 1.0, 1.0), upper)
+    clustered = scipy.special.stdtrit(np.maximum(clusters - 1.0, 1.0), upper)
     return np.where(clusters > 1, effective_sizes * (unclustered / clustered) ** 2, 0.0)
 
 
@@ -191,7 +191,7 @@ def share_noise(shares: GroupShares) -> float:
     deviations = np.sqrt(max(mean * (1 - mean), _EPSILON) / np.maximum(shares.effective_sizes, 1.0))
     limit = 6 * float(deviations.max())
     grid = np.linspace(-limit, limit, _GRID)
-    below = special.ndtr(grid[:, None] / deviations).prod(axis=1)
+    below = scipy.special.ndtr(grid[:, None] / deviations).prod(axis=1)
     return 2 * float(np.where(grid >= 0, 1 - below, -below).sum() * (grid[1] - grid[0]))
 
 
@@ -226,7 +226,7 @@ def effective_sizes_of(values: FloatArray, variances: FloatArray, counts: IntArr
 def _simultaneous(shares: GroupShares, confidence: float) -> Intervals:
     """Shape (g, g): differences whose lower bounds hold for all pairs simultaneously (Bonferroni)."""
     groups = len(shares.values)
-    return _differences(shares, float(special.ndtri(1 - tail_share(confidence) / (groups * (groups - 1)))))
+    return _differences(shares, float(scipy.special.ndtri(1 - tail_share(confidence) / (groups * (groups - 1)))))
 
 
 def _differences(shares: GroupShares, z: float) -> Intervals:
@@ -257,7 +257,7 @@ def range_ratio(first: GroupShares, second: GroupShares, *, confidence: float = 
     groups = len(first.values)
     if groups < 2:
         raise UndefinedError("a disparity needs at least two groups")
-    c = float(special.ndtri(1 - tail_share(confidence) / (groups * (groups - 1))))
+    c = float(scipy.special.ndtri(1 - tail_share(confidence) / (groups * (groups - 1))))
     low = max(float(_lower(test).min()) for test in _tests(first, second, c))
     high = min(float(_upper(test).max()) for test in _tests(second, first, c))
     first_range, second_range = float(np.ptp(first.values)), float(np.ptp(second.values))

@@ -10,7 +10,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.core.record import Record
-from regrade.stats.calibration_error import equal_mass_members
+from regrade.stats.calibration_errors import equal_mass_members
 from regrade.stats.clustered_pairs import clustered_share
 from regrade.stats.intervals import clopper_pearson, method_name, normal_quantile, proportions
 from regrade.stats.means import clustered_mean

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from regrade.core import InputError, UndefinedError
 from regrade.stats import median_change
-from regrade.stats.median_change import _covariance
+from regrade.stats.median_changes import _covariance
 
 
 def median(changes, **options):

@@ -11,10 +11,10 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.clustered_pairs import clustered_share
-from regrade.stats.group_shares import group_shares
 from regrade.stats.influence import influence_effects
 from regrade.stats.intervals import Intervals, clopper_pearson, method_name, proportions
 from regrade.stats.means import UNKNOWN, korn_graubard, stratified, stratified_proportion
+from regrade.stats.shares_of_groups import group_shares
 
 FEW_CLASSES = 9.5
 """Below this effective number of classes, the interval also contains the one combined from those of the classes."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -353,6 +353,6 @@ def _bounds(strata: _Strata, value: float, judgments: _Spread, confidence: float
     variance = per_image / images + float(judgments.variances.sum())
     parts = (per_image / images) ** 2 / spare + float((judgments.variances**2 / judgments.freedom).sum())
     upper = 1 - tail_share(confidence)
-    freedom_ratio = special.stdtrit(spare, upper) / special.stdtrit(variance**2 / parts, upper)
+    freedom_ratio = scipy.special.stdtrit(spare, upper) / scipy.special.stdtrit(variance**2 / parts, upper)
     size = per_image / variance * freedom_ratio**2
     return exact_bounds(np.array(value * size), np.array(size), confidence=confidence)

@@ -8,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 
 from regrade.core.errors import InputError
 from regrade.stats import discordant_counts, holm, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
-from regrade.stats.ranks import order_levels
+from regrade.stats.ranking import order_levels
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
 grids = arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 60)))

@@ -11,7 +11,7 @@ from regrade.core.checkpoints import Checkpoints
 from regrade.core.cores import on_all_cores
 from regrade.core.errors import InputError
 from regrade.metrics.calibration import SMALLEST_PROBABILITY
-from regrade.metrics.confusion_score import CheckpointTask, ConfusionEntropies, checkpoint_tasks
+from regrade.metrics.confusion_scores import CheckpointTask, ConfusionEntropies, checkpoint_tasks
 from regrade.metrics.hardness_scores import prediction_margins
 from regrade.metrics.mean_softmax import Block
 

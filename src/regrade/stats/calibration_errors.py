@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special
+import scipy
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -121,7 +121,7 @@ def _search(bins: _Bins, chance: float, most: float) -> float:
 
 def _at_most(bins: _Bins, true: float) -> float:
     mean, variance = true + bins.chance, bins.spread + bins.slope * true
-    return float(special.gammainc(mean**2 / variance, bins.squares * mean / variance))
+    return float(scipy.special.gammainc(mean**2 / variance, bins.squares * mean / variance))
 
 
 def _check(confidences: FloatArray, correct: BoolArray) -> None:

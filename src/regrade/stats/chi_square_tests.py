@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
@@ -44,7 +44,7 @@ def chi_square(table: ArrayLike) -> ChiSquare:
     freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
     smallest = float(expected.min())
     warning = f"the smallest expected count is {smallest:.1f}, below 5" if smallest < 5 else ""
-    p_value = float(special.chdtrc(freedom, statistic))
+    p_value = float(scipy.special.chdtrc(freedom, statistic))
     return ChiSquare(statistic, freedom, p_value, int(total), smallest, warning)
 
 
@@ -81,7 +81,7 @@ def paired_chi_square(first: IntArray, second: IntArray) -> PairedChiSquare:
     shares, parts = zip(*(_shares(sample[inside], kinds[1:]) for sample in (first, second)), strict=True)
     statistic, freedom = _wald(shares[0] - shares[1], parts[0] - parts[1])
     images = int(inside.sum())
-    p_value = float(special.fdtrc(freedom, images - freedom, statistic * (images - freedom) / (images * freedom)))
+    p_value = float(scipy.special.fdtrc(freedom, images - freedom, statistic * (images - freedom) / (images * freedom)))
     shared = int(((first >= 0) & (second >= 0)).sum())
     return PairedChiSquare(statistic, (freedom, images - freedom), p_value, images, shared)
 

@@ -16,7 +16,7 @@ from regrade.core.names import refuse_text
 from regrade.models.torch_runtime import require_torch
 from regrade.store import CheckpointWriter, Store
 from regrade.studies.loading import resolve_class_space
-from regrade.studies.registry import HasStore
+from regrade.studies.methods import HasStore
 from regrade.train.evaluation import inputs_of, scores_of
 from regrade.train.images import ImageTensors
 from regrade.train.member import ensemble_writer

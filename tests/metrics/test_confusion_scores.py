@@ -12,9 +12,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import special, stats
 
 from regrade.core import InputError, ScoreKind, checkpoints_of
-from regrade.metrics import confusion_entropies, confusion_score, final_predictions, mean_softmax
+from regrade.metrics import confusion_entropies, confusion_score, confusion_scores, final_predictions, mean_softmax
 
-MODULE = sys.modules["regrade.metrics.confusion_score"]  # the package has the function under this name
 KINDS = {
     ScoreKind.LOGITS: lambda logits: logits,
     ScoreKind.LOG_PROBABILITIES: lambda logits: special.log_softmax(logits, axis=-1),
@@ -132,7 +131,7 @@ def test_many_rows_and_blocks_and_tasks(monkeypatch):
     logits = rng.normal(0, 3, (2, 3, 500, 7)).astype(np.float16)
     expected = slow(logits)
     monkeypatch.setattr(mean_softmax, "_CACHE", 4 * 7 * 4 * 11)
-    monkeypatch.setattr(MODULE, "_TASK", 7 * 2 * 37)
+    monkeypatch.setattr(confusion_scores, "_TASK", 7 * 2 * 37)
     assert score(logits) == pytest.approx(expected, abs=1e-5)
     assert confusion_entropies(checkpoints_of(logits, kind=ScoreKind.LOGITS)).score == pytest.approx(expected, abs=1e-5)
 
@@ -205,7 +204,7 @@ class TestInvalidScores:
 
     def test_rows_are_counted_from_the_first_of_all(self, monkeypatch):
         monkeypatch.setattr(mean_softmax, "_CACHE", 1)
-        monkeypatch.setattr(MODULE, "_TASK", 8)
+        monkeypatch.setattr(confusion_scores, "_TASK", 8)
         scores = np.full((1, 1, 50, 4), 0.25)
         scores[0, 0, 43, 1] = 2.0
         assert "row 44:" in self.refused(scores, ScoreKind.PROBABILITIES, np.float32)

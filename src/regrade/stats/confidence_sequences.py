@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, method_name, tail_share
-from regrade.stats.partial_review import PartialReview
+from regrade.stats.partial_reviews import PartialReview
 
 _PRIOR = 0.5  # both parameters of the beta mixture (Krichevsky and Trofimov 1981), which is efficient at any share
 _GROWTH = 1.5  # growth of the sample between looks whose intervals are intersected
@@ -175,7 +175,9 @@ def _shares(order: RandomOrder) -> FloatArray:
 def _plausible_totals(right: IntArray, seen: IntArray, sizes: IntArray, level: float) -> tuple[int, int]:
     """The smallest and the largest total that the judgments up to one look do not reject."""
     wrong = seen - right
-    mixture = special.betaln(right + _PRIOR, wrong + _PRIOR).sum() - len(sizes) * special.betaln(_PRIOR, _PRIOR)
+    mixture = scipy.special.betaln(right + _PRIOR, wrong + _PRIOR).sum() - len(sizes) * scipy.special.betaln(
+        _PRIOR, _PRIOR
+    )
     likely = _best_likelihoods(right, wrong, sizes)
     plausible = np.flatnonzero(likely > mixture + np.log(level))
     first = int(right.sum())
@@ -206,5 +208,5 @@ def _likelihoods(right: int, wrong: int, size: int) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _log_factorials(size: int) -> FloatArray:
-    logs: FloatArray = special.gammaln(np.arange(size + 1) + 1.0)
+    logs: FloatArray = scipy.special.gammaln(np.arange(size + 1) + 1.0)
     return logs
