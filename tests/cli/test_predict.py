@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import io
 import json
+import shutil
 import os
 import pty
 import signal
@@ -353,6 +354,22 @@ class TestSeveralModels:
         assert ran.code == 1 and [pair["model"].rpartition(":")[2] for pair in data["pairs"]] == ["scores"]
         assert [failure["model"].rpartition(":")[2] for failure in data["failures"]] == ["narrow", "missing"]
         assert all(failure["reason"] in ran.err for failure in data["failures"])
+
+    def test_together_stores_the_same_predictions(self, workspace):
+        ran = run(*self.several(workspace, "scores", "broken", "same"), "--together")
+        assert ran.code == 1
+        (error,) = ran.err.splitlines()
+        assert error.startswith("error: ") and "toy.py:broken" in error and "RuntimeError: no such" in error
+        assert "2 models together" not in ran.out and "3 models together on noise: seconds and images/s are" in ran.out
+        together = {path.parent.name: path.read_bytes() for path in workspace.glob("predictions/noise/*/topk.parquet")}
+        shutil.rmtree(workspace / "predictions")
+        run(*self.several(workspace, "scores", "broken", "same"))
+        apart = {path.parent.name: path.read_bytes() for path in workspace.glob("predictions/noise/*/topk.parquet")}
+        assert together == apart and len(apart) == 2
+
+    def test_together_is_not_for_a_cluster(self, workspace):
+        ran = run(*self.several(workspace, "scores", "same"), "--together", "--on", "ray")
+        assert ran.code == 2 and "--together is for models on this machine" in ran.err
 
     def test_failure_exit_code_takes_precedence(self, workspace, tmp_path):
         (tmp_path / "images" / "0" / "x000.png").unlink()
