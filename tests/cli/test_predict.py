@@ -4,9 +4,9 @@ import csv
 import importlib.util
 import io
 import json
-import shutil
 import os
 import pty
+import shutil
 import signal
 import subprocess
 from importlib import metadata

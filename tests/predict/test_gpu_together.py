@@ -126,9 +126,9 @@ class InPlace(torch.nn.Module):
 
 
 def test_a_module_that_changes_its_input_does_not_affect_others(inputs):
-    changing, other = model(InPlace(), "changing"), model(small_network(0), "a")
+    changing, plain = model(InPlace(), "changing"), model(small_network(0), "a")
     changing._layout = torch.channels_last  # as on a GPU, where inputs are not copied
-    outcomes = run(inputs, [changing, other])
+    outcomes = run(inputs, [changing, plain])
     alone = GpuEngine(model(small_network(0), "a"), OPTIONS)
     assert_same(outcomes["a"], list(alone.parts(inputs, PARTS, batch=4, progress=lambda _: None)))
 
