@@ -371,6 +371,17 @@ class TestSeveralModels:
         ran = run(*self.several(workspace, "scores", "same"), "--together", "--on", "ray")
         assert ran.code == 2 and "--together is for models on this machine" in ran.err
 
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--per-gpu", "2"], "--per-gpu require --on ray"),
+            (["--on", "ray", "--per-gpu", "2"], "requires --device cuda"),
+        ],
+    )
+    def test_workers_per_gpu_need_a_cluster_with_gpus(self, workspace, options, words):
+        ran = run(*predict(workspace), *options)
+        assert ran.code == 2 and words in " ".join(ran.err.replace("│", " ").split())
+
     def test_failure_exit_code_takes_precedence(self, workspace, tmp_path):
         (tmp_path / "images" / "0" / "x000.png").unlink()
         ran = run(*self.several(workspace, "scores", "narrow"))
