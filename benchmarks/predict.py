@@ -1,4 +1,4 @@
-"""Predicting and storing, compared with a plain torch loop and with the bare model."""
+"""Predicting and storing, compared with a plain torch loop, the bare model, and several models one after another."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ MODEL = "lite:efficientnet_lite0"
 IMAGES, PLAIN, BARE = 2_000, 192, 640
 BATCH = 32
 FEW, MANY = 1_000, 100_000
+LITE = [f"lite:efficientnet_lite{number}" for number in range(3)]
+SHARED, ROUNDS = 300, 3  # images for several models
 
 TINY = """
 import numpy as np
@@ -35,6 +37,21 @@ def scores(batch):
     return batch.reshape(len(batch), -1) @ WEIGHTS
 
 scores.class_space, scores.preprocessing = class_space("cifar-10"), Preprocessing(32, 32)
+"""
+
+SEVERAL = """
+import numpy as np
+from regrade.classes import class_space
+from regrade.core import Preprocessing
+
+def model(seed):
+    weights = np.random.default_rng(seed).normal(size=(3 * 32 * 32, 10)).astype(np.float32)
+    def scores(batch):
+        return batch[:, :, ::7, ::7].reshape(len(batch), -1) @ weights
+    scores.class_space, scores.preprocessing = class_space("cifar-10"), Preprocessing(224, 256)
+    return scores
+
+first, second, third = model(0), model(1), model(2)
 """
 
 
@@ -56,9 +73,35 @@ def run() -> Iterator[Result]:
         yield Result("predict", case, "ms a image", 1e3 * ours, 1e3 * plain, plain_name, aim_ratio=2.5)
         bare_name = f"onnxruntime alone, fed from memory, {BARE} images"
         yield Result("predict", case, "ms a image", 1e3 * ours, 1e3 * bare, bare_name, aim_ratio=0.85)
+        yield from together(Path(folder), sorted(images.iterdir())[:SHARED])
         few, many = (peak_memory(Path(folder), size) for size in (FEW, MANY))
         case, few_name = f"peak memory, {MANY:,} images", f"the same with {FEW:,} images"
         yield Result("predict", case, "GB", many, few, few_name, aim_ratio=0.95)
+
+
+def together(folder: Path, files: list[Path]) -> Iterator[Result]:
+    """Three models that decode each image once, compared with the same models one after another."""
+    images, module = folder / "shared", folder / "several.py"
+    images.mkdir()
+    for file in files:
+        (images / file.name).hardlink_to(file)
+    module.write_text(SEVERAL)
+    small = [f"python:{module}:{name}" for name in ("first", "second", "third")]
+    for what, models, classes, aim in [
+        ("small functions of equal preprocessing", small, "cifar-10", 2.0),
+        ("efficientnet_lite0, 1 and 2, each with its own preprocessing", LITE, "imagenet-1k", 1.0),
+    ]:
+        seconds, stored = {True: float("inf"), False: float("inf")}, {}
+        for number, shared in enumerate([True, False] * ROUNDS):
+            workspace = regrade.init(folder / f"{classes}-{number}")
+            workspace.testsets.add("shared", images, classes=classes, layout="flat")
+            pairs = workspace.predict(models, test_sets=["shared"], batch=BATCH, device="cpu", together=shared).pairs
+            seconds[shared] = min(seconds[shared], pairs[0].seconds if shared else sum(pair.seconds for pair in pairs))
+            stored[shared] = [workspace.store.predictions.manifest("shared", pair.model).digest for pair in pairs]
+        verify(stored[True] == stored[False], f"the same predictions bit for bit, together or not: {what}")
+        case = f"{len(files):,} JPEGs of 500 x 375, three models together: {what}"
+        ours, apart = (1e3 * seconds[shared] / len(files) for shared in (True, False))
+        yield Result("predict", case, "ms a image", ours, apart, "one model after another", aim_ratio=aim)
 
 
 def make_images(folder: Path) -> None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-def serve(cpus: int) -> None:
+def serve(cpus: int, gpus: int) -> None:
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False})
+    head = {"num_cpus": cpus, "num_gpus": gpus, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     second = cluster.add_node(num_cpus=cpus)
     print(cluster.address, flush=True)
     for command in sys.stdin:
@@ -39,12 +40,12 @@ class TwoNodes:
 
 
 @contextmanager
-def two_nodes(folder: Path, environment: dict[str, str], *, cpus: int = 2) -> Iterator[TwoNodes]:
-    """A context manager that runs a cluster."""
+def two_nodes(folder: Path, environment: dict[str, str], *, cpus: int = 2, gpus: int = 0) -> Iterator[TwoNodes]:
+    """A context manager that runs a cluster; the first node has GPUs, which need not exist."""
     token = folder / "token"
     token.write_text("0123456789abcdef" * 4)
     ray_variables = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0"}
-    command = [sys.executable, __file__, str(cpus)]
+    command = [sys.executable, __file__, str(cpus), str(gpus)]
     with (
         (folder / "ray.log").open("w") as log,
         subprocess.Popen(
@@ -63,4 +64,4 @@ def two_nodes(folder: Path, environment: dict[str, str], *, cpus: int = 2) -> It
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+    serve(*map(int, sys.argv[1:]))

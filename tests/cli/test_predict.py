@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 from importlib import metadata
@@ -353,6 +354,33 @@ class TestSeveralModels:
         assert ran.code == 1 and [pair["model"].rpartition(":")[2] for pair in data["pairs"]] == ["scores"]
         assert [failure["model"].rpartition(":")[2] for failure in data["failures"]] == ["narrow", "missing"]
         assert all(failure["reason"] in ran.err for failure in data["failures"])
+
+    def test_together_stores_the_same_predictions(self, workspace):
+        ran = run(*self.several(workspace, "scores", "broken", "same"), "--together")
+        assert ran.code == 1
+        (error,) = ran.err.splitlines()
+        assert error.startswith("error: ") and "toy.py:broken" in error and "RuntimeError: no such" in error
+        assert "2 models together" not in ran.out and "3 models together on noise: seconds and images/s are" in ran.out
+        together = {path.parent.name: path.read_bytes() for path in workspace.glob("predictions/noise/*/topk.parquet")}
+        shutil.rmtree(workspace / "predictions")
+        run(*self.several(workspace, "scores", "broken", "same"))
+        apart = {path.parent.name: path.read_bytes() for path in workspace.glob("predictions/noise/*/topk.parquet")}
+        assert together == apart and len(apart) == 2
+
+    def test_together_is_not_for_a_cluster(self, workspace):
+        ran = run(*self.several(workspace, "scores", "same"), "--together", "--on", "ray")
+        assert ran.code == 2 and "--together is for models on this machine" in ran.err
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--per-gpu", "2"], "--per-gpu require --on ray"),
+            (["--on", "ray", "--per-gpu", "2"], "requires --device cuda"),
+        ],
+    )
+    def test_workers_per_gpu_need_a_cluster_with_gpus(self, workspace, options, words):
+        ran = run(*predict(workspace), *options)
+        assert ran.code == 2 and words in " ".join(ran.err.replace("│", " ").split())
 
     def test_failure_exit_code_takes_precedence(self, workspace, tmp_path):
         (tmp_path / "images" / "0" / "x000.png").unlink()

@@ -30,11 +30,11 @@ def machines(*resources):
 def make_pool(monkeypatch):
     """Creates pools on made-up machines; no worker is started."""
 
-    def make(*resources, gpus=False, per_machine=None):
+    def make(*resources, per_gpu=0, per_machine=None):
         import ray
 
         monkeypatch.setattr(ray, "nodes", lambda: machines(*resources))
-        return RayWorkerPool(lambda: None, gpus=gpus, per_machine=per_machine, on_ready=lambda _: None)
+        return RayWorkerPool(lambda: None, per_gpu=per_gpu, per_machine=per_machine, on_ready=lambda _: None)
 
     return make
 
@@ -50,7 +50,13 @@ def test_slots_leave_one_cpu_per_machine_for_reading(make_pool):
 
 def test_slots_are_one_per_gpu_as_far_as_cpus_allow(make_pool):
     machines = [(True, {"CPU": 9.0, "GPU": 4.0}), (True, {"CPU": 3.0, "GPU": 8.0}), (True, {"CPU": 9.0})]
-    assert slots(make_pool(*machines, gpus=True)) == [("n0", 0), ("n0", 1), ("n0", 2), ("n0", 3), ("n1", 0), ("n1", 1)]
+    expected = [("n0", 0), ("n0", 1), ("n0", 2), ("n0", 3), ("n1", 0), ("n1", 1)]
+    assert slots(make_pool(*machines, per_gpu=1)) == expected
+
+
+def test_slots_are_several_per_gpu_if_they_share_it(make_pool):
+    machines = [(True, {"CPU": 9.0, "GPU": 1.0}), (True, {"CPU": 3.0, "GPU": 1.0}), (True, {"CPU": 9.0})]
+    assert slots(make_pool(*machines, per_gpu=3)) == [("n0", 0), ("n0", 1), ("n0", 2), ("n1", 0), ("n1", 1)]
 
 
 def test_slots_respect_per_machine(make_pool):
@@ -58,12 +64,12 @@ def test_slots_respect_per_machine(make_pool):
     assert slots(pool) == [("n0", 0), ("n0", 1), ("n1", 0)]
 
 
-@pytest.mark.parametrize(("gpus", "required"), [(False, "two CPUs"), (True, "a GPU and two CPUs")])
-def test_check_room_raises_if_no_machine_is_large_enough(make_pool, gpus, required):
-    full = make_pool((True, {"CPU": 1.0, "GPU": 1.0}), (False, {"CPU": 8.0}), gpus=gpus)
+@pytest.mark.parametrize(("per_gpu", "required"), [(0, "two CPUs"), (1, "a GPU and two CPUs")])
+def test_check_room_raises_if_no_machine_is_large_enough(make_pool, per_gpu, required):
+    full = make_pool((True, {"CPU": 1.0, "GPU": 1.0}), (False, {"CPU": 8.0}), per_gpu=per_gpu)
     with pytest.raises(ExecutorError, match=rf"has {required}.*\(10\.0\.0\.0: 1 CPUs, 1 GPUs\): start it with more"):
         full.check_room()
-    make_pool((True, {"CPU": 2.0, "GPU": 1.0}), gpus=gpus).check_room()
+    make_pool((True, {"CPU": 2.0, "GPU": 1.0}), per_gpu=per_gpu).check_room()
 
 
 def test_slots_compare_by_machine_and_index():

@@ -9,7 +9,16 @@ import pytest
 from skipping import skip
 
 from regrade.core import InputError, MismatchError
-from regrade.models import Device, OnnxExport, OutOfMemory, Precision, export_to_onnx, load_model, normalize
+from regrade.models import (
+    Device,
+    OnnxExport,
+    OutOfMemory,
+    Precision,
+    export_to_onnx,
+    load_model,
+    normalize,
+    torch_runtime,
+)
 from regrade.models.torch_runtime import TorchModel, with_features
 
 HEADS = """
@@ -319,3 +328,16 @@ class TestMemory:
             )
         np.testing.assert_array_equal(model.stacked(list(batch[:, :, :4])), batch[:, :, :4])
         assert allocated[-1] == ((7, 8, 4, 3), True)
+
+
+@pytest.mark.parametrize(("supported", "precision"), [(False, "bf16"), (False, "fp16"), (True, "bf16")])
+def test_bf16_on_a_gpu_without_it_is_one_line(load, settings, monkeypatch, supported, precision):
+    """The device is only named; the module stays on the CPU."""
+    monkeypatch.setattr(torch_runtime, "computes_in_bf16", lambda: supported)
+    model = load("linear", settings)
+    settings = replace(model.settings, device=Device.CUDA, precision=Precision(precision))
+    if supported or precision == "fp16":
+        assert model.with_settings(settings).runtime.endswith(f"cuda {precision}")
+        return
+    with pytest.raises(InputError, match=r"^this GPU does not compute in bf16: give --precision fp16 or fp32$"):
+        model.with_settings(settings)

@@ -38,7 +38,7 @@ if os.path.exists(BLIND) and "RAY_JOB_ID" in os.environ:
 def scores(batch):
     if len(batch) == 8:  # no trial of the loaded model
         SEEN.mkdir(exist_ok=True)
-        (SEEN / str(os.getpid())).touch()
+        (SEEN / str(os.getpid())).write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
         while os.path.exists({folder!r} + "/hold"):
             time.sleep(0.05)
     if os.path.exists({folder!r} + "/deadly"):
@@ -212,6 +212,25 @@ def test_predict_on_a_cluster_survives_the_death_of_a_machine(folder, cluster, u
     assert np.array_equal(
         predictions.features, undisturbed[0].features, equal_nan=True
     ) and predictions.features.shape == (SIZE, 7)
+
+
+def test_workers_that_share_a_gpu_predict_every_image_once(folder, undisturbed):
+    """Ray counts a GPU that is not there; the model computes on the CPU."""
+    workspace = fresh(folder, "shared")
+    before = set((folder / "seen").iterdir())
+    with two_nodes(folder, environment(folder), cpus=3, gpus=1) as cluster:
+        (folder / "hold").touch()
+        options = ["--on", "ray", "--address", cluster.address, "--device", "cuda", "--per-gpu", "2"]
+        process = start([*command(folder / "shared", *options), "--keep", "scores,features"], cluster.environment)
+        wait_until(lambda: len(set((folder / "seen").iterdir()) - before) >= 2, process)
+        (folder / "hold").unlink()
+        done = ran(process)
+    assert done.code == 3, done.err
+    workers = set((folder / "seen").iterdir()) - before
+    assert [worker.read_text() for worker in workers] == ["0", "0"]
+    predictions, manifest = stored(workspace)
+    assert predictions.digest == undisturbed[0].digest and manifest.unreadable == undisturbed[1].unreadable
+    np.testing.assert_array_equal(predictions.fingerprints, undisturbed[0].fingerprints)
 
 
 class TestConsistencyCheck:

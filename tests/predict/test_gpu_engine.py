@@ -4,15 +4,11 @@ import shutil
 
 import numpy as np
 import pytest
-from gpu_on_cpu import decoded_by_pillow
-from PIL import Image
-from predicting import CIFAR
+from gpu_on_cpu import decoded_by_pillow, model, photographs, small_network
 
 import regrade
-from regrade.core import ImageSourceError, MissingExtra, ModelError, Preprocessing
-from regrade.models import Resizer, Settings, gpu_images
-from regrade.models.description import describe_model
-from regrade.models.torch_runtime import TorchModel
+from regrade.core import ImageSourceError, MissingExtra, ModelError
+from regrade.models import Resizer, gpu_images
 from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, gpu_engine, gpu_loading, predict
 from regrade.predict.gpu_engine import GpuEngine, top_outputs
 from regrade.testsets import open_images
@@ -21,7 +17,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 COUNT = 14
-PREPROCESSING = Preprocessing(8, 9)
 
 
 @pytest.fixture(autouse=True)
@@ -31,18 +26,7 @@ def decoder(monkeypatch):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """JPEGs of several sizes; x003 is a PNG, x005 is no image, x006 is a JPEG that only the CPU decodes."""
-    folder, rng = tmp_path_factory.mktemp("images"), np.random.default_rng(0)
-    for number in range(COUNT):
-        path = folder / str(number % 10) / f"x{number:03d}.{'png' if number == 3 else 'jpg'}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        size = rng.integers(12, 30, 2)
-        Image.fromarray(rng.integers(0, 256, (*size, 3), dtype=np.uint8)).resize((20, 16)).save(path)
-    (folder / "5" / "x005.jpg").write_bytes(b"no image")
-    odd = folder / "6" / "x006.jpg"
-    data = odd.read_bytes()
-    odd.write_bytes(data[:2] + b"\xff\xfe\x00\x09unknown" + data[2:])  # in a comment
-    return folder
+    return photographs(tmp_path_factory.mktemp("images"), COUNT)
 
 
 @pytest.fixture
@@ -50,20 +34,6 @@ def store(folder, tmp_path):
     workspace = regrade.init(tmp_path / "W")
     workspace.testsets.add("photos", folder, classes="cifar-10", layout="index")
     return workspace.store
-
-
-def network(seed=0):
-    torch.manual_seed(seed)
-    layers = torch.nn.Conv2d(3, 6, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten()
-    last = torch.nn.Linear(24, 10)
-    with torch.no_grad():
-        last.bias += torch.arange(10) * 0.3  # so that a gray level does not change the order of classes
-    return torch.nn.Sequential(*layers, last)
-
-
-def model(module=None, name="net"):
-    settings = Settings(class_space=CIFAR, preprocessing=PREPROCESSING)
-    return TorchModel(network() if module is None else module, describe_model(name, settings), settings)
 
 
 def prediction_input(store):
@@ -167,7 +137,7 @@ class Sparing(torch.nn.Module):
 
     def __init__(self, most: int) -> None:
         super().__init__()
-        self.inner, self.most, self.batches = network(), most, []
+        self.inner, self.most, self.batches = small_network(), most, []
 
     def forward(self, images):
         self.batches.append(len(images))
@@ -233,7 +203,7 @@ def test_earlier_parts_are_kept_when_a_model_fails(store):
         calls.append(1)
         if len(calls) > 3:
             raise RuntimeError("the plug was pulled")
-        return network()(images)
+        return small_network()(images)
 
     engine, parts = on_gpu(model(Returning(failing))), []
     ranges = [range(0, 4), range(4, 8), range(8, COUNT)]

@@ -116,6 +116,9 @@ def predict(
     per_machine: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of workers per machine of the cluster.")
     ] = None,
+    per_gpu: Annotated[
+        int | None, typer.Option(min=1, help="Number of workers of the cluster that share a GPU (default: 1).")
+    ] = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """Run every model on every image of the test sets and store the predictions; an interrupted run can be resumed.
@@ -129,8 +132,10 @@ def predict(
     )  # Arrow's default pool does not return much of the freed memory
     from regrade.executors import RayCluster
 
-    if on is Where.LOCAL and (address or per_machine):
-        raise typer.BadParameter("--address and --per-machine require --on ray")
+    if on is Where.LOCAL and (address or per_machine or per_gpu):
+        raise typer.BadParameter("--address, --per-machine and --per-gpu require --on ray")
+    if per_gpu and device is not Device.CUDA:
+        raise typer.BadParameter("--per-gpu requires --device cuda")
     if on is Where.RAY and together:
         raise typer.BadParameter("--together is for models on this machine: leave it out with --on ray")
     preprocessing = _preprocessing(size, short_side, interpolation, mean, std)
@@ -153,7 +158,7 @@ def predict(
                 allow_unreadable=None if allow_unreadable is None else _share(allow_unreadable),
                 retry_unreadable=retry_unreadable,
                 together=together,
-                cluster=RayCluster(address, per_machine=per_machine) if on is Where.RAY else None,
+                cluster=RayCluster(address, per_machine=per_machine, per_gpu=per_gpu or 1) if on is Where.RAY else None,
                 progress=watch,
             )
     except KeyboardInterrupt:

@@ -42,12 +42,14 @@ class WorkerSlot:
 class RayCluster:
     """A Ray cluster; without an address, the one on this machine, which is started if none is running.
 
-    ``per_machine`` limits the workers per machine; each loads its own copy of the model.
+    ``per_machine`` limits the workers per machine, and ``per_gpu`` of them share a GPU; each loads its own copy of the
+    model.
     """
 
-    def __init__(self, address: str | None = None, *, per_machine: int | None = None) -> None:
+    def __init__(self, address: str | None = None, *, per_machine: int | None = None, per_gpu: int = 1) -> None:
         self.address = address
         self.per_machine = per_machine
+        self.per_gpu = per_gpu
 
     @contextmanager
     def pool(self, make: Callable[[], Any], *, gpus: bool, on_ready: Callable[[Any], None]) -> Iterator[RayWorkerPool]:
@@ -56,7 +58,8 @@ class RayCluster:
         ``on_ready`` is called with the result of each worker's `hello` method when it is ready.
         """
         with connected(self.address):
-            pool = RayWorkerPool(make, gpus=gpus, per_machine=self.per_machine, on_ready=on_ready)
+            per_gpu = self.per_gpu if gpus else 0
+            pool = RayWorkerPool(make, per_gpu=per_gpu, per_machine=self.per_machine, on_ready=on_ready)
             pool.check_room()
             try:
                 yield pool
@@ -65,13 +68,16 @@ class RayCluster:
 
 
 class RayWorkerPool(WorkerPool[WorkerSlot]):
-    """Workers as Ray actors. One CPU of every machine is left free for reading images."""
+    """Workers as Ray actors. One CPU of every machine is left free for reading images.
+
+    ``per_gpu`` is the number of workers that share a GPU; 0 if they need none.
+    """
 
     def __init__(
-        self, make: Callable[[], Any], *, gpus: bool, per_machine: int | None, on_ready: Callable[[Any], None]
+        self, make: Callable[[], Any], *, per_gpu: int, per_machine: int | None, on_ready: Callable[[Any], None]
     ) -> None:
         self._make = make
-        self._gpus = gpus
+        self._per_gpu = per_gpu
         self._per_machine = per_machine
         self._on_ready = on_ready
         self._actors: dict[WorkerSlot, Any] = {}
@@ -87,7 +93,7 @@ class RayWorkerPool(WorkerPool[WorkerSlot]):
 
         if self._slots():
             return
-        required = "a GPU and two CPUs" if self._gpus else "two CPUs"
+        required = "a GPU and two CPUs" if self._per_gpu else "two CPUs"
         resources = ", ".join(
             f"{node['NodeManagerAddress']}: {_count(node, 'CPU')} CPUs, {_count(node, 'GPU')} GPUs"
             for node in ray.nodes()
@@ -193,7 +199,7 @@ class RayWorkerPool(WorkerPool[WorkerSlot]):
             if slot not in self._actors:
                 actor = ray.remote(_Actor).options(
                     num_cpus=1,
-                    num_gpus=1 if self._gpus else 0,
+                    num_gpus=1 / self._per_gpu if self._per_gpu else 0,
                     max_concurrency=AHEAD,
                     scheduling_strategy=NodeAffinitySchedulingStrategy(slot.node, soft=False),
                 )
@@ -218,14 +224,14 @@ class RayWorkerPool(WorkerPool[WorkerSlot]):
                 self._infos[slot] = info
 
     def _slots(self) -> list[WorkerSlot]:
-        """All slots for workers: one per GPU or CPU, with one CPU of every machine left for reading images."""
+        """All slots for workers: one per CPU or share of a GPU; one CPU of every machine is left for reading images."""
         import ray
 
         slots = []
         for node in ray.nodes():
             if node["Alive"]:
                 free = _count(node, "CPU") - 1
-                number = min(free, _count(node, "GPU")) if self._gpus else free
+                number = min(free, self._per_gpu * _count(node, "GPU")) if self._per_gpu else free
                 most = number if self._per_machine is None else min(number, self._per_machine)
                 slots += [
                     WorkerSlot(node["NodeID"], index, self._deaths[node["NodeID"], index]) for index in range(most)

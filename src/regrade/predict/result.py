@@ -81,7 +81,8 @@ class Run(Tabular):
         )
         runtimes = dict.fromkeys(pair.runtime for pair in self.pairs if pair.runtime)
         notes = [f"computed by {runtime}" for runtime in runtimes]
-        notes += dict.fromkeys(note for pair in self.pairs for note in _notes(pair))
+        notes += dict.fromkeys(_note_of_pass(pair) for pair in self.pairs if pair.together > 1)
+        notes += [note for pair in self.pairs for note in _notes(pair)]
         notes += [f"failed: {failure.reason}" for failure in self.failures]
         return Table("predictions", columns, tuple(_row(pair) for pair in self.pairs), tuple(notes))
 
@@ -89,6 +90,10 @@ class Run(Tabular):
 def _row(pair: ModelRun) -> tuple[Cell, ...]:
     seconds = None if pair.already else pair.seconds
     return (pair.model, pair.test_set, pair.examples, pair.resumed, len(pair.unreadable), seconds, pair.rate)
+
+
+def _note_of_pass(pair: ModelRun) -> str:
+    return f"{pair.together} models together on {pair.test_set}: seconds and images/s are those of the whole pass"
 
 
 def _notes(pair: ModelRun) -> Iterator[str]:
@@ -103,7 +108,5 @@ def _notes(pair: ModelRun) -> Iterator[str]:
             f"the images of {pair.test_set} are missing, so they were not compared with those that {pair.model} was "
             "run on"
         )
-    if pair.together > 1:
-        yield f"{pair.together} models together on {pair.test_set}: seconds and images/s are those of the whole pass"
     if pair.workers_lost:
         yield f"{pair.workers_lost:,} workers were lost; other workers repeated their tasks"
