@@ -28,7 +28,7 @@ _SKILLS = (0.0, 0.8, 1.6, 2.4)
 _SHIFT = 0.5
 
 
-def _drawn(
+def estimated(
     estimates: Sequence[Estimate], truth: float, baseline: tuple[FloatArray, FloatArray] | None = None, name: str = ""
 ) -> Drawn:
     return Drawn(
@@ -42,7 +42,7 @@ def _by_confidence(rng: np.random.Generator, runs: int, *, images: int, shape: t
     estimates = [expected_by_confidence(1 - row, confidence=0.95) for row in doubts]
     reach = 1.96 * doubts.std(axis=1, ddof=1) / np.sqrt(images)
     normal = np.maximum(doubts.mean(axis=1) - reach, 0.0), doubts.mean(axis=1) + reach
-    return _drawn(estimates, shape[0] / sum(shape), normal, "normal")
+    return estimated(estimates, shape[0] / sum(shape), normal, "normal")
 
 
 def _by_threshold(rng: np.random.Generator, runs: int, *, images: int, share: float) -> Drawn:
@@ -53,18 +53,20 @@ def _by_threshold(rng: np.random.Generator, runs: int, *, images: int, share: fl
     estimates = [expected_by_threshold(wrong[i], labeled[i], unlabeled[i], confidence=0.95) for i in defined]
     below = np.array([estimate.value * images for estimate in estimates])
     fixed = exact_bounds(below, np.full(len(below), images), confidence=0.95)
-    return _drawn(estimates, share**0.5, (fixed.low, fixed.high), "threshold as if known")
+    return estimated(estimates, share**0.5, (fixed.low, fixed.high), "threshold as if known")
 
 
-def _models(rng: np.random.Generator, images: int, shift: float) -> tuple[IntArray, BoolArray]:
+def models_of_skills(rng: np.random.Generator, difficulty: FloatArray) -> tuple[IntArray, BoolArray]:
     """Classes and correctness (m, n) of models of different skill; all confuse an image with the same class."""
-    difficulty = rng.normal(shift, 1.0, images)
+    images = len(difficulty)
     correct = np.array(_SKILLS)[:, None] + rng.normal(0, 0.5, (len(_SKILLS), images)) > difficulty
     return np.where(correct, 0, rng.integers(1, 10, images)), correct
 
 
 def _lines(rng: np.random.Generator, images: int) -> list[Estimate]:
-    (classes, correct), (unlabeled, _) = (_models(rng, images, shift) for shift in (0.0, _SHIFT))
+    (classes, correct), (unlabeled, _) = (
+        models_of_skills(rng, rng.normal(shift, 1.0, images)) for shift in (0.0, _SHIFT)
+    )
     return agreement_lines(classes, correct, unlabeled, rng=rng)
 
 
@@ -77,7 +79,7 @@ def _line_on_all_images() -> float:
 def _by_agreement(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
     """One of the models; only a third of the runs, since bootstraps are slow."""
     estimates = [_lines(rng, images)[1] for _ in range(-(-runs // 3))]
-    return _drawn(estimates, _line_on_all_images())
+    return estimated(estimates, _line_on_all_images())
 
 
 def scored(rng: np.random.Generator, images: int, shift: float = 0.0) -> tuple[FloatArray, FloatArray]:
@@ -94,20 +96,20 @@ def _gap(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
         wrong, other_wrong = rng.random(images) < odds, rng.random(images) < unlabeled_odds
         expected = expected_by_score(wrong, SetScores(scores, unlabeled), confidence=0.95)
         estimates.append(expectation_gap(expected, proportion(int(other_wrong.sum()), images), confidence=0.95))
-    return _drawn(estimates, 0.0)
+    return estimated(estimates, 0.0)
 
 
 def _band_change(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
     """A remedy that corrects 8% of the images and breaks 3%; a single band, so that its interval stands alone."""
     fates = rng.choice(4, size=(runs, images), p=[0.70, 0.08, 0.03, 0.19])  # right, corrected, broken, wrong
-    changes = [_band("hard", row % 2 == 1, row >= 2, 1, 0.95).change for row in fates]
-    return _drawn(changes, 0.03 - 0.08)
+    changes = [_band("hard", (row % 2 == 1, row >= 2), None, 1, 0.95).change for row in fates]
+    return estimated(changes, 0.03 - 0.08)
 
 
 for _images in (50, 1_000):
     coverage_check(
         "change of the error in a band",
-        maker=f"{_FOLDER}.bands._band",
+        maker="stats.clustered_pairs.paired_share_difference",
         case="8% corrected, 3% broken",
         n=_images,
         draw=partial(_band_change, images=_images),

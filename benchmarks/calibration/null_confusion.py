@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 
 from benchmarks.calibration.checks import null_check
+from benchmarks.calibration.households import alike, households
 from benchmarks.calibration.worlds import correct_predictions, model_names
 from regrade.core import Checkpoints, ClassSpace, ModelAttributes, Predictions, ScoreKind, TestSet, checkpoints_of
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
@@ -80,12 +81,24 @@ def alike_families(rng: np.random.Generator) -> Confusion:
 
 
 def _of_models(
-    rng: np.random.Generator, abilities: FloatArray, families: IntArray, *, own: FloatArray | None = None
+    rng: np.random.Generator,
+    abilities: FloatArray,
+    families: IntArray,
+    *,
+    own: FloatArray | None = None,
+    homes: int | None = None,
 ) -> Confusion:
-    """Models with errors by difficulty and noise of their ``own`` (m,); years and sizes are those of the family."""
-    difficulty = rng.standard_normal(500)
+    """Models with errors by difficulty and noise of their ``own`` (m,); years and sizes are those of the family.
+
+    Both are alike within so many ``homes``; None: images are independent.
+    """
+    clusters, rows = None, 1 + len(abilities)
+    if homes is None:
+        difficulty, *hidden = rng.standard_normal((rows, 500))
+    else:
+        clusters, (difficulty, *hidden) = _in_households(rng, homes, rows=rows)
     scale = np.ones(len(abilities)) if own is None else own
-    noise = scale[:, None] * rng.standard_normal((len(abilities), len(difficulty)))
+    noise = scale[:, None] * np.stack(hidden)
     right = (abilities * np.sqrt(1 + scale**2))[:, None] > difficulty + noise
     years, sizes = rng.integers(2012, 2022, 8), rng.uniform(5, 9, 8)
     stated = {
@@ -93,7 +106,68 @@ def _of_models(
         for name, family in zip(model_names(len(abilities)), families, strict=True)
     }
     logits = [[_with_entropy(rng, 1.0 + 0.25 * difficulty)]]
-    return _studied(logits, right, rng, FurtherInputs(attributes=stated))
+    return _studied(logits, right, rng, FurtherInputs(attributes=stated, clusters=clusters))
+
+
+@null_check("confusion: hard for others", case="unrelated scores, 6 models, 80 households of 1 to 8 images")
+def scores_of_households(rng: np.random.Generator) -> Confusion:
+    clusters, (unsure, *hidden) = _in_households(rng, 80, rows=7)
+    right = special.ndtri(rng.uniform(0.6, 0.88, 6))[:, None] > np.stack(hidden)
+    return studied(rng, unsure, right, clusters)
+
+
+@null_check(
+    "confusion: another ensemble is confused by the same images",
+    case="unrelated scores, 3 ensembles, 60 households of 1 to 8 images",
+)
+def unrelated_ensembles_in_households(rng: np.random.Generator) -> Confusion:
+    clusters, unsure = _in_households(rng, 60, rows=3)
+    test_set = _test_set(rng, len(clusters))
+    ensembles = [_ensemble(rng, own, name=name) for own, name in zip(unsure, ("E", "F", "G"), strict=True)]
+    return confusion(test_set, ensembles, rng=rng, further=FurtherInputs(clusters=clusters))
+
+
+@null_check("confusion: the score tells own errors", case="unrelated scores, 80 households of 1 to 8 images")
+def own_scores_of_households(rng: np.random.Generator) -> Confusion:
+    clusters, (unsure, hidden) = _in_households(rng, 80, rows=2)
+    test_set = _test_set(rng, len(clusters))
+    predicted = np.where(hidden < 0.5, test_set.labels, (test_set.labels + 1) % len(_SPACE))
+    ensemble = _ensemble(rng, unsure, predicted=predicted)
+    further = FurtherInputs(clusters=clusters)
+    return confusion(test_set, [ensemble], rng=rng, own=Scoring(test_set), further=further)
+
+
+@null_check(_TREND, _FAMILY, case="one relation, 12 models of 3 families, 100 households of 1 to 8 images")
+def one_relation_in_households(rng: np.random.Generator) -> Confusion:
+    return _of_models(rng, rng.uniform(0.0, 1.2, 12), np.repeat(np.arange(3), 4), homes=100)
+
+
+@null_check("confusion: the error changes after a remedy", case="two equal models, 100 households of 1 to 8 images")
+def useless_remedy_in_households(rng: np.random.Generator) -> Confusion:
+    clusters, (difficulty, *hidden) = _in_households(rng, 100, rows=3)
+    before, after = model_names(2)
+    further = FurtherInputs(remedy=Remedy(before, after, 1.0), clusters=clusters)
+    logits = [[_with_entropy(rng, 1.0 + 0.3 * difficulty)]]
+    return _studied(logits, np.stack(hidden) < 0.7, rng, further)
+
+
+@null_check(
+    "confusion: the score is worth its cost",
+    "confusion: a cheaper score is better",
+    case="the last epoch is as noisy as the mean over epochs, 5 models, 80 households of 1 to 8 images",
+)
+def equal_rivals_in_households(rng: np.random.Generator) -> Confusion:
+    clusters, (difficulty, noise, rival_noise) = _in_households(rng, 80, rows=3)
+    score, rival = (1.0 + 0.1 * (difficulty + own) for own in (noise, rival_noise))
+    epochs = [_with_entropy(rng, bits) for bits in (2 * score - rival, rival)]
+    right = _right(rng, rng.normal(1.0, 0.3, 5), difficulty)
+    return _studied([epochs], right, rng, FurtherInputs(clusters=clusters))
+
+
+def _in_households(rng: np.random.Generator, count: int, *, rows: int) -> tuple[IntArray, FloatArray]:
+    """Households (n,), and normal numbers (rows, n) that are alike within them."""
+    clusters = households(rng, count)
+    return clusters, special.ndtri(alike(rng, clusters, rows=rows))
 
 
 _ENTROPIES = (0.05, 1.95)  # bits of four classes that a simulated score may have
@@ -144,13 +218,16 @@ def _with_entropy(rng: np.random.Generator, bits: FloatArray) -> FloatArray:
     return np.log(probabilities)
 
 
-def studied(rng: np.random.Generator, unsure: FloatArray, right: BoolArray | None) -> Confusion:
+def studied(
+    rng: np.random.Generator, unsure: FloatArray, right: BoolArray | None, clusters: IntArray | None = None
+) -> Confusion:
     """The study of models with this correctness (m, n) and of an ensemble that is ``unsure`` (n,) about images."""
     test_set = _test_set(rng, len(unsure))
     ensemble, scoring = _ensemble(rng, unsure), Scoring(test_set)
     if right is None:
         return confusion(test_set, [ensemble], rng=rng, own=scoring)
-    return confusion(test_set, [ensemble], _predictions(test_set, right), rng=rng)
+    further = FurtherInputs(clusters=clusters)
+    return confusion(test_set, [ensemble], _predictions(test_set, right), rng=rng, further=further)
 
 
 def _studied(
@@ -180,10 +257,13 @@ def _right(rng: np.random.Generator, abilities: FloatArray, difficulty: FloatArr
     return rng.random((len(abilities), len(difficulty))) < special.ndtr(abilities[:, None] - difficulty)
 
 
-def _ensemble(rng: np.random.Generator, unsure: FloatArray, *, name: str = "E") -> Checkpoints:
-    """One member at two epochs, less confident the more ``unsure`` (n,) it is; the predicted class is random."""
+def _ensemble(
+    rng: np.random.Generator, unsure: FloatArray, *, name: str = "E", predicted: IntArray | None = None
+) -> Checkpoints:
+    """One member at two epochs, less confident the more ``unsure`` (n,) it is; by default it predicts at random."""
     logits = np.zeros((len(unsure), len(_SPACE)))
-    logits[np.arange(len(unsure)), rng.integers(len(_SPACE), size=len(unsure))] = 3 * special.ndtr(-unsure) + 0.1
+    best = rng.integers(len(_SPACE), size=len(unsure)) if predicted is None else predicted
+    logits[np.arange(len(unsure)), best] = 3 * special.ndtr(-unsure) + 0.1
     return checkpoints_of(
         [[logits, 1.5 * logits]], kind=ScoreKind.LOGITS, ensemble=name, test_set="set", class_space=_SPACE.name
     )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
+from regrade.stats.influence import influence_effects
 from regrade.stats.intervals import method_name, tail_share
 
 _CERTAIN = 1e-12  # a standard error below this is 0 up to rounding
@@ -20,7 +21,8 @@ _CERTAIN = 1e-12  # a standard error below this is 0 up to rounding
 class ErrorRanking:
     """The mean AUROC of a score over ``models``, and the influence (n,) of each image on it.
 
-    ``rarer`` is the number of images with an error of any model, or of those with a correct prediction if smaller.
+    ``rarer`` is the number of images with an error of any model, or of those with a correct prediction if smaller; of
+    clusters of them, if images of one of the ``clusters`` (n,) are dependent.
     """
 
     value: float
@@ -28,14 +30,23 @@ class ErrorRanking:
     models: int
     images: int
     rarer: int
+    clusters: IntArray | None = None
+
+    @property
+    def method(self) -> str:
+        """The method of intervals."""
+        return "auroc, delong" if self.clusters is None else "clustered auroc, delong"
 
 
-def rank_errors(scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike | None = None) -> ErrorRanking:
+def rank_errors(
+    scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike | None = None, clusters: IntArray | None = None
+) -> ErrorRanking:
     """Return the probability that an error has a higher score than a correct prediction, mean over models.
 
     ``scores`` (n,) are of images, high where errors are expected; equal scores count as half. ``wrong`` (m, n) and
     ``counted`` (m, n, default: all) are of models. A model without errors or without correct predictions is left out;
-    raises if none remains. The influences are those of DeLong et al. (1988), for all models together.
+    raises if none remains. The influences are those of DeLong et al. (1988), for all models together; images of one of
+    the ``clusters`` (n,) are dependent (Obuchowski 1997).
     """
     values, errors = np.asarray(scores, dtype=np.float64), np.atleast_2d(np.asarray(wrong, dtype=bool))
     inside: BoolArray = np.ones_like(errors) if counted is None else np.atleast_2d(np.asarray(counted, dtype=bool))
@@ -53,9 +64,10 @@ def rank_errors(scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike | None =
     for place, (bad, good) in enumerate(used):
         areas[place], own = _area(bad[order], good[order], ties)
         influence[order] += own / len(used)
-    any_error, any_correct = (int(np.logical_or.reduce(rows).sum()) for rows in zip(*used, strict=True))
+    sides = [np.logical_or.reduce(rows) for rows in zip(*used, strict=True)]
+    rarer = min(int(side.sum()) if clusters is None else len(np.unique(clusters[side])) for side in sides)
     images = int(inside.any(axis=0).sum())
-    return ErrorRanking(float(areas.mean()), influence, len(used), images, min(any_error, any_correct))
+    return ErrorRanking(float(areas.mean()), influence, len(used), images, rarer, clusters)
 
 
 @dataclass(frozen=True)
@@ -103,8 +115,8 @@ def mean_auroc(ranking: ErrorRanking, *, confidence: float = 0.95) -> Estimate:
     >>> round(mean_auroc(ranking).value, 2)
     0.75
     """
-    value, error = ranking.value, _standard_error(ranking.influence)
-    method = method_name("auroc, delong", confidence)
+    value, error = ranking.value, _standard_error(ranking.influence, ranking.clusters)
+    method = method_name(ranking.method, confidence)
     if error < _CERTAIN or not 0 < value < 1:
         reach = _least_reach(ranking.rarer, confidence)
         return Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0), ranking.images, method)
@@ -122,15 +134,16 @@ def auroc_difference(first: ErrorRanking, second: ErrorRanking, *, confidence: f
     if first.influence.shape != second.influence.shape or first.models != second.models:
         raise InputError("a difference needs two scores of the same images and models")
     rarer = min(first.rarer, second.rarer)
-    error = _standard_error(first.influence - second.influence)
+    error = _standard_error(first.influence - second.influence, first.clusters)
     reach = _t_quantile(rarer, confidence) * error if error >= _CERTAIN else _least_reach(rarer, confidence)
     value = first.value - second.value
-    method = method_name("paired auroc, delong", confidence)
+    method = method_name(f"paired {first.method}", confidence)
     return Estimate(value, max(value - reach, -1.0), min(value + reach, 1.0), first.images, method)
 
 
-def _standard_error(influence: FloatArray) -> float:
-    return float(np.sqrt((influence**2).sum()))
+def _standard_error(influence: FloatArray, clusters: IntArray | None) -> float:
+    effect = 1.0 if clusters is None else float(influence_effects(influence, clusters)[0])
+    return float(np.sqrt((influence**2).sum() * effect))
 
 
 def _t_quantile(rarer: int, confidence: float) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,9 +9,8 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.clustered_pairs import clustered_share
-from regrade.stats.influence import influence_effects
 from regrade.stats.intervals import Intervals, clopper_pearson, method_name, proportions
-from regrade.stats.means import UNKNOWN, korn_graubard, stratified, stratified_proportion
+from regrade.stats.means import korn_graubard, over_clusters, stratified, stratified_proportion
 from regrade.stats.shares_of_groups import group_shares
 
 FEW_CLASSES = 9.5
@@ -68,14 +65,8 @@ def _over_clusters(right: FloatArray, members: IntArray, clusters: IntArray, con
     sizes, units = shares.sizes, shares.clusters
     if sizes.max() == 1:
         return clustered_share(right, clusters, confidence=confidence)
-    spread = stratified(right, members, None)
     influence = (right - shares.values[members]) / sizes[members]
-    count = len(np.unique(clusters))
-    if count < len(members):
-        effect = float(influence_effects(influence, clusters)[0])
-        freedom = np.minimum(spread.freedom, max(count - 1.0, 1.0))
-        variances = spread.variances * effect if count > 1 else np.full(1, UNKNOWN)
-        spread = replace(spread, variances=variances, freedom=freedom, plain_size=spread.plain_size / effect)
+    spread = over_clusters(stratified(right, members, None), influence, clusters)
     (estimate,) = korn_graubard(spread, "clustered stratified korn-graubard", confidence)
     if effective_number(sizes if units is None else units) >= FEW_CLASSES:
         return estimate

@@ -19,32 +19,40 @@ from regrade.stats.model_effects import MeasuredModels
 _Correlation = Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]
 
 
-def error_correlations(scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike) -> MeasuredModels:
+def error_correlations(
+    scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike, clusters: ArrayLike | None = None
+) -> MeasuredModels:
     """Pearson's r of ``scores`` (n,) and the errors ``wrong`` (m, n) of each model, on the images ``counted`` (m, n).
 
     It is the point-biserial correlation, whose size depends on the error rate: it is at most 0.80 for a normal score at
-    a rate of 50%, and at most 0.58 at 10%. A model without errors, or a constant score, raises.
+    a rate of 50%, and at most 0.58 at 10%. A model without errors, or a constant score, raises. Images of one of the
+    ``clusters`` (n,) are dependent.
 
     >>> error_correlations([1, 2, 3, 4], [[0, 0, 1, 1]], [[1, 1, 1, 1]]).values.round(3)
     array([0.894])
     """
-    return _correlations(_pearson, scores, wrong, counted)
+    return _correlations(_pearson, scores, wrong, counted, clusters)
 
 
-def biserial_correlations(scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike) -> MeasuredModels:
+def biserial_correlations(
+    scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike, clusters: ArrayLike | None = None
+) -> MeasuredModels:
     """The biserial correlation of ``scores`` (n,) and the errors ``wrong`` (m, n) on the images ``counted`` (m, n).
 
     It is the correlation with a model's latent tendency to err, from the normal scores of the ranks: if both are
     jointly normal, it does not depend on the error rate (Tate 1955), so that models of different accuracy can be
-    compared. In small samples it may exceed 1. A model without errors, or a constant score, raises.
+    compared. In small samples it may exceed 1. A model without errors, or a constant score, raises. Images of one of
+    the ``clusters`` (n,) are dependent.
 
     >>> biserial_correlations([1, 2, 3, 40], [[0, 0, 1, 1]], [[1, 1, 1, 1]]).values.round(3)
     array([0.921])
     """
-    return _correlations(_biserial, scores, wrong, counted)
+    return _correlations(_biserial, scores, wrong, counted, clusters)
 
 
-def _correlations(of_model: _Correlation, scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike) -> MeasuredModels:
+def _correlations(
+    of_model: _Correlation, scores: ArrayLike, wrong: ArrayLike, counted: ArrayLike, clusters: ArrayLike | None
+) -> MeasuredModels:
     x = np.asarray(scores, dtype=np.float64)
     errors, inside = (np.atleast_2d(np.asarray(part, dtype=bool)) for part in (wrong, counted))
     if errors.shape != inside.shape or errors.shape[1:] != x.shape:
@@ -55,6 +63,9 @@ def _correlations(of_model: _Correlation, scores: ArrayLike, wrong: ArrayLike, c
         _check(x[places], row[places])
         values[model], of_images = of_model(x[places], row[places].astype(np.float64))
         influence[model, places] = of_images / len(of_images)
+    if clusters is not None:
+        numbers = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        influence = np.stack([np.bincount(numbers, row) for row in influence])
     return MeasuredModels(values, (influence @ influence.T).astype(np.float64))
 
 

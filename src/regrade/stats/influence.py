@@ -47,3 +47,10 @@ def effective_sizes(influence: ArrayLike, clusters: ArrayLike, *, upper: float) 
     if count == images:
         return np.full(len(effects), float(images))
     return few_clusters(images / effects, np.array(images), np.array(count), upper=upper)
+
+
+def independent_size(influence: ArrayLike, clusters: ArrayLike | None, *, upper: float) -> float:
+    """As `effective_sizes` for one statistic; the number of images without clusters."""
+    if clusters is None:
+        return float(len(np.asarray(influence)))
+    return float(effective_sizes(influence, clusters, upper=upper)[0])

@@ -144,11 +144,13 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[IntArray, IntArray
     return k, n
 
 
-def quantile(values: ArrayLike, share: float, *, confidence: float = 0.95) -> Estimate:
+def quantile(values: ArrayLike, share: float, *, worth: float | None = None, confidence: float = 0.95) -> Estimate:
     """Return the ``share`` quantile of ``values`` (n,) with an interval between two order statistics.
 
     The order statistics come from the binomial distribution (Conover 1999, 3.2); coverage is at least ``confidence``
-    for any distribution. Raises if there are too few values: at 95% a median needs 6 and a quartile 13.
+    for any distribution. Raises if there are too few values: at 95% a median needs 6 and a quartile 13. Clustered
+    values that are ``worth`` fewer independent ones have the order statistics of so many, at their shares of all values
+    (Woodruff 1952).
 
     >>> median = quantile(range(1, 21), 0.5)
     >>> median.value, median.low, median.high
@@ -160,12 +162,16 @@ def quantile(values: ArrayLike, share: float, *, confidence: float = 0.95) -> Es
     if ordered.ndim != 1 or not np.isfinite(ordered).all():
         raise InputError("a quantile needs one row of finite numbers")
     n, tail = len(ordered), tail_share(confidence)
-    below = scipy.special.bdtr(np.arange(n), n, share)  # P(at most i values lie below the true quantile)
+    size = n if worth is None else int(worth + 1e-9)
+    below = scipy.special.bdtr(np.arange(size), size, share)  # P(at most i values lie below the true quantile)
     low = int((below <= tail).sum()) - 1
     high = int(np.searchsorted(below, 1 - tail))
-    if low < 0 or high >= n:
-        raise UndefinedError(f"{n} values are too few for an interval of the {100 * share:g}% quantile")
-    method = method_name("order statistics", confidence)
+    if low < 0 or high >= size:
+        units = "values" if worth is None else "independent values"
+        raise UndefinedError(f"{size} {units} are too few for an interval of the {100 * share:g}% quantile")
+    if size < n:
+        low, high = (low + 1) * (n + 1) // (size + 1) - 1, -(-(high + 1) * (n + 1) // (size + 1)) - 1
+    method = method_name("order statistics" if worth is None else "clustered order statistics", confidence)
     return Estimate(float(np.quantile(ordered, share)), float(ordered[low]), float(ordered[high]), n, method)
 
 

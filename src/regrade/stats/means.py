@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
+from regrade.stats.influence import influence_effects
 from regrade.stats.intervals import exact_bounds, method_name, normal_quantile, tail_share
 
 _PART = 0.5
@@ -189,7 +190,13 @@ def _estimates(spread: Spread, low: FloatArray, high: FloatArray, method: str) -
 
 
 def reweighted_proportion(
-    values: ArrayLike, strata: ArrayLike, target_strata: ArrayLike, *, confidence: float = 0.95
+    values: ArrayLike,
+    strata: ArrayLike,
+    target_strata: ArrayLike,
+    clusters: ArrayLike | None = None,
+    target_clusters: ArrayLike | None = None,
+    *,
+    confidence: float = 0.95,
 ) -> Estimate:
     """Estimate the proportion of 0/1 ``values`` (n,) among target images of which only the strata are known.
 
@@ -197,7 +204,9 @@ def reweighted_proportion(
     frequency among the target images (post-stratification). This assumes that images of the same stratum are comparable
     in both sets. The interval covers the sampling of both: the variance within strata, as in `stratified_proportion`,
     and that of the strata sizes among the targets. It is a Clopper-Pearson interval at the effective sample size
-    (Korn-Graubard). Raises if a target stratum has no values. ``n`` of the result is the number of values.
+    (Korn-Graubard). Raises if a target stratum has no values. ``n`` of the result is the number of values. Images of
+    one of the ``clusters`` (n,) or ``target_clusters`` (u,) are dependent: each variance is multiplied by its design
+    effect.
     """
     source, target = np.asarray(strata), np.asarray(target_strata)
     if not len(target):
@@ -208,10 +217,33 @@ def reweighted_proportion(
         raise InputError("a stratum of the target images has no values")
     weights = (target_sizes / target_sizes.sum())[sizes > 0]
     spread = stratified(values, source, weights)
-    shares = np.bincount(source, np.asarray(values, dtype=np.float64), minlength=count)[sizes > 0] / sizes[sizes > 0]
+    scores = np.asarray(values, dtype=np.float64)
+    every = np.divide(np.bincount(source, scores, minlength=count), sizes, out=np.zeros(count), where=sizes > 0)
+    shares = every[sizes > 0]
     between = float((weights * (shares - weights @ shares) ** 2).sum()) / len(target)
+    name = "post-stratified korn-graubard"
+    if clusters is not None:
+        influence = (target_sizes / target_sizes.sum() / np.maximum(sizes, 1))[source] * (scores - every[source])
+        spread = over_clusters(spread, influence, clusters)
+        name = f"clustered {name}"
+    if target_clusters is not None:
+        between *= float(influence_effects(every[target] - weights @ shares, target_clusters)[0])
     spread = replace(spread, variances=spread.variances + between)
-    return korn_graubard(spread, "post-stratified korn-graubard", confidence)[0]
+    return korn_graubard(spread, name, confidence)[0]
+
+
+def over_clusters(spread: Spread, influence: FloatArray, clusters: ArrayLike) -> Spread:
+    """The spread of one mean over clusters: its variance times their design effect; unknown for a single cluster."""
+    count = len(np.unique(np.asarray(clusters)))
+    if count == len(influence):
+        return spread
+    effect = float(influence_effects(influence, clusters)[0])
+    return replace(
+        spread,
+        variances=spread.variances * effect if count > 1 else np.full(1, UNKNOWN),
+        freedom=np.minimum(spread.freedom, max(count - 1.0, 1.0)),
+        plain_size=spread.plain_size / effect,
+    )
 
 
 def bounded_mean(

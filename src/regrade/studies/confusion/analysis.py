@@ -19,7 +19,6 @@ from regrade.metrics import (
     training_scores,
 )
 from regrade.metrics.confusion_scores import bits_in
-from regrade.stats import proportion
 from regrade.studies.confusion.bands import Remedy, compare_bands
 from regrade.studies.confusion.distribution import ScoreBins, distribution, error_curve
 from regrade.studies.confusion.ensembles import score_training_set, summarize_ensembles
@@ -30,6 +29,7 @@ from regrade.studies.confusion.result import ConfusedModel, Confusion, ScoredEns
 from regrade.studies.confusion.rivals import compare_rivals, error_share, image_scores
 from regrade.studies.confusion.trends import score_trends
 from regrade.studies.confusion.unlabeled import LabeledSet, UnlabeledInputs, expected_errors
+from regrade.studies.image_clusters import mean_credit, numbers_in
 from regrade.studies.scoring import Scoring
 
 _TOLERANCE = 1e-6  # scores this close are equal up to rounding
@@ -45,7 +45,8 @@ class FurtherInputs:
     ``scorings`` are those of the further ensembles' predictions, in their order; ``human`` (n,) is the entropy of
     people's answers, NaN without; ``early`` is the number of checkpoints of EL2N. ``train`` are checkpoints of the
     first ensemble on its training images, and ``remedy`` names two models to compare on easy and on hard images.
-    ``attributes`` are what is stated about models, by name.
+    ``attributes`` are what is stated about models, by name. Images of the test set of one of the ``clusters`` (n,) are
+    dependent, and so are training images of one of the ``train_clusters``.
     """
 
     scorings: Sequence[Scoring | None] = ()
@@ -54,6 +55,8 @@ class FurtherInputs:
     train: Checkpoints | None = None
     remedy: Remedy | None = None
     attributes: Mapping[str, ModelAttributes] = field(default_factory=dict)
+    clusters: IntArray | None = None
+    train_clusters: IntArray | None = None
 
 
 def confusion(
@@ -82,6 +85,7 @@ def confusion(
     first = ensembles[0]
     _check_sizes(test_set, ensembles)
     extra = further or FurtherInputs()
+    clusters = extra.clusters
     training = training_scores(first, _labels_of(test_set, first), early=extra.early)
     entropies = training.entropies
     unit = bits_in(base)
@@ -94,7 +98,14 @@ def confusion(
     insiders = {own_name(first), *first.members}
     rows = [
         replace(
-            _model(name, model, scores, bins, hard_images, inside=name in insiders, rng=rng, confidence=confidence),
+            _model(
+                name,
+                model,
+                _Scores(scores, bins, hard_images, clusters),
+                rng,
+                inside=name in insiders,
+                confidence=confidence,
+            ),
             family=extra.attributes.get(name, ModelAttributes()).family or None,
         )
         for name, model in graded.items()
@@ -117,13 +128,15 @@ def confusion(
         confidence,
         scores,
         bins,
-        distribution(scores, bins, confidence=confidence),
+        distribution(scores, bins, clusters, confidence=confidence),
         models,
-        rank_agreements(compared, confidence=confidence),
-        fewer_checkpoints(entropies, first.members, bins, unit=unit, confidence=confidence),
+        rank_agreements(compared, clusters, confidence=confidence),
+        fewer_checkpoints(entropies, first.members, bins, clusters, unit=unit, confidence=confidence),
         hard_images,
-        _ranking(outside, hard_images, confidence),
-        expected_errors(LabeledSet(first, scores, graded), unlabeled, bins, unit=unit, rng=rng, confidence=confidence)
+        _ranking(outside, hard_images, clusters, confidence),
+        expected_errors(
+            LabeledSet(first, scores, graded, clusters), unlabeled, bins, unit=unit, rng=rng, confidence=confidence
+        )
         if unlabeled
         else None,
         tuple(notes),
@@ -133,16 +146,21 @@ def confusion(
             ensembles,
             {**compared, first.ensemble: scores},
             [own, *extra.scorings],
+            clusters,
             unit=unit,
             confidence=confidence,
         ),
-        strided_scores(training, bins, _error_share(outside, len(scores)), unit=unit, confidence=confidence),
-        compare_rivals(image_scores(first, training, extra.human, early=extra.early), outside, confidence=confidence),
-        None if extra.train is None else score_training_set(first, extra.train, bins, unit=unit, confidence=confidence),
+        strided_scores(training, bins, _error_share(outside, len(scores)), clusters, unit=unit, confidence=confidence),
+        compare_rivals(
+            image_scores(first, training, extra.human, early=extra.early), outside, clusters, confidence=confidence
+        ),
+        None
+        if extra.train is None
+        else score_training_set(first, extra.train, bins, extra.train_clusters, unit=unit, confidence=confidence),
         None
         if extra.remedy is None
-        else compare_bands(extra.remedy, graded, scores, top=ensemble.top, confidence=confidence),
-        score_trends(scores, outsiders, extra.attributes, confidence=confidence),
+        else compare_bands(extra.remedy, graded, scores, clusters, top=ensemble.top, confidence=confidence),
+        score_trends(scores, outsiders, extra.attributes, clusters, confidence=confidence),
     )
 
 
@@ -179,12 +197,13 @@ def _hard(
         return None, [f"there is no hard set: {error}"]
 
 
-def _ranking(models: Sequence[GradedModel], hard: HardSet | None, confidence: float) -> Estimate | None:
+def _ranking(
+    models: Sequence[GradedModel], hard: HardSet | None, clusters: IntArray | None, confidence: float
+) -> Estimate | None:
     if hard is None:
         return None
-    return ranking_holds(
-        [model.wrong for model in models], [model.counted for model in models], hard.inside, confidence=confidence
-    )
+    wrong, counted = [model.wrong for model in models], [model.counted for model in models]
+    return ranking_holds(wrong, counted, hard.inside, clusters, confidence=confidence)
 
 
 def _compared(
@@ -197,23 +216,25 @@ def _compared(
     return {f"member {name}": own / unit for name, own in zip(ensembles[0].members, entropies.members, strict=True)}
 
 
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """The scores (n,) of the images, their bins, the hard images, and the clusters (n,) of dependent images."""
+
+    values: FloatArray
+    bins: ScoreBins
+    hard: HardSet | None
+    clusters: IntArray | None
+
+
 def _model(
-    name: str,
-    model: GradedModel,
-    scores: FloatArray,
-    bins: ScoreBins,
-    hard: HardSet | None,
-    *,
-    inside: bool,
-    rng: np.random.Generator,
-    confidence: float,
+    name: str, model: GradedModel, scores: _Scores, rng: np.random.Generator, *, inside: bool, confidence: float
 ) -> ConfusedModel:
-    counted = model.counted
-    wrong = model.wrong[counted]
+    counted, hard = model.counted, scores.hard
+    wrong, numbers = model.wrong[counted], numbers_in(scores.clusters, counted)
     return ConfusedModel(
         name,
         inside,
-        proportion(int(wrong.sum()), len(wrong), confidence=confidence),
-        error_curve(scores[counted], wrong, bins, rng=rng, confidence=confidence),
-        transfer(wrong, hard.inside[counted], confidence=confidence) if hard else None,
+        mean_credit(wrong, numbers, confidence=confidence),
+        error_curve(scores.values[counted], wrong, scores.bins, numbers, rng=rng, confidence=confidence),
+        transfer(wrong, hard.inside[counted], numbers, confidence=confidence) if hard else None,
     )

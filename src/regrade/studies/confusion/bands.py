@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from regrade.core import Estimate, InputError, UndefinedError, UnknownName
-from regrade.core.arrays import BoolArray, FloatArray
-from regrade.stats import bonferroni_confidence, mark_simultaneous, paired_difference, proportion
-from regrade.stats.intervals import method_name
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import bonferroni_confidence, mark_simultaneous
+from regrade.stats.clustered_pairs import paired_share_difference
 from regrade.studies.confusion.graded_models import GradedModel
+from regrade.studies.image_clusters import mean_credit, numbers_in
 
 EASY, HARD = "easy", "hard"
 """The names of the bands."""
@@ -55,11 +54,18 @@ class Remedy:
 
 
 def compare_bands(
-    remedy: Remedy, models: Mapping[str, GradedModel], scores: FloatArray, *, top: float, confidence: float
+    remedy: Remedy,
+    models: Mapping[str, GradedModel],
+    scores: FloatArray,
+    clusters: IntArray | None = None,
+    *,
+    top: float,
+    confidence: float,
 ) -> BandComparison:
     """Compare two models on the images that count for both, by the scores (n,); ``top`` is the largest possible score.
 
-    The default threshold is half of it. A band without images is left out; raises if both are empty.
+    The default threshold is half of it. A band without images is left out; raises if both are empty. Images of one of
+    the ``clusters`` (n,) are dependent.
     """
     before, after = (_model(name, models) for name in (remedy.before, remedy.after))
     threshold = top / 2 if remedy.threshold is None else remedy.threshold
@@ -69,7 +75,8 @@ def compare_bands(
     if not used:
         raise UndefinedError(f"no image is graded for both {remedy.before} and {remedy.after}")
     bands = [
-        _band(name, before.wrong[images], after.wrong[images], len(used), confidence) for name, images in used.items()
+        _band(name, (before.wrong[images], after.wrong[images]), numbers_in(clusters, images), len(used), confidence)
+        for name, images in used.items()
     ]
     return BandComparison(remedy.before, remedy.after, threshold, tuple(bands))
 
@@ -80,11 +87,12 @@ def _model(name: str, models: Mapping[str, GradedModel]) -> GradedModel:
     return models[name]
 
 
-def _band(name: str, before: BoolArray, after: BoolArray, bands: int, confidence: float) -> ScoreBand:
-    images = len(before)
-    first, second = (proportion(int(wrong.sum()), images, confidence=confidence) for wrong in (before, after))
+def _band(
+    name: str, wrong: tuple[BoolArray, BoolArray], clusters: IntArray | None, bands: int, confidence: float
+) -> ScoreBand:
+    """One band from the mistakes (n,) before and after."""
+    first, second = (mean_credit(side, clusters, confidence=confidence) for side in wrong)
     level = bonferroni_confidence(bands, confidence)
-    bounds = paired_difference(int((after & ~before).sum()), int((before & ~after).sum()), images, confidence=level)
-    value = float(np.mean(after) - np.mean(before))
-    change = Estimate(value, float(bounds.low), float(bounds.high), images, method_name("paired score", level))
-    return ScoreBand(name, images, first, second, mark_simultaneous(change, bands, confidence=confidence))
+    change = paired_share_difference(wrong[1], wrong[0], clusters, confidence=level)
+    together = mark_simultaneous(change, bands, confidence=confidence)
+    return ScoreBand(name, len(wrong[0]), first, second, together)

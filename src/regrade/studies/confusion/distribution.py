@@ -11,7 +11,16 @@ import numpy as np
 from regrade.core import Estimate, InputError, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.record import json_key
-from regrade.stats import binned_correlation, proportions, quantile, robust_pearson
+from regrade.stats import (
+    binned_correlation,
+    group_shares,
+    influence_effects,
+    proportions,
+    quantile,
+    robust_pearson,
+)
+from regrade.stats.influence import independent_size
+from regrade.stats.intervals import tail_share
 
 
 def none_if_undefined(statistic: Callable[..., Estimate], *samples: Any, **options: Any) -> Estimate | None:
@@ -76,11 +85,21 @@ class Distribution:
     peak: float
 
 
-def distribution(scores: FloatArray, bins: ScoreBins, *, confidence: float) -> Distribution:
-    """Summarize scores (n,)."""
+def distribution(
+    scores: FloatArray, bins: ScoreBins, clusters: IntArray | None = None, *, confidence: float
+) -> Distribution:
+    """Summarize scores (n,); images of one of the ``clusters`` (n,) are dependent."""
     counts = np.bincount(bins.of(scores), minlength=bins.count)
-    quantiles = {share: none_if_undefined(quantile, scores, share, confidence=confidence) for share in SHARES}
+    quantiles = {share: _quantile(scores, share, clusters, confidence) for share in SHARES}
     return Distribution(float(scores.mean()), quantiles, tuple(counts.tolist()), peak(scores, bins))
+
+
+def _quantile(scores: FloatArray, share: float, clusters: IntArray | None, confidence: float) -> Estimate | None:
+    worth = None
+    if clusters is not None:
+        below = scores <= np.quantile(scores, share)
+        worth = independent_size(below - below.mean(), clusters, upper=1 - tail_share(confidence))
+    return none_if_undefined(quantile, scores, share, worth=worth, confidence=confidence)
 
 
 def peak(scores: FloatArray, bins: ScoreBins) -> float:
@@ -119,17 +138,39 @@ class ErrorCurve:
 
 
 def error_curve(
-    scores: FloatArray, wrong: BoolArray, bins: ScoreBins, *, rng: np.random.Generator, confidence: float
+    scores: FloatArray,
+    wrong: BoolArray,
+    bins: ScoreBins,
+    clusters: IntArray | None = None,
+    *,
+    rng: np.random.Generator,
+    confidence: float,
 ) -> ErrorCurve:
-    """Relate a model's mistakes ``wrong`` (n,) to the scores (n,) of the same images; n must be at least 1."""
+    """Relate a model's mistakes ``wrong`` (n,) to the scores (n,) of the same images; n must be at least 1.
+
+    Images of one of the ``clusters`` (n,) are dependent.
+    """
     places = bins.of(scores)
     sizes = np.bincount(places, minlength=bins.count)
     misses = np.bincount(places[wrong], minlength=bins.count)
     full = np.flatnonzero(sizes)
-    errors = proportions(misses[full], sizes[full], confidence=confidence)
+    if clusters is None:
+        errors, effect = proportions(misses[full], sizes[full], confidence=confidence), None
+    else:
+        members = np.searchsorted(full, places)
+        shares = group_shares(wrong, members, clusters)
+        errors, effect = shares.estimates(confidence), _effect_within(wrong - shares.values[members], members, clusters)
     score_bins = tuple(ScoreBin(*bins.edges(int(place)), error) for place, error in zip(full, errors, strict=True))
     return ErrorCurve(
         score_bins,
-        none_if_undefined(binned_correlation, misses, sizes, bins.middles, rng=rng, confidence=confidence),
-        none_if_undefined(robust_pearson, scores, wrong, confidence=confidence),
+        none_if_undefined(
+            binned_correlation, misses, sizes, bins.middles, rng=rng, effect=effect, confidence=confidence
+        ),
+        none_if_undefined(robust_pearson, scores, wrong, clusters, confidence=confidence),
     )
+
+
+def _effect_within(residuals: FloatArray, members: IntArray, clusters: IntArray) -> float:
+    """The design effect of the parts of clusters in the same bin; bins that move together change no correlation."""
+    parts = np.unique(np.column_stack([clusters, members]), axis=0, return_inverse=True)[1]
+    return float(influence_effects(residuals, parts.ravel())[0])

@@ -11,14 +11,31 @@ import scipy
 
 from regrade.core import NO_ANSWER, Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import paired_difference, reweighted_proportion
+from regrade.stats import design_effect, reweighted_proportion
+from regrade.stats.influence import effective_sizes, independent_size
 from regrade.stats.intervals import exact_bounds, method_name, tail_share
+from regrade.stats.paired import score_bounds
 from regrade.studies.confusion.graded_models import GradedModel
+from regrade.studies.image_clusters import numbers_in
 
 _GROUPS = 100  # groups of images resampled together
 _DRAWS = 400
 _MODELS = 60  # most models whose pairs determine the line
 _MIN_MODELS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SetClusters:
+    """The clusters of the labeled images (n,) and of the unlabeled images (u,); None: they are independent."""
+
+    labeled: IntArray | None = None
+    unlabeled: IntArray | None = None
+
+    def of(self, labeled: BoolArray, unlabeled: BoolArray | None = None) -> SetClusters | None:
+        """Those of some images of both sets (default: all unlabeled ones); None if all images are independent."""
+        of_unlabeled = self.unlabeled if unlabeled is None else numbers_in(self.unlabeled, unlabeled)
+        both = SetClusters(numbers_in(self.labeled, labeled), of_unlabeled)
+        return None if both.labeled is None and both.unlabeled is None else both
 
 
 def agreement_lines(
@@ -27,6 +44,7 @@ def agreement_lines(
     unlabeled_classes: IntArray,
     *,
     rng: np.random.Generator,
+    clusters: SetClusters | None = None,
     confidence: float = 0.95,
 ) -> list[Estimate]:
     """Estimate each model's error on unlabeled images from the line through agreements (Baek et al. 2022, ALine-S).
@@ -37,6 +55,7 @@ def agreement_lines(
     line, which cannot be checked without labels. Raises for fewer than three models, or if all agreements are equal.
     Intervals come from a bootstrap of the images of both sets, in a hundred groups. They are at least as wide as the
     exact interval for 0 errors on the unlabeled images, so that they have a width even if the models always agree.
+    Images of one of the ``clusters`` are in the same group; an interval for 0 errors is then that for as many clusters.
     """
     models = len(classes)
     if models < _MIN_MODELS:
@@ -44,7 +63,11 @@ def agreement_lines(
     chosen = _spread(correct.mean(axis=1))
     pairs = np.array(list(combinations(chosen, 2)))
     images, unlabeled_images = classes.shape[1], unlabeled_classes.shape[1]
-    groups, unlabeled_groups = (_grouped(count, rng) for count in (images, unlabeled_images))
+    numbers = clusters or SetClusters()
+    groups, unlabeled_groups = (
+        _grouped(np.arange(count) if own is None else own, rng)
+        for count, own in ((images, numbers.labeled), (unlabeled_images, numbers.unlabeled))
+    )
     agree = _counts((classes[i] == classes[j] for i, j in pairs), groups)
     unlabeled_agree = _counts((unlabeled_classes[i] == unlabeled_classes[j] for i, j in pairs), unlabeled_groups)
     right = _counts(correct, groups)
@@ -57,9 +80,11 @@ def agreement_lines(
         raise UndefinedError("all pairs of models agree equally often: the line through agreements is undefined")
     tail = _expanded(tail_share(confidence), min(len(weights[0]), len(unlabeled_weights[0])))
     low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
-    least = float(exact_bounds(np.zeros(1), np.full(1, unlabeled_images), confidence=confidence).high[0])
+    units = unlabeled_images if numbers.unlabeled is None else len(np.unique(numbers.unlabeled))
+    least = float(exact_bounds(np.zeros(1), np.full(1, units), confidence=confidence).high[0])
     low, high = np.maximum(np.minimum(low, value - least), 0.0), np.minimum(np.maximum(high, value + least), 1.0)
-    method, rows = method_name("bootstrap of images", confidence), zip(value, low, high, strict=True)
+    kind = "bootstrap of images" if clusters is None else "bootstrap of clusters"
+    method, rows = method_name(kind, confidence), zip(value, low, high, strict=True)
     return [Estimate(float(v), float(a), float(b), unlabeled_images, method) for v, a, b in rows]
 
 
@@ -75,9 +100,11 @@ def _spread(accuracies: FloatArray) -> IntArray:
     return np.sort(order[np.unique(np.linspace(0, len(order) - 1, min(len(order), _MODELS)).round().astype(int))])
 
 
-def _grouped(images: int, rng: np.random.Generator) -> IntArray:
-    """Shape (n,): a random group for each image, of equal sizes to within one."""
-    return rng.permutation(images) % min(_GROUPS, images)
+def _grouped(clusters: IntArray, rng: np.random.Generator) -> IntArray:
+    """Shape (n,): a random group for each image, by its cluster (n,); of equally many clusters, to within one."""
+    numbers = np.unique(clusters, return_inverse=True)[1]
+    count = int(numbers.max()) + 1
+    return (rng.permutation(count) % min(_GROUPS, count))[numbers]
 
 
 def _counts(rows: Iterable[BoolArray], groups: IntArray) -> FloatArray:
@@ -143,19 +170,23 @@ class SetScores:
     unlabeled: FloatArray
 
 
-def expected_by_score(wrong: BoolArray, scores: SetScores, *, confidence: float) -> Estimate:
+def expected_by_score(
+    wrong: BoolArray, scores: SetScores, clusters: SetClusters | None = None, *, confidence: float
+) -> Estimate:
     """Estimate the error on the unlabeled images, assuming that it depends only on the score.
 
     The labeled images are split into strata of equal size by score and weighted by the strata of the unlabeled images;
     unlabeled images outside the range of labeled scores are assigned to the nearest stratum. ``wrong`` (n,) belongs to
-    the labeled scores. The interval covers the sampling of both sets, not a violation of the assumption.
+    the labeled scores. The interval covers the sampling of both sets, not a violation of the assumption. Images of one
+    of the ``clusters`` of either set are dependent.
     """
     count = int(np.clip(len(wrong) // _MIN_PER_STRATUM, 1, _MAX_STRATA))
     edges = np.unique(np.quantile(scores.labeled, np.arange(1, count) / count))
     bins = [np.searchsorted(edges, values, side="right") for values in (scores.labeled, scores.unlabeled)]
     occupied = np.unique(bins[0])  # ties may leave a stratum empty
     labeled, unlabeled = (np.clip(np.searchsorted(occupied, each, side="right") - 1, 0, None) for each in bins)
-    return reweighted_proportion(wrong, labeled, unlabeled, confidence=confidence)
+    numbers = clusters or SetClusters()
+    return reweighted_proportion(wrong, labeled, unlabeled, numbers.labeled, numbers.unlabeled, confidence=confidence)
 
 
 def expectation_gap(expected: Estimate, actual: Estimate, *, confidence: float) -> Estimate:
@@ -170,28 +201,38 @@ def expectation_gap(expected: Estimate, actual: Estimate, *, confidence: float) 
     return Estimate(value, max(float(low), -1.0), min(float(high), 1.0), actual.n, method)
 
 
-def expected_by_confidence(confidences: FloatArray, *, confidence: float) -> Estimate:
+def expected_by_confidence(confidences: FloatArray, clusters: IntArray | None = None, *, confidence: float) -> Estimate:
     """Return 1 - the mean of ``confidences`` (u,), with a t interval; valid only if the model is calibrated.
 
     One image is added for each bound, with error 1 for the upper and 0 for the lower bound, because images rarer than
     one in u may be missing from the sample. So the interval has a width even if the model is always certain. It covers
     the sampling of the images, not miscalibration. At 95% its coverage is at least 0.95 with 10 or more images. With 20
     images it is 1.5 to 3 times as wide as a normal interval, whose coverage is only 0.69 to 0.93; with 1,000 images
-    1.05 to 1.15 times.
+    1.05 to 1.15 times. Images of one of the ``clusters`` (u,) are dependent: they count as the number of images that
+    they are worth, and a single cluster has the interval [0, 1].
     """
     doubt = 1 - np.asarray(confidences, dtype=np.float64)
-    n, quantile = len(doubt), scipy.special.stdtrit(len(doubt), 1 - tail_share(confidence))
-    bounds = []
-    for extreme, side in ((0.0, -1), (1.0, 1)):
-        extended = np.append(doubt, extreme)
-        bounds.append(extended.mean() + side * quantile * extended.std(ddof=1) / np.sqrt(n + 1))
     value = float(doubt.mean())
+    n = independent_size(doubt - value, clusters, upper=1 - tail_share(confidence))
+    kind = "mean, t with one image more" if clusters is None else "clustered mean, t with one image more"
+    if n <= 0:
+        return Estimate(value, 0.0, 1.0, len(doubt), method_name(kind, confidence))
+    quantile, bounds = scipy.special.stdtrit(n, 1 - tail_share(confidence)), []
+    for extreme, side in ((0.0, -1), (1.0, 1)):
+        mean = (n * value + extreme) / (n + 1)
+        squares = n * (float(doubt.var()) + (value - mean) ** 2) + (extreme - mean) ** 2
+        bounds.append(mean + side * quantile * np.sqrt(squares / n / (n + 1)))
     low, high = max(min(float(bounds[0]), value), 0.0), min(max(float(bounds[1]), value), 1.0)
-    return Estimate(value, low, high, n, method_name("mean, t with one image more", confidence))
+    return Estimate(value, low, high, len(doubt), method_name(kind, confidence))
 
 
 def expected_by_threshold(
-    wrong: BoolArray, labeled: FloatArray, unlabeled: FloatArray, *, confidence: float
+    wrong: BoolArray,
+    labeled: FloatArray,
+    unlabeled: FloatArray,
+    clusters: SetClusters | None = None,
+    *,
+    confidence: float,
 ) -> Estimate:
     """Return the share of unlabeled images below a confidence threshold learned on labeled ones (ATC).
 
@@ -199,7 +240,8 @@ def expected_by_threshold(
     ``unlabeled`` (u,) are confidences, binned into up to 500 bins. The interval combines two independent errors: that
     of the threshold (Tango's paired interval for wrong predictions against predictions below it) and the sampling of
     the unlabeled images (Clopper-Pearson). At 95% its coverage is at least 0.95 with 30 or more images. Raises if all
-    predictions are right or all are wrong, because no threshold separates them.
+    predictions are right or all are wrong, because no threshold separates them. Images of one of the ``clusters`` of
+    either set are dependent: counts are divided by the design effects.
     """
     if wrong.all() or not wrong.any():
         raise UndefinedError("a threshold needs both right and wrong predictions")
@@ -211,15 +253,25 @@ def expected_by_threshold(
     )
     errors = int(wrong.sum())
     missed = errors - round(float(_below(errors, labeled_cells, wrong_cells)))  # wrong predictions above the threshold
-    shift = paired_difference(missed, missed, n, confidence=confidence)
+    numbers = clusters or SetClusters()
+    effect = 1.0
+    if numbers.labeled is not None:
+        is_below = np.argsort(np.argsort(labeled, kind="stable")) < errors
+        effect = design_effect(wrong, is_below, numbers.labeled)
+    shift = score_bounds(*(np.array(part / effect) for part in (missed, missed, n)), confidence=confidence)
     value, *moved = (
         float(_below(min(max(errors + n * float(step), 0.0), n), labeled_cells, unlabeled_cells)) / count
         for step in (0.0, shift.low, shift.high)
     )
-    sampling = exact_bounds(np.array([value * count]), np.array([count]), confidence=confidence)
+    worth: FloatArray = np.array([count], dtype=np.float64)
+    if numbers.unlabeled is not None:
+        is_below = np.argsort(np.argsort(unlabeled, kind="stable")) < round(value * count)
+        worth = effective_sizes(is_below - is_below.mean(), numbers.unlabeled, upper=1 - tail_share(confidence))
+    sampling = exact_bounds(value * worth, worth, confidence=confidence)
     low = value - np.hypot(value - moved[0], value - sampling.low[0])
     high = value + np.hypot(moved[1] - value, sampling.high[0] - value)
-    method = method_name("threshold, paired score", confidence)
+    kind = "threshold, paired score" if clusters is None else "clustered threshold, paired score"
+    method = method_name(kind, confidence)
     return Estimate(value, max(float(low), 0.0), min(float(high), 1.0), count, method)
 
 
@@ -235,7 +287,12 @@ def _below(count: float, cells: IntArray, counted: IntArray) -> float:
 
 
 def expected_by_agreement(
-    labeled: Sequence[GradedModel], unlabeled: Sequence[GradedModel], *, rng: np.random.Generator, confidence: float
+    labeled: Sequence[GradedModel],
+    unlabeled: Sequence[GradedModel],
+    clusters: SetClusters | None = None,
+    *,
+    rng: np.random.Generator,
+    confidence: float,
 ) -> list[Estimate | None]:
     """Return the estimate of `agreement_lines` per model; None for models outside the most common class space.
 
@@ -259,6 +316,7 @@ def expected_by_agreement(
             np.stack([~labeled[i].wrong[counted] for i in chosen]),
             np.stack([unlabeled[i].classes[unlabeled_counted] for i in chosen]),
             rng=rng,
+            clusters=None if clusters is None else clusters.of(counted, unlabeled_counted),
             confidence=confidence,
         )
     except UndefinedError:

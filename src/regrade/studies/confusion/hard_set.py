@@ -15,13 +15,16 @@ from regrade.core.record import Record
 from regrade.stats import (
     MIN_SPREAD,
     accuracy_covariance,
+    group_shares,
     independent_difference,
     kendall,
     proportion,
+    share_difference,
     spread_beyond_noise,
 )
 from regrade.stats.intervals import method_name
 from regrade.studies.confusion.distribution import none_if_undefined
+from regrade.studies.image_clusters import numbers_in
 
 _DEFAULT_SHARE = 10  # default: the hardest 1 / 10 of the images
 
@@ -120,8 +123,13 @@ class Transfer:
     difference: Estimate | None
 
 
-def transfer(wrong: BoolArray, inside: BoolArray, *, confidence: float) -> Transfer:
-    """Compare a model's mistakes (n,) on hard images with those on the rest, as independent samples."""
+def transfer(wrong: BoolArray, inside: BoolArray, clusters: IntArray | None = None, *, confidence: float) -> Transfer:
+    """Compare a model's mistakes (n,) on hard images with those on the rest, as independent samples.
+
+    Images of one of the ``clusters`` (n,) are dependent, also if they are on both sides.
+    """
+    if clusters is not None:
+        return _clustered_transfer(wrong, inside, clusters, confidence=confidence)
     counts = [(int((wrong & part).sum()), int(part.sum())) for part in (inside, ~inside)]
     hard, rest = (proportion(k, n, confidence=confidence) if n else None for k, n in counts)
     if hard is None or rest is None:
@@ -132,14 +140,28 @@ def transfer(wrong: BoolArray, inside: BoolArray, *, confidence: float) -> Trans
     return Transfer(hard, rest, Estimate(hard.value - rest.value, float(bounds.low), float(bounds.high), n, method))
 
 
+def _clustered_transfer(wrong: BoolArray, inside: BoolArray, clusters: IntArray, *, confidence: float) -> Transfer:
+    if inside.all() or not inside.any():
+        (share,) = group_shares(wrong, np.zeros(len(wrong), dtype=np.int64), clusters).estimates(confidence)
+        return Transfer(share, None, None) if inside.any() else Transfer(None, share, None)
+    shares = group_shares(wrong, (~inside).astype(np.int64), clusters)
+    hard, rest = shares.estimates(confidence)
+    return Transfer(hard, rest, share_difference(shares, 0, 1, confidence=confidence))
+
+
 def ranking_holds(
-    wrong: Sequence[BoolArray], counted: Sequence[BoolArray], inside: BoolArray, *, confidence: float
+    wrong: Sequence[BoolArray],
+    counted: Sequence[BoolArray],
+    inside: BoolArray,
+    clusters: IntArray | None = None,
+    *,
+    confidence: float,
 ) -> Estimate | None:
     """Return Kendall's tau-b between the models' errors on hard images and on the rest; None for fewer than 4 models.
 
     ``wrong`` and ``counted`` (n,) are per model, ``inside`` (n,) marks the hard images. The interval is over models.
     Sampling noise attenuates tau, so the upper bound is corrected for it (disattenuation, Spearman 1904). If the models
-    hardly differ beyond that noise, the upper bound is 1.
+    hardly differ beyond that noise, the upper bound is 1. Images of one of the ``clusters`` (n,) are dependent.
     """
     both = [(row & own & inside, row & own & ~inside, own) for row, own in zip(wrong, counted, strict=True)]
     kept = [(hard, rest, own) for hard, rest, own in both if (own & inside).any() and (own & ~inside).any()]
@@ -151,15 +173,15 @@ def ranking_holds(
     tau = none_if_undefined(kendall, hard.tolist(), rest.tolist(), confidence=confidence)
     if tau is None:
         return None
-    reliability = [_reliability(errors[:, side], own[:, side]) for errors, side in parts]
+    reliability = [_reliability(errors[:, side], own[:, side], numbers_in(clusters, side)) for errors, side in parts]
     high = max(_without_noise(tau.high, reliability[0] * reliability[1]), tau.value)
     return replace(tau, high=high, method=f"{tau.method}, noise of images taken out above")
 
 
-def _reliability(wrong: BoolArray, counted: BoolArray) -> float:
+def _reliability(wrong: BoolArray, counted: BoolArray, clusters: IntArray | None) -> float:
     """The share of the variance of errors (m,) that is not sampling noise; 0 if it cannot be estimated."""
     try:
-        noise = accuracy_covariance(wrong, counted)
+        noise = accuracy_covariance(wrong, counted, clusters)
     except UndefinedError:
         return 0.0
     reliability, spread = spread_beyond_noise((wrong & counted).sum(axis=1) / counted.sum(axis=1), noise)

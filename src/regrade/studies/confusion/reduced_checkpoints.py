@@ -8,10 +8,11 @@ from itertools import combinations
 import numpy as np
 
 from regrade.core import Estimate
-from regrade.core.arrays import FloatArray
+from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import ConfusionEntropies, TrainingScores
 from regrade.stats import kendall, robust_pearson
 from regrade.studies.confusion.distribution import ScoreBins, none_if_undefined, peak
+from regrade.studies.image_clusters import numbers_in
 
 STRIDES = (3, 5, 10, 20)
 """Strides over the epochs, starting with the first (Albiero et al. 2023, Figure 5)."""
@@ -57,12 +58,18 @@ class StridedScore:
 
 
 def strided_scores(
-    training: TrainingScores, bins: ScoreBins, errors: FloatArray, *, unit: float, confidence: float
+    training: TrainingScores,
+    bins: ScoreBins,
+    errors: FloatArray,
+    clusters: IntArray | None = None,
+    *,
+    unit: float,
+    confidence: float,
 ) -> tuple[StridedScore, ...]:
     """Return the scores by stride and members (Albiero et al. 2023, Figures 5 and 6), if at least two epochs remain.
 
     ``errors`` (n,) is the share of models that err on each image, NaN where none is graded. ``unit`` is the number of
-    bits per unit of the score.
+    bits per unit of the score. Images of one of the ``clusters`` (n,) are dependent.
     """
     ensemble = training.entropies
     choices = {len(ensemble.members): ensemble.epochs} | {1: training.first_member}
@@ -73,7 +80,8 @@ def strided_scores(
         for stride in (1, *(stride for stride in STRIDES if epochs > stride)):
             kept = entropies[::stride]
             scores = np.clip(kept.mean(axis=0, dtype=np.float64) / unit, 0.0, bins.top)
-            r = none_if_undefined(robust_pearson, scores[graded], errors[graded], confidence=confidence)
+            numbers = numbers_in(clusters, graded)
+            r = none_if_undefined(robust_pearson, scores[graded], errors[graded], numbers, confidence=confidence)
             counts = np.bincount(bins.of(scores), minlength=bins.count)
             rows.append(
                 StridedScore(
@@ -84,17 +92,23 @@ def strided_scores(
 
 
 def fewer_checkpoints(
-    entropies: ConfusionEntropies, names: tuple[str, ...], bins: ScoreBins, *, unit: float, confidence: float
+    entropies: ConfusionEntropies,
+    names: tuple[str, ...],
+    bins: ScoreBins,
+    clusters: IntArray | None = None,
+    *,
+    unit: float,
+    confidence: float,
 ) -> tuple[ReducedCheckpoints, ...]:
     """Return the score from every 3rd, 5th, 10th and 20th epoch (if at least two remain), and from each member alone.
 
-    ``unit`` is the number of bits per unit of the score.
+    ``unit`` is the number of bits per unit of the score. Images of one of the ``clusters`` (n,) are dependent.
     """
     full = entropies.score / unit
     epochs, members = len(entropies.epochs), len(names)
 
     def fewer(what: str, scores: FloatArray, *, epochs: int, members: int) -> ReducedCheckpoints:
-        r = none_if_undefined(robust_pearson, scores, full, confidence=confidence)
+        r = none_if_undefined(robust_pearson, scores, full, clusters, confidence=confidence)
         return ReducedCheckpoints(what, epochs, members, r, peak(scores, bins))
 
     rows = []
@@ -111,10 +125,15 @@ def fewer_checkpoints(
     return tuple(rows)
 
 
-def rank_agreements(scores: dict[str, FloatArray], *, confidence: float) -> tuple[RankAgreement, ...]:
-    """Return Kendall's tau-b between all pairs of scores (n,) of the same images, in O(n log n)."""
-    pairs = combinations(list(scores)[:_MAX_COMPARED], 2)
-    return tuple(
-        RankAgreement(first, second, none_if_undefined(kendall, scores[first], scores[second], confidence=confidence))
-        for first, second in pairs
-    )
+def rank_agreements(
+    scores: dict[str, FloatArray], clusters: IntArray | None = None, *, confidence: float
+) -> tuple[RankAgreement, ...]:
+    """Return Kendall's tau-b between all pairs of scores (n,) of the same images, in O(n log n).
+
+    Images of one of the ``clusters`` (n,) are dependent.
+    """
+    agreements = []
+    for first, second in combinations(list(scores)[:_MAX_COMPARED], 2):
+        tau = none_if_undefined(kendall, scores[first], scores[second], clusters, confidence=confidence)
+        agreements.append(RankAgreement(first, second, tau))
+    return tuple(agreements)

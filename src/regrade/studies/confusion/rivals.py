@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import Checkpoints, Estimate, UndefinedError
-from regrade.core.arrays import BoolArray, FloatArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import EARLY_CHECKPOINTS, TrainingScores
 from regrade.stats import (
     ErrorRanking,
@@ -22,6 +22,7 @@ from regrade.stats import (
 )
 from regrade.studies.confusion.distribution import none_if_undefined
 from regrade.studies.confusion.graded_models import GradedModel
+from regrade.studies.image_clusters import numbers_in
 
 CONFUSION, HUMAN = "confusion score", "human entropy"
 """The names of the first and the last row."""
@@ -132,11 +133,18 @@ def _epochs_until(checkpoints: Checkpoints, count: int) -> int:
 
 
 def compare_rivals(
-    scores: Sequence[ImageScore], models: Sequence[GradedModel], *, confidence: float
+    scores: Sequence[ImageScore],
+    models: Sequence[GradedModel],
+    clusters: IntArray | None = None,
+    *,
+    confidence: float,
 ) -> tuple[Rival, ...]:
-    """Compare the first score with the others, by the errors of models; differences hold simultaneously."""
+    """Compare the first score with the others, by the errors of models; differences hold simultaneously.
+
+    Images of one of the ``clusters`` (n,) are dependent.
+    """
     first = scores[0]
-    errors = _Errors.of(models, len(first.values))
+    errors = _Errors.of(models, len(first.values), clusters)
     rankings = [errors.ranking(score.values, np.isfinite(score.values)) for score in scores]
     pairs = [_same_images(errors, scores, rankings, place) for place in range(1, len(scores))]
     defined = sum(pair is not None for pair in pairs)
@@ -153,8 +161,8 @@ def compare_rivals(
             None if ranking is None else mean_auroc(ranking, confidence=confidence),
             None if difference is None else mark_simultaneous(difference, defined, confidence=confidence),
             errors.in_hardest(score.values, confidence),
-            None if score is first else _tau(score.values, first.values, confidence),
-            None if human is None or score.name == HUMAN else _tau(score.values, human, confidence),
+            None if score is first else _tau(score.values, first.values, clusters, confidence),
+            None if human is None or score.name == HUMAN else _tau(score.values, human, clusters, confidence),
         )
 
     return tuple(row(*parts) for parts in zip(scores, rankings, [None, *pairs], strict=True))
@@ -174,27 +182,30 @@ def _same_images(
     return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
 
 
-def _tau(first: FloatArray, second: FloatArray, confidence: float) -> Estimate | None:
+def _tau(first: FloatArray, second: FloatArray, clusters: IntArray | None, confidence: float) -> Estimate | None:
     both = np.isfinite(first) & np.isfinite(second)
-    return none_if_undefined(kendall, first[both], second[both], confidence=confidence)
+    numbers = numbers_in(clusters, both)
+    return none_if_undefined(kendall, first[both], second[both], numbers, confidence=confidence)
 
 
 @dataclass(frozen=True)
 class _Errors:
-    """The errors (m, n) of models on the images that count for each (m, n)."""
+    """The errors (m, n) of models on the images that count for each (m, n), and the clusters (n,) of the images."""
 
     wrong: BoolArray
     counted: BoolArray
+    clusters: IntArray | None
 
     @classmethod
-    def of(cls, models: Sequence[GradedModel], images: int) -> _Errors:
+    def of(cls, models: Sequence[GradedModel], images: int, clusters: IntArray | None) -> _Errors:
         empty = np.zeros((0, images), dtype=bool)
-        return cls(*(np.stack(rows) if rows else empty for rows in _columns(models)))
+        wrong, counted = (np.stack(rows) if rows else empty for rows in _columns(models))
+        return cls(wrong, counted, clusters)
 
     def ranking(self, values: FloatArray, inside: BoolArray) -> ErrorRanking | None:
         """The ranking of the errors on some images (n,); None if it is undefined."""
         try:
-            return rank_errors(values, self.wrong, self.counted & inside)
+            return rank_errors(values, self.wrong, self.counted & inside, self.clusters)
         except UndefinedError:
             return None
 
@@ -205,7 +216,9 @@ class _Errors:
         if not count:
             return None
         hardest = usable[np.argsort(-values[usable], kind="stable")[:count]]
-        return bounded_mean(error_share(self.wrong, self.counted)[hardest], largest=1.0, confidence=confidence)
+        numbers = None if self.clusters is None else self.clusters[hardest]
+        shares = error_share(self.wrong, self.counted)[hardest]
+        return bounded_mean(shares, numbers, largest=1.0, confidence=confidence)
 
 
 def _columns(models: Sequence[GradedModel]) -> tuple[list[BoolArray], list[BoolArray]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from math import e
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 
 from regrade.core import NO_ANSWER, Checkpoints, InputError, Predictions, ScoreKind, SliceSet, TestSet
 from regrade.core.amounts import amount
-from regrade.core.arrays import FloatArray
+from regrade.core.arrays import FloatArray, IntArray
 from regrade.formats import read_human_entropies
 from regrade.metrics import EARLY_CHECKPOINTS, human_entropies
 from regrade.store import keep_slices, write_file
@@ -27,7 +27,7 @@ from regrade.studies.confusion.hard_set import HardRule
 from regrade.studies.confusion.paper_figures import paper_figures
 from regrade.studies.confusion.result import Confusion, ConfusionPart
 from regrade.studies.confusion.unlabeled import UnlabeledInputs
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option
 from regrade.studies.loading import chosen_models, model_attributes, scored_predictions
 from regrade.studies.report_data import ReportData
 from regrade.studies.scoring import Scoring, scoring_for
@@ -116,6 +116,7 @@ class ConfusionOptions(StudyOptions):
         "With --before: images with at least this score are hard (default: half of the largest score).", None
     )
     seed: int = seed_option("the bootstrap intervals")
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: ConfusionOptions) -> Confusion:
@@ -128,10 +129,14 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
     which the expected error is estimated. ``base`` is the base of the logarithm: 2 for bits. ``human`` is a table of
     people's answers, for the rivals of the score, and ``early`` the number of checkpoints of EL2N. ``train`` is a test
     set of training images. ``before`` and ``after`` are models to compare below and above the ``threshold``.
+    ``clusters`` is the column of images that belong together (default: ``household`` if present), of each test set.
     """
     test_set = store.test_set(options.test_set)
     chosen = _ensembles(store, test_set, options.ensembles, options.members)
+    clusters, of_others, notes = _clusters(store, test_set, options)
     without_labels = None if options.unlabeled is None else _unlabeled(store, test_set, chosen[0], options)
+    if without_labels is not None:
+        without_labels = replace(without_labels, clusters=of_others.get(without_labels.test_set.name))
     remedy = _remedy(options)
     names = _models(store, test_set, options, remedy)
     result = confusion(
@@ -151,10 +156,28 @@ def run(store: Store, options: ConfusionOptions) -> Confusion:
             _train(store, test_set, chosen[0], options),
             remedy,
             model_attributes(store, test_set, names),
+            None if clusters is None else clusters.numbers,
+            of_others.get(options.train or ""),
         ),
         confidence=store.config.confidence,
     )
-    return with_household_note(result, test_set)
+    return replace(result, notes=(*result.notes, *notes))
+
+
+def _clusters(
+    store: Store, test_set: TestSet, options: ConfusionOptions
+) -> tuple[ImageClusters | None, dict[str, IntArray], tuple[str, ...]]:
+    """The clusters of the test set, those of the other sets of the study by name, and notes on all of them."""
+    further_sets = [store.test_set(name) for name in dict.fromkeys((options.unlabeled, options.train)) if name]
+    own, *rest = clusters_of_sets([test_set, *further_sets], options.clusters)
+    by_name = {part.name: clusters for part, clusters in zip(further_sets, rest, strict=True) if clusters is not None}
+    notes = () if own is None else own.notes(np.arange(len(test_set)))
+    further = (
+        f"{name}: {note}"
+        for name, clusters in by_name.items()
+        for note in clusters.notes(np.arange(len(clusters.alone)))
+    )
+    return own, {name: clusters.numbers for name, clusters in by_name.items()}, (*notes, *further)
 
 
 def _models(store: Store, test_set: TestSet, options: ConfusionOptions, remedy: Remedy | None) -> tuple[str, ...]:

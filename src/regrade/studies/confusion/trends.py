@@ -25,6 +25,7 @@ from regrade.stats import (
 )
 from regrade.studies.attribute_trends import FEWEST_MODELS, families_to_compare, family_clusters, simultaneous_rows
 from regrade.studies.confusion.graded_models import GradedModel
+from regrade.studies.image_clusters import numbers_in
 from regrade.studies.models.result import ModelAttribute, TrendVerdict
 
 ACCURACY = "accuracy"
@@ -44,10 +45,10 @@ class ScoreRelation(Enum):
     BISERIAL = "biserial correlation"
     """The correlation with the latent tendency to err, which does not, if it and the score are jointly normal."""
 
-    def of(self, scores: FloatArray, wrong: BoolArray, counted: BoolArray) -> MeasuredModels:
-        """The relation for each of the models (m, n), with the covariance over images."""
+    def of(self, scores: FloatArray, wrong: BoolArray, counted: BoolArray, clusters: IntArray | None) -> MeasuredModels:
+        """The relation for each of the models (m, n), with the covariance over images or clusters (n,) of them."""
         relation = error_correlations if self is ScoreRelation.CORRELATION else biserial_correlations
-        return relation(scores, wrong, counted)
+        return relation(scores, wrong, counted, clusters)
 
 
 @dataclass(frozen=True)
@@ -120,14 +121,17 @@ def score_trends(
     scores: FloatArray,
     models: Mapping[str, GradedModel],
     attributes: Mapping[str, ModelAttributes],
+    clusters: IntArray | None = None,
     *,
     confidence: float,
 ) -> ScoreTrends | None:
     """Study how the relation of ``scores`` (n,) and errors goes with the attributes of the models; None for few models.
 
-    The intervals of all slopes hold together, and those of all families.
+    The intervals of all slopes hold together, and those of all families. Images of one of the ``clusters`` (n,) are
+    dependent, and in the same half of the images.
     """
-    usable = {name: model for name, model in models.items() if _is_usable(scores, model)}
+    first = _first_half(len(scores), clusters)
+    usable = {name: model for name, model in models.items() if _is_usable(scores, model, first)}
     if len(usable) < FEWEST_MODELS:
         return None
     study = _Study(
@@ -137,17 +141,29 @@ def score_trends(
         np.stack([model.counted for model in usable.values()]),
         [attributes.get(name, ModelAttributes()) for name in usable],
         confidence,
+        first,
+        clusters,
     )
     reasons: list[str] = []
     slopes, families = study.slopes(reasons), study.families(reasons)
-    notes = (*_notes(slopes, families), *reasons, *_left_out(models, usable))
+    units = "image" if clusters is None else "cluster of images"
+    notes = (*_notes(slopes, families, units), *reasons, *_left_out(models, usable))
     return ScoreTrends(study.models(), (*slopes, *families), notes)
 
 
-def _is_usable(scores: FloatArray, model: GradedModel) -> bool:
-    """Whether scores vary, and errors and right predictions are enough, on every second image and on the others."""
-    for first in (0, 1):
-        half = slice(first, None, 2)
+def _first_half(images: int, clusters: IntArray | None) -> BoolArray:
+    """Shape (n,): every second image, from the first one on, or every second cluster in the order of the images."""
+    if clusters is None:
+        return np.arange(images) % 2 == 0
+    _, first_places, numbers = np.unique(clusters, return_index=True, return_inverse=True)
+    in_order = np.argsort(np.argsort(first_places))
+    is_first: BoolArray = in_order[numbers] % 2 == 0
+    return is_first
+
+
+def _is_usable(scores: FloatArray, model: GradedModel, first: BoolArray) -> bool:
+    """Whether scores vary, and errors and right predictions are enough, on the ``first`` half and on the rest."""
+    for half in (first, ~first):
         wrong, own = model.wrong[half][model.counted[half]], scores[half][model.counted[half]]
         if min(wrong.sum(), (~wrong).sum()) < _FEWEST_OF_EACH or np.ptp(own) < _SAME:
             return False
@@ -174,6 +190,8 @@ class _Study:
     counted: BoolArray
     stated: Sequence[ModelAttributes]
     confidence: float
+    first: BoolArray
+    image_clusters: IntArray | None
 
     @property
     def _families(self) -> list[str]:
@@ -229,20 +247,22 @@ class _Study:
         return _Axis(part.unit, places, np.log10(numbers) if part.is_count else numbers, self._on_all)
 
     def _on_accuracy(self) -> _Axis:
-        """Accuracy on every second image, and the relations on the others: no error by chance is in both."""
-        second = np.arange(len(self.scores)) % 2 == 1
+        """Accuracy on the second half of the images, and the relations on the first: no error by chance is in both."""
+        second = ~self.first
         accuracies = 1 - (self.wrong & second).sum(axis=1) / (self.counted & second).sum(axis=1)
         return _Axis("10 points", range(len(accuracies)), accuracies / _POINTS, self._on_first)
 
     @cached_property
     def _on_all(self) -> dict[ScoreRelation, MeasuredModels]:
-        return {relation: relation.of(self.scores, self.wrong, self.counted) for relation in ScoreRelation}
+        parts = self.scores, self.wrong, self.counted, self.image_clusters
+        return {relation: relation.of(*parts) for relation in ScoreRelation}
 
     @cached_property
     def _on_first(self) -> dict[ScoreRelation, MeasuredModels]:
-        """The relations on every second image, from the first one on."""
-        first = slice(None, None, 2)
-        parts = self.scores[first], self.wrong[:, first], self.counted[:, first]
+        """The relations on the first half of the images."""
+        first = self.first
+        numbers = numbers_in(self.image_clusters, first)
+        parts = self.scores[first], self.wrong[:, first], self.counted[:, first], numbers
         return {relation: relation.of(*parts) for relation in ScoreRelation}
 
     def _effect(self, relation: ScoreRelation, axis: _Axis, clusters: IntArray | None, comparisons: int) -> Estimate:
@@ -261,7 +281,7 @@ def _name(part: ModelAttribute | None) -> str:
     return ACCURACY if part is None else part.value.replace("-", " ")
 
 
-def _notes(slopes: Sequence[ScoreTrend], families: Sequence[ScoreTrend]) -> Iterator[str]:
+def _notes(slopes: Sequence[ScoreTrend], families: Sequence[ScoreTrend], unit: str) -> Iterator[str]:
     yield (
         "associations over these models, not effects: accuracy, year, size, data and family go together, and models "
         "are no random sample of those that could be trained"
@@ -270,7 +290,7 @@ def _notes(slopes: Sequence[ScoreTrend], families: Sequence[ScoreTrend]) -> Iter
         "correlation: Pearson's r of score and error, which also depends on the error rate; biserial: with the latent "
         "tendency to err, from the ranks of the scores, which does not if both are jointly normal"
     )
-    yield "accuracy is measured on every second image, and its trend on the others: no error by chance is in both"
+    yield f"accuracy is measured on every second {unit}, and its trend on the others: no error by chance is in both"
     dependent = any(row.families is not None for row in slopes)
     how = "models of one family as dependent" if dependent else "all models as independent"
     yield f"intervals treat {how}, and hold for {amount(len(slopes), 'trend')} together"

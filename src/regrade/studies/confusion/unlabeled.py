@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import Checkpoints, Estimate, TestSet, UndefinedError
-from regrade.core.arrays import FloatArray
+from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import confusion_score, final_predictions
-from regrade.stats import proportion
 from regrade.studies.confusion.distribution import ScoreBins, distribution, none_if_undefined
 from regrade.studies.confusion.expected_error import (
     ExpectedError,
+    SetClusters,
     SetScores,
     expectation_gap,
     expected_by_agreement,
@@ -23,6 +23,7 @@ from regrade.studies.confusion.expected_error import (
 )
 from regrade.studies.confusion.graded_models import GradedModel, Scored, grade_models, same_ensemble, same_size
 from regrade.studies.confusion.result import UnlabeledSet
+from regrade.studies.image_clusters import mean_credit, numbers_in
 from regrade.studies.scoring import Scoring
 
 
@@ -30,22 +31,25 @@ from regrade.studies.scoring import Scoring
 class UnlabeledInputs:
     """An unlabeled set: the ensemble's checkpoints on it, and models' predictions.
 
-    If it has labels, they are only used to check the estimates. ``own`` is as in `confusion`.
+    If it has labels, they are only used to check the estimates. ``own`` is as in `confusion`. Images of one of the
+    ``clusters`` (u,) are dependent.
     """
 
     test_set: TestSet
     checkpoints: Checkpoints
     predictions: Scored = ()
     own: Scoring | None = None
+    clusters: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledSet:
-    """The ensemble on the labeled set, its scores (n,), and the graded models by name."""
+    """The ensemble on the labeled set, its scores (n,), the graded models by name, and the clusters (n,) of images."""
 
     checkpoints: Checkpoints
     scores: FloatArray
     models: Mapping[str, GradedModel]
+    clusters: IntArray | None = None
 
 
 def expected_errors(
@@ -81,15 +85,18 @@ def expected_errors(
     )
     both = [name for name in models if name in on_target]
     pairs = [models[name] for name in both], [on_target[name] for name in both]
-    lines = dict(zip(both, expected_by_agreement(*pairs, rng=rng, confidence=confidence), strict=True))
+    clusters = SetClusters(labeled.clusters, unlabeled.clusters)
+    estimates = expected_by_agreement(*pairs, clusters, rng=rng, confidence=confidence)
+    lines = dict(zip(both, estimates, strict=True))
+    both_scores = SetScores(labeled.scores, scores)
     rows = [
-        _expected(_Model(name, model, on_target.get(name), lines.get(name)), labeled.scores, scores, level=confidence)
+        _expected(_Model(name, model, on_target.get(name), lines.get(name)), both_scores, clusters, level=confidence)
         for name, model in models.items()
     ]
     low, high = labeled.scores.min(), labeled.scores.max()
     return UnlabeledSet(
         unlabeled.test_set.name,
-        distribution(scores, bins, confidence=confidence),
+        distribution(scores, bins, unlabeled.clusters, confidence=confidence),
         len(scores),
         int(((scores < low) | (scores > high)).sum()),
         tuple(sorted(rows, key=lambda row: (row.labeled.value, row.model))),
@@ -106,28 +113,33 @@ class _Model:
     line: Estimate | None
 
 
-def _expected(model: _Model, scores: FloatArray, target_scores: FloatArray, *, level: float) -> ExpectedError:
+def _expected(model: _Model, scores: SetScores, clusters: SetClusters, *, level: float) -> ExpectedError:
     counted = model.labeled.counted
     wrong = model.labeled.wrong[counted]
     confidence, target_confidence = model.labeled.confidence, model.unlabeled.confidence if model.unlabeled else None
-    by_score = expected_by_score(wrong, SetScores(scores[counted], target_scores), confidence=level)
-    actual = _error(model.unlabeled, level)
+    own = clusters.of(counted)
+    by_score = expected_by_score(wrong, SetScores(scores.labeled[counted], scores.unlabeled), own, confidence=level)
+    actual = _error(model.unlabeled, clusters.unlabeled, level)
     return ExpectedError(
         model.name,
-        proportion(int(wrong.sum()), len(wrong), confidence=level),
+        mean_credit(wrong, numbers_in(clusters.labeled, counted), confidence=level),
         by_score,
-        None if target_confidence is None else expected_by_confidence(target_confidence, confidence=level),
+        None
+        if target_confidence is None
+        else expected_by_confidence(target_confidence, clusters.unlabeled, confidence=level),
         None
         if target_confidence is None or confidence is None
-        else none_if_undefined(expected_by_threshold, wrong, confidence[counted], target_confidence, confidence=level),
+        else none_if_undefined(
+            expected_by_threshold, wrong, confidence[counted], target_confidence, own, confidence=level
+        ),
         model.line,
         actual,
         None if actual is None else expectation_gap(by_score, actual, confidence=level),
     )
 
 
-def _error(model: GradedModel | None, level: float) -> Estimate | None:
+def _error(model: GradedModel | None, clusters: IntArray | None, level: float) -> Estimate | None:
     if model is None or not model.counted.any():
         return None
     wrong = model.wrong[model.counted]
-    return proportion(int(wrong.sum()), len(wrong), confidence=level)
+    return mean_credit(wrong, numbers_in(clusters, model.counted), confidence=level)
