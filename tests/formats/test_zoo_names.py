@@ -10,7 +10,8 @@ IN1K, IN21K, LAION2B = 1_281_167, 14_197_122, 2_320_000_000
 NAMES = [
     ("timm:resnet50.a1_in1k", "resnet", 2015, "ImageNet-1k", IN1K),
     ("timm:resnet50", "resnet", 2015, "", None),
-    ("timm:tf_efficientnet_b7.ns_jft_in1k", "efficientnet", 2019, "JFT-300M, ImageNet-1k", 300_000_000 + IN1K),
+    ("timm:tf_efficientnet_b7.ns_jft_in1k", "efficientnet", 2019, "subset of JFT-300M, ImageNet-1k",
+     81_000_000 + IN1K),  # the different images that the teacher labeled with enough confidence
     ("timm:tf_efficientnetv2_s.in21k_ft_in1k", "efficientnet", 2021, "ImageNet-21k, ImageNet-1k", IN21K),
     ("timm:vit_base_patch16_224.augreg_in21k_ft_in1k", "vit", 2020, "ImageNet-21k, ImageNet-1k", IN21K),
     ("timm:vit_base_patch16_clip_224.openai_ft_in1k", "vit", 2021, "WIT-400M, ImageNet-1k", 400_000_000 + IN1K),
@@ -21,8 +22,15 @@ NAMES = [
     ("timm:vit_base_patch14_dinov2.lvd142m", "vit", 2023, "LVD-142M", 142_000_000),
     ("timm:vit_large_patch16_224.mae", "vit", 2021, "ImageNet-1k", IN1K),
     ("timm:vit_base_patch16_siglip_224.webli", "vit", 2023, "WebLI", None),
-    ("timm:vit_base_patch16_224_miil.in21k_ft_in1k", "vit", 2021, "ImageNet-21k-P, ImageNet-1k", None),
-    ("timm:resnext101_32x8d.fb_swsl_ig1b_ft_in1k", "resnext", 2019, "IG-1B-Targeted, ImageNet-1k", 940_000_000 + IN1K),
+    ("timm:vit_base_patch16_224_miil.in21k_ft_in1k", "vit", 2021, "ImageNet-21k-P, ImageNet-1k",
+     11_797_632),  # the version of fall 2011, with 11,221 classes
+    ("timm:tresnet_m.miil_in21k", "tresnet", 2021, "ImageNet-21k-P", 11_797_632),
+    ("timm:resnext101_32x8d.fb_swsl_ig1b_ft_in1k", "resnext", 2019, "subset of IG-1B-Targeted, ImageNet-1k",
+     64_000_000 + IN1K),  # all 940 million are for the teacher
+    ("timm:resnext101_32x8d.fb_wsl_ig1b_ft_in1k", "resnext", 2018, "IG-1B-Targeted, ImageNet-1k", 940_000_000 + IN1K),
+    ("timm:gernet_l.idstcv_in1k", "gernet", 2020, "ImageNet-1k", IN1K),
+    ("timm:iformer_m.in1k", "iformer", 2025, "ImageNet-1k", IN1K),
+    ("timm:iformer_small", "iformer", None, "", None),  # a name of two architectures
     ("timm:resnext50_32x4d.fb_ssl_yfcc100m_ft_in1k", "resnext", 2019, "YFCC100M, ImageNet-1k", None),
     ("timm:eva02_large_patch14_clip_224.merged2b", "eva", 2023, "Merged-2B", 2_000_000_000),
     ("timm:eva_giant_patch14_336.m30m_ft_in22k_in1k", "eva", 2022, "Merged-30M, ImageNet-21k, ImageNet-1k",

@@ -51,7 +51,7 @@ _FAMILIES: Mapping[str, Mapping[int | None, str]] = {
     "hgnet": {None: "hgnet hgnetv2"},
     "hiera": {2023: "hiera", 2024: "sam2_hiera"},
     "hrnet": {2019: "hrnet"},
-    "iformer": {None: "iformer"},
+    "iformer": {2025: "iformer_t iformer_s iformer_m iformer_l iformer_l2 iformer_h", None: "iformer"},
     "inception": {
         2014: "googlenet inception_v1",
         2015: "inception_v3",

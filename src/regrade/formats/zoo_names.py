@@ -41,6 +41,7 @@ _DATA = {
     "in21k": DataSet("ImageNet-21k", 14_197_122, nested=True),
     "in22k": DataSet("ImageNet-21k", 14_197_122, nested=True),
     "in21kp": DataSet("ImageNet-21k-P", None, 2021, nested=True),
+    "in21kpfall11": DataSet("ImageNet-21k-P", 11_797_632, 2021, nested=True),
     "inw21k": DataSet("ImageNet-21k (winter 2021)", None, 2021, nested=True),
     "cc12m": DataSet("CC12M", 12 * _MILLION, 2021),
     "commonpool": DataSet("CommonPool", None, 2023),
@@ -51,7 +52,9 @@ _DATA = {
     "dfn5b": DataSet("DFN-5B", 5 * _BILLION, 2023),
     "dfndr2b": DataSet("DFNDR-2B", None, 2025),
     "ig1b": DataSet("IG-1B-Targeted", 940 * _MILLION, 2018),
+    "ig1bselected": DataSet("subset of IG-1B-Targeted", 64 * _MILLION, 2019),
     "jft": DataSet("JFT-300M", 300 * _MILLION, 2017),
+    "jftselected": DataSet("subset of JFT-300M", 81 * _MILLION, 2019),
     "laion400m": DataSet("LAION-400M", 400 * _MILLION, 2021),
     "laion2b": DataSet("LAION-2B", 2_320 * _MILLION, 2022),
     "laion5b": DataSet("LAION-5B", 5_850 * _MILLION, 2022),
@@ -76,7 +79,9 @@ _DATA = {
 }  # fmt: skip
 """Data sets by the word in a name. Sizes are those that the authors state, web collections as rounded by them."""
 
-_PROCESSED = {"miil", "cvnets"}  # origins of weights whose in21k or in22k is ImageNet-21k-P, a processed subset
+_PROCESSED = {"miil": "in21kpfall11", "cvnets": "in21kp"}
+"""Origins of weights whose in21k or in22k is ImageNet-21k-P, a processed subset; its versions have different sizes."""
+
 _ON_IMAGENET = {"mae", "dino", "fcmae"}  # methods that are pretrained on ImageNet-1k unless a name states other data
 _UNKNOWN_DATA = re.compile(r"\d+(pt\d+)?[mb]|indomain|ssld")  # words of data that are not in the table
 _METHODS = {
@@ -90,8 +95,10 @@ _METHODS = {
 _UNKNOWN_YEAR = {"altogether", "eupe", "lingbot", "pruned", "robbyant", "sapiens2", "tipsv2"}
 _JOINED = (
     (r"laion_aesthetic", "laiona"), (r"datacomp_?xl", "datacomp1b"), (r"datacomp_s34b", "datacomp1b"),
-    (r"metaclip_400m", "metaclip400m"), (r"metaclip_(2pt5b|fullcc)", "metaclip2pt5b"), (r"ns_jft", "noisystudent_jft"),
+    (r"metaclip_400m", "metaclip400m"), (r"metaclip_(2pt5b|fullcc)", "metaclip2pt5b"),
+    (r"ns_jft", "noisystudent_jftselected"),
     (r"v2_webli", "siglip2_webli"),
+    (r"swsl_ig1b", "swsl_ig1bselected"),
 )  # fmt: skip
 _SIZE = re.compile(r"_\d{3}$")
 
@@ -174,8 +181,9 @@ def attributes_of_name(zoo: Zoo, name: str) -> ModelAttributes:
 def _timm(name: str, owner: str) -> ModelAttributes:
     architecture, _, tag = name.partition(".")
     stages = _stages(_words(tag)) if tag else []
-    if _PROCESSED.intersection(_words(f"{architecture}_{tag}")):
-        stages = [["in21kp" if word in ("in21k", "in22k") else word for word in stage] for stage in stages]
+    words = _words(f"{architecture}_{tag}")
+    if processed := next((data for origin, data in _PROCESSED.items() if origin in words), None):
+        stages = [[processed if word in ("in21k", "in22k") else word for word in stage] for stage in stages]
     return _attributes(architecture, stages, base_model=_base(owner + architecture, tag))
 
 
