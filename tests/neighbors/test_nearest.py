@@ -11,6 +11,7 @@ from skipping import skip
 
 from regrade.core import InputError
 from regrade.neighbors import Metric, NeighborEngine, nearest
+from regrade.neighbors.engines import TopScores
 
 ENGINES = [NeighborEngine.NUMPY, NeighborEngine.TORCH, NeighborEngine.FAISS]
 
@@ -138,11 +139,30 @@ def test_nearest_of_queries_in_several_parts(monkeypatch):
     whole = nearest(rows, rows, k=4, within=True)
     monkeypatch.setattr(importlib.import_module("regrade.neighbors.nearest"), "_QUERIES", 37)
     monkeypatch.setattr("regrade.neighbors.engines.NumpySearcher.block_rows", 41)
+    monkeypatch.setattr("regrade.neighbors.engines.NumpySearcher.tile_rows", 13)
     numbers = []
     parts = nearest(rows, rows, k=4, within=True, progress=lambda parts: numbers.extend(parts) or parts)
     np.testing.assert_array_equal(parts.indices, whole.indices)
     np.testing.assert_allclose(parts.distances, whole.distances)
     assert numbers == list(range(14))
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.sampled_from([-1e30, -2.5, -0.0, 0.0, 1e-30, 3.0]), max_size=9), max_size=12))
+def test_top_scores_are_those_of_a_sort_of_all(blocks):
+    """Scores of two queries, several candidates at a time; equal ones, 0 and -0 too, go to the lower index."""
+    top = TopScores(2, 3)
+    for start, scores in enumerate(blocks):
+        values = np.array(scores + scores[::-1], dtype=np.float32)
+        indices = 10 * start + np.arange(len(scores))
+        top.add(np.repeat([0, 1], len(scores)), np.tile(indices, 2), values)
+    top.flush()
+    for row in range(2):
+        everything = [value for scores in blocks for value in (scores, scores[::-1])[row]]
+        indices = np.array([10 * start + i for start, scores in enumerate(blocks) for i in range(len(scores))])
+        order = np.argsort(-np.array(everything), kind="stable")[:3]
+        assert top.indices[row].tolist() == [*indices[order].tolist(), -1, -1, -1][:3]
+        assert top.scores[row][: len(order)].tolist() == np.float32(everything)[order].tolist()
 
 
 def test_nearest_without_references_or_queries():

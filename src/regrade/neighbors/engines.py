@@ -58,48 +58,54 @@ class Searcher(ABC):
 
 
 class NumpySearcher(Searcher):
-    """One matrix product per block; only rows whose highest score exceeds their minimum are looked at again."""
+    """One matrix product per block and tile of queries; only rows whose highest score exceeds their minimum are read.
 
-    block_rows = 1024  # the scores of a few thousand queries stay in the cache
+    The scores of a tile stay in the cache.
+    """
+
+    block_rows = 1024
+    tile_rows = 1024  # queries
 
     def __init__(self, queries: FloatArray, offset: int | None = None) -> None:
         super().__init__(queries, offset)
-        self._scores = np.empty((len(queries), self.block_rows), dtype=np.float32)
+        self._scores = np.empty((min(len(queries), self.tile_rows), self.block_rows), dtype=np.float32)
 
     def search_block(self, block: FloatArray, start: int, top: TopScores) -> None:
         """Add the candidates of a block."""
-        scores = self._scores[:, : len(block)]
-        np.matmul(self.queries, block.T, out=scores)
-        scores[self.self_matches(start, len(block))] = EXCLUDED
-        minimum = top.minimum
-        if top.filling and len(block) > top.k:
-            lowest = np.partition(scores, -top.k, axis=1)[:, -top.k]
-            minimum = np.maximum(np.nextafter(lowest, np.float32(-np.inf)), EXCLUDED)
-        rows = np.flatnonzero(scores.max(axis=1) > minimum)
-        top.add(*_above(scores[rows], rows, minimum[rows], start))
+        itself = np.full(len(self.queries), -1)
+        queries, columns = self.self_matches(start, len(block))
+        itself[queries] = columns
+        for first in range(0, len(self.queries), self.tile_rows):
+            tile = slice(first, first + self.tile_rows)
+            own = np.flatnonzero(itself[tile] >= 0)
+            scores = self._scores[: len(itself[tile]), : len(block)]
+            np.matmul(self.queries[tile], block.T, out=scores)
+            scores[own, itself[tile][own]] = EXCLUDED
+            rows, columns, values = _above(scores, self._minimum(scores, top, tile))
+            top.add(rows + first, columns + start, values)
+
+    @staticmethod
+    def _minimum(scores: FloatArray, top: TopScores, tile: slice) -> FloatArray:
+        """The score to exceed: the lowest of the top scores, or just below the top of a first block."""
+        if not top.filling or scores.shape[1] <= top.k:
+            return top.minimum[tile]
+        lowest = np.partition(scores, -top.k, axis=1)[:, -top.k]
+        return np.maximum(np.nextafter(lowest, np.float32(-np.inf)), EXCLUDED)
 
 
-def _above(
-    scores: FloatArray, rows: IntArray, minimum: FloatArray, start: int
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """All scores that exceed the minimum of their row, taken highest first: there are few in each row."""
-    matches = [(rows[:0], rows[:0], minimum[:0])]
-    while len(rows):
-        columns = scores.argmax(axis=1)
-        highest = scores[np.arange(len(rows)), columns]
-        scores[np.arange(len(rows)), columns] = EXCLUDED
-        left = highest > minimum
-        matches.append((rows[left], columns[left] + start, highest[left]))
-        if not left.all():
-            rows, scores, minimum = rows[left], scores[left], minimum[left]
-    queries, references, values = zip(*matches, strict=True)
-    return np.concatenate(queries), np.concatenate(references), np.concatenate(values)
+def _above(scores: FloatArray, minimum: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """The row, the column and the value of each score (q, b) that exceeds the minimum (q,) of its row."""
+    rows = np.flatnonzero(scores.max(axis=1) > minimum)
+    read = scores[rows]
+    places = np.flatnonzero(read > minimum[rows, None])
+    above, columns = np.divmod(places, scores.shape[1])
+    return rows[above], columns, read.ravel()[places]
 
 
 class TopScores:
     """The ``k`` highest scores of each query; of equal scores, those with the lower indices.
 
-    References come in ascending order, so a later one with an equal score never replaces an earlier one.
+    A query's references come in ascending order, so a later one with an equal score never replaces an earlier one.
     """
 
     def __init__(self, queries: int, k: int) -> None:
@@ -120,7 +126,7 @@ class TopScores:
         return bool((self.minimum <= EXCLUDED).any())
 
     def add(self, rows: IntArray, indices: IntArray, scores: FloatArray) -> None:
-        """Add candidates (c,): the query, the reference and the score of each."""
+        """Add candidates (c,): the query, the reference and the score of each; a query's references in rising order."""
         self._buffer.append((rows, indices, scores))
         self._count += len(rows)
         if self._count >= _BUFFERED or self.filling:
@@ -136,10 +142,17 @@ class TopScores:
         rows = np.concatenate([np.repeat(touched, self.k), rows])
         indices = np.concatenate([self.indices[touched].ravel(), indices])
         scores = np.concatenate([self.scores[touched].ravel(), scores])
-        order = np.lexsort((indices, -scores, rows))
+        order = _by_row_and_score(rows, scores)
         starts = np.cumsum(counts + self.k) - counts - self.k
         chosen = order[starts[:, None] + np.arange(self.k)]
         self.scores[touched], self.indices[touched] = scores[chosen], indices[chosen]
+
+
+def _by_row_and_score(rows: IntArray, scores: FloatArray) -> IntArray:
+    """The order by row and falling score, equal ones as they are; one sort of integers, faster than two of numbers."""
+    bits = (scores + np.float32(0)).view(np.int32)  # plus 0: -0 becomes 0
+    rising = bits ^ ((bits >> 31) & np.int32(0x7FFFFFFF))  # in the order of the numbers
+    return np.argsort((rows << 32) - rising, kind="stable")
 
 
 class TorchSearcher(Searcher):
@@ -211,6 +224,8 @@ class FaissSearcher(Searcher):
         """Add the candidates of a block."""
         k = min(top.k + (self.offset is not None), len(block))
         scores, columns = self._faiss.knn(self.queries, block, k, metric=self._faiss.METRIC_INNER_PRODUCT)
+        rising = np.argsort(columns, axis=1)
+        scores, columns = np.take_along_axis(scores, rising, 1), np.take_along_axis(columns, rising, 1)
         indices = columns + start
         valid = (columns >= 0) & (scores > EXCLUDED)
         if self.offset is not None:

@@ -31,7 +31,7 @@ ProgressCallback = Callable[[Sequence[int]], Iterable[int]]
 """Iterates over numbers and shows the progress."""
 
 _SPARE = 8  # extra neighbors selected in single precision; all are then sorted in double precision
-_QUERIES = 4096  # at a time
+_QUERIES = 8192  # at a time
 _QUERY_VALUES = 1 << 24  # numbers of the queries at a time: 64 MB
 _MEASURED_VALUES = 1 << 18  # numbers measured in double precision at a time: they stay in the cache
 
