@@ -74,14 +74,12 @@ def test_resampled_fills_only_the_given_rows():
 @settings(max_examples=10)
 @given(width=st.integers(13, 60), height=st.integers(13, 60), mode=st.sampled_from(CropMode), seed=st.integers(0, 9))
 def test_resampled_regions_equal_the_crop_of_the_cpu(width, height, mode, seed):
-    """Any crop mode, as `GpuImageLoader` describes it."""
-    from regrade.models.gpu_images import GpuImageLoader
+    """Any crop mode, as the images of a GPU are cropped."""
+    from regrade.models.gpu_images import _region
 
     preprocessing = Preprocessing(SIZE, SIZE + 3, mode)
-    loader = GpuImageLoader.__new__(GpuImageLoader)
-    loader._preprocessing, loader._border = preprocessing, 0
     image = noise(height, width, seed)
-    (result,) = resampled([image], [loader._region(height, width)])
+    (result,) = resampled([image], [_region(height, width, preprocessing, border=0)])
     assert np.abs(result - crop_and_resize(Image.fromarray(image), preprocessing)).max() <= 1.001
 
 

@@ -39,7 +39,9 @@ def test_optional_dependencies_are_each_imported_in_one_file():
         for name in imports(path):
             if name not in {*sys.stdlib_module_names, "numpy", "PIL", "regrade"}:
                 users[name].add(path.name)
-    assert users.pop("torch") == {"networks.py", "torch_runtime.py", "preprocess.py", "gpu_images.py"}
+    assert users.pop("torch") == {
+        "networks.py", "torch_runtime.py", "preprocess.py", "gpu_images.py", "fused_layers.py",
+    }  # fmt: skip
     assert users == {name: {file} for name, file in OPTIONAL.items() if name != "torch"}
 
 

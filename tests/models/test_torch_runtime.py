@@ -337,7 +337,17 @@ def test_bf16_on_a_gpu_without_it_is_one_line(load, settings, monkeypatch, suppo
     model = load("linear", settings)
     settings = replace(model.settings, device=Device.CUDA, precision=Precision(precision))
     if supported or precision == "fp16":
-        assert model.with_settings(settings).runtime.endswith(f"cuda {precision}")
+        assert model.with_settings(settings).runtime.endswith(f"cuda {precision} fused")
         return
     with pytest.raises(InputError, match=r"^this GPU does not compute in bf16: give --precision fp16 or fp32$"):
         model.with_settings(settings)
+
+
+def test_layers_are_fused_in_half_precision_on_a_gpu_only(load, settings):
+    model = load("linear", settings)
+    on_gpu = replace(model.settings, device=Device.CUDA)
+    fused = model.with_settings(replace(on_gpu, precision=Precision.FP16))
+    assert fused.runtime.endswith("cuda fp16 fused") and fused._runnable is fused._fused
+    for others in (on_gpu, replace(on_gpu, precision=Precision.FP16, compile=True), model.settings):
+        same = model.with_settings(others)
+        assert same._fused is None and "fused" not in same.runtime
