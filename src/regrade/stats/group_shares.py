@@ -122,7 +122,8 @@ def group_shares(scores: ArrayLike, groups: ArrayLike, clusters: ArrayLike | Non
         squares = np.asarray(np.bincount(members, weights=terms.added**2), dtype=np.float64)
         return GroupShares(values, sizes, effective_sizes_of(values, squares, sizes), None, terms)
     counts = np.bincount(np.unique(parts * len(sizes) + members) % len(sizes), minlength=len(sizes))
-    variances = _squares(terms.by_part) * counts / np.maximum(counts - 1, 1)
+    totals, few = _squares(terms.by_part), np.maximum(counts - 1, 1)
+    variances = np.where(counts < sizes, totals * counts / few, totals)  # of single images as without clusters
     return GroupShares(values, sizes, effective_sizes_of(values, variances, counts), counts, terms)
 
 
