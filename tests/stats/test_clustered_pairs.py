@@ -239,6 +239,13 @@ def test_paired_share_differences_over_clusters_cover():
     assert shares[0] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 600) and shares[1] < 0.85
 
 
+@given(st.lists(st.booleans(), min_size=2, max_size=60), st.randoms(use_true_random=False))
+def test_clustered_share_of_single_images_is_a_proportion(right, random):
+    order = random.sample(range(len(right)), len(right))
+    share, plain = clustered_share(right, order), proportion(sum(right), len(right))
+    assert (share.value, share.low, share.high) == pytest.approx((plain.value, plain.low, plain.high))
+
+
 def test_single_cluster_says_nothing_of_others():
     share = clustered_share([1, 1, 0], [5, 5, 5])
     assert (share.low, share.high) == (0, 1)
