@@ -7,7 +7,7 @@ import pytest
 from gpu_on_cpu import PREPROCESSING, decoded_by_pillow, model, photographs, small_network
 
 import regrade
-from regrade.core import Interpolation, Preprocessing
+from regrade.core import Interpolation, ModelError, Preprocessing, StoreError
 from regrade.models import Precision, Resizer, gpu_images
 from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, gpu_loading
 from regrade.predict.engine import Share
@@ -114,6 +114,15 @@ def test_no_jpeg_is_decoded_for_models_that_have_the_part(inputs, decoded):
     assert decoded == [COUNT - 8 - 1]  # one is no image
 
 
+@pytest.mark.parametrize("spoilt", [lambda batches: batches[:-1], lambda batches: batches[1:], lambda _: []])
+def test_a_pass_must_get_every_image(inputs, monkeypatch, spoilt):
+    real = gpu_loading.BatchLoader.__iter__
+    monkeypatch.setattr(gpu_loading.BatchLoader, "__iter__", lambda loader: iter(spoilt(list(real(loader)))))
+    monkeypatch.setattr(gpu_loading, "_READY", 10)
+    with pytest.raises(StoreError, match="out of order: this is a bug in regrade"):
+        run(inputs, models()[:2], batch=8)
+
+
 class InPlace(torch.nn.Module):
     """A module that changes its input."""
 
@@ -151,7 +160,7 @@ def test_memory_that_is_missing_is_one_line_with_advice(inputs, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(gpu_images.GpuImageLoader, "load", load)
-    with pytest.raises(regrade.core.ModelError, match=r"GPU: leave out --together, .* run the same command again"):
+    with pytest.raises(ModelError, match=r"GPU: leave out --together, .* run the same command again"):
         run(inputs, models())
 
 
