@@ -11,6 +11,7 @@ from predicting import LARGER, PREPROCESSING, Counted, Toy, failing, linear, noi
 import regrade
 from benchmarks.kills import run_killed
 from regrade.core import ImageSourceError, ModelError, StoreError
+from regrade.executors.processes import ProcessPerThread
 from regrade.models import OutOfMemory, crop_and_resize
 from regrade.predict import (
     EngineOptions,
@@ -173,7 +174,12 @@ def test_processes_prepare_images_for_all_models(store, apart, monkeypatch):
 
     monkeypatch.setattr(engine, "MIN_EXAMPLES_FOR_PROCESSES", 1)
     monkeypatch.setattr(engine, "MAX_THREADS", 1)
+    started = []
+    monkeypatch.setattr(
+        prepare, "ProcessPerThread", lambda function: started.append(function) or ProcessPerThread(function)
+    )
     run(store, toys())
+    assert len(started) == 1
     monkeypatch.undo()
     assert_as_apart(store, apart)
 
