@@ -27,7 +27,7 @@ from regrade.predict.outputs import ALONE
 from regrade.predict.prepare import MAX_THREADS, PreparationOptions, Ways, prepare_on_cpu
 from regrade.predict.shared_pass import blocks_of
 
-_READY = 4  # batches that are decoded and wait for the models, or are in them, or have just left them
+_READY = 3  # batches that are decoded, and wait for the model or are in it
 _BYTES_PER_IMAGE = 1 << 18  # of shared memory; larger images come through a pipe
 
 
