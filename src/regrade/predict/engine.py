@@ -1,4 +1,4 @@
-"""Compute one model on one test set: every example exactly once, part by part."""
+"""Compute models on one test set: every example exactly once, part by part."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Compute one model on a GPU, on images that are decoded and resized there.
+"""Compute models on a GPU, on images that are decoded and resized there.
 
-Reading, decoding, the model and the way back of its predictions run side by side, each one batch ahead of the next.
+Reading, decoding, the models and the way back of their predictions run side by side, each one batch ahead of the next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run many models on many test sets, one pair after another; a model that fails does not stop the others."""
+"""Run many models on many test sets, one after another or together; a model that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def predict_all(
 ) -> Run:
     """Run every model on every test set, in this process or on a cluster.
 
-    Models that run ``together`` are in memory at once, and each image is decoded once for all of them.
-
-    Models that fail are reported at the end, and so are test sets whose images are missing, which the remaining models
-    skip. Errors of the store or of the cluster end the run.
+    Models that run ``together`` are in memory at once, and each image is decoded once for all of them. Models that fail
+    are reported at the end, and so are test sets whose images are missing, which the remaining models skip. Errors of
+    the store or of the cluster end the run.
     """
     if together and cluster is not None:
         raise InputError("--together is for models on this machine: leave it out with --on ray")
