@@ -195,6 +195,15 @@ class TestTogether:
         assert [(pair.model, pair.test_set) for pair in done.pairs] == [(name, "more") for name in "abc"]
         assert len(done.failures) == 1 and "images" in done.failures[0].reason
 
+    def test_stored_predictions_are_reported_without_images(self, store, tmp_path):
+        self.run(store, "ab")
+        (tmp_path / "images").rename(tmp_path / "elsewhere")
+        done = self.run(store)
+        expected = [("a", "noise"), ("a", "more"), ("b", "noise"), ("b", "more"), ("c", "more")]
+        assert sorted((pair.model, pair.test_set) for pair in done.pairs) == sorted(expected)
+        assert [pair.images_away for pair in done.pairs if pair.test_set == "noise"] == [True, True]
+        assert len(done.failures) == 1
+
     def test_a_model_named_twice_runs_once(self, store):
         assert [pair.model for pair in self.run(store, "aba").pairs] == ["a", "a", "b", "b"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from regrade.core import ExecutorError, ImageSourceError, InputError, ModelError, RegradeError, StoreError, TestSet
@@ -104,6 +105,10 @@ def _all_together(
                 failures += run.failures
                 successful = {pair.model for pair in run.pairs}
                 loaded = [model for model in loaded if model.spec.name in successful]
+            if test_set.name in without_images:
+                stored = store.predictions.model_names(test_set.name)
+                as_stored = replace(options, retry_unreadable=False)
+                pairs += [predict(store, model, test_set, as_stored) for model in loaded if model.spec.name in stored]
     order = {model: number for number, model in enumerate(dict.fromkeys(pair.model for pair in pairs))}
     pairs.sort(key=lambda pair: order[pair.model])
     return Run(tuple(pairs), (*failures, *without_images.values()))
