@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from regrade.models import Model
 from regrade.store import Store
 
 PREPROCESSING = Preprocessing(8, 8, mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
+LARGER = Preprocessing(6, 7)
 CIFAR = class_space("cifar-10")
 
 
@@ -75,6 +77,15 @@ class Toy(Model):
         if self.features is None:
             return super().scores_and_features(batch)
         return self.scores(batch), self.features(batch)
+
+
+def toys() -> list[Toy]:
+    """Models a, b and c: two with equal preprocessing, one with another."""
+    return [
+        Toy(linear, lambda batch: batch.mean(axis=(2, 3)), name="a"),
+        Toy(partial(linear, seed=1), lambda batch: batch.mean(axis=(2, 3)), name="b"),
+        Toy(partial(linear, seed=2), lambda batch: batch.mean(axis=(2, 3)), name="c", preprocessing=LARGER),
+    ]
 
 
 def failing(after: int, function=linear, features=None) -> Toy:

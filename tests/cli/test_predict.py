@@ -369,7 +369,7 @@ class TestSeveralModels:
 
     def test_together_is_not_for_a_cluster(self, workspace):
         ran = run(*self.several(workspace, "scores", "same"), "--together", "--on", "ray")
-        assert ran.code == 2 and "--together is for models on this machine" in ran.err
+        assert_one_line(ran, "--together is for models on this machine: leave it out with --on ray")
 
     @pytest.mark.parametrize(
         ("options", "words"),

@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from gpu_on_cpu import PREPROCESSING, decoded_by_pillow, model, photographs, small_network
+from predicting import Toy
 
 import regrade
-from regrade.core import Interpolation, Preprocessing
+from regrade.core import Interpolation, ModelError, Preprocessing, StoreError
 from regrade.models import Precision, Resizer, gpu_images
-from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, gpu_loading
+from regrade.models.torch_runtime import TorchModel
+from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, gpu_loading, predict_together, predictor
 from regrade.predict.engine import Share
 from regrade.predict.gpu_engine import GpuEngine
 from regrade.testsets import open_images
@@ -114,6 +116,15 @@ def test_no_jpeg_is_decoded_for_models_that_have_the_part(inputs, decoded):
     assert decoded == [COUNT - 8 - 1]  # one is no image
 
 
+@pytest.mark.parametrize("spoilt", [lambda batches: batches[:-1], lambda batches: batches[1:], lambda _: []])
+def test_a_pass_must_get_every_image(inputs, monkeypatch, spoilt):
+    real = gpu_loading.BatchLoader.__iter__
+    monkeypatch.setattr(gpu_loading.BatchLoader, "__iter__", lambda loader: iter(spoilt(list(real(loader)))))
+    monkeypatch.setattr(gpu_loading, "_READY", 10)
+    with pytest.raises(StoreError, match="out of order: this is a bug in regrade"):
+        run(inputs, models()[:2], batch=8)
+
+
 class InPlace(torch.nn.Module):
     """A module that changes its input."""
 
@@ -151,7 +162,7 @@ def test_memory_that_is_missing_is_one_line_with_advice(inputs, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(gpu_images.GpuImageLoader, "load", load)
-    with pytest.raises(regrade.core.ModelError, match=r"GPU: leave out --together, .* run the same command again"):
+    with pytest.raises(ModelError, match=r"GPU: leave out --together, .* run the same command again"):
         run(inputs, models())
 
 
@@ -191,3 +202,28 @@ def test_inputs_of_other_numbers_are_apart():
     half = half.with_settings(replace(half.settings, precision=Precision.FP16))
     kinds = {GpuEngine(each, OPTIONS).input_kind for each in (model(), model(), half)}
     assert len(kinds) == 2 and {kind.preprocessing for kind in kinds} == {PREPROCESSING}
+
+
+def test_models_on_the_gpu_and_on_the_cpu_make_a_pass_of_their_own(tmp_path, monkeypatch):
+    def engine_for(chosen, options):
+        on_gpu = isinstance(chosen, TorchModel)
+        resizer = Resizer.GPU if on_gpu else Resizer.TORCH
+        return (GpuEngine if on_gpu else PredictionEngine)(chosen, replace(options, resizer=resizer))
+
+    monkeypatch.setattr(predictor, "engine_for", engine_for)
+    monkeypatch.setattr(predictor, "choose_runtime", lambda chosen, *_: predictor.RuntimeChoice(chosen))
+    workspace = regrade.init(tmp_path / "W")
+    workspace.testsets.add("photos", photographs(tmp_path / "images", COUNT), classes="cifar-10", layout="index")
+    calls = []
+    done = predict_together(
+        workspace.store,
+        [model(small_network(0), "a"), Toy(name="toy"), model(small_network(1), "b")],
+        workspace.store.test_set("photos"),
+        EngineOptions(batch=4, part_size=8),
+        progress=lambda what, left: calls.append((what, left)) or (lambda _: None),
+    )
+    assert calls == [("2 models on photos", COUNT), ("toy on photos", COUNT)]
+    assert [(pair.model, "nvimgcodec" in pair.runtime or "GPU" in pair.runtime) for pair in done.pairs] == [
+        ("a", True), ("toy", False), ("b", True)
+    ]  # fmt: skip
+    assert done.failures == ()

@@ -20,7 +20,7 @@ from small_set import encoded, write_tar
 from small_set import noise as random_image
 
 import regrade
-from regrade.core import AlreadyStored, InputError, ModelError, Orientation, StoreError
+from regrade.core import AlreadyStored, CropMode, InputError, ModelError, Orientation, Preprocessing, StoreError
 from regrade.executors.processes import ProcessPerThread
 from regrade.models import Resizer, crop_and_resize, preprocess
 from regrade.predict import (
@@ -411,3 +411,22 @@ def test_changed_images_reads_only_suspects(store):
     unstamped = Counted(open_images(source))
     assert list(changed_images(unstamped, fingerprints, np.arange(40), workers=3)) == []
     assert unstamped.count == 40
+
+
+@pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
+def test_ways_to_prepare_an_image_do_not_affect_each_other(store, resizer):
+    if resizer is Resizer.TORCH:
+        pytest.importorskip("torch")
+    test_set = store.test_set("noise")
+    source = store.images.read(test_set)
+    image = open_images(source).read(0)
+    stretched, gray = Preprocessing(5, 8, CropMode.STRETCH), Preprocessing(6, 6, mean=(0.5,), std=(0.5,))
+    crops = [PREPROCESSING, Preprocessing(6, 7), stretched, gray]
+    options = {
+        way: PreparationOptions(preprocessing, resizer, as_pixels=way % 2 == 0)
+        for way, preprocessing in enumerate(crops)
+    }
+    prepared = prepare.prepare(0, image, source, options)
+    for way, option in options.items():
+        alone = prepare.prepare(0, image, source, {way: option})[way]
+        np.testing.assert_array_equal(prepared[way].input, alone.input)

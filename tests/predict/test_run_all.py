@@ -1,7 +1,7 @@
 """Many models on many test sets: one that fails does not stop the others."""
 
 import pytest
-from predicting import Toy, linear, noise, noisy
+from predicting import Toy, linear, noise, noisy, toys
 
 from regrade.core import AlreadyStored, ExecutorError, InputError, ModelError, StoreError
 from regrade.models import Settings
@@ -138,3 +138,80 @@ def test_predict_all_on_a_cluster_loads_no_model_locally(store, monkeypatch):
         ("machines", b, "more"),
     ]
     assert done.pairs == ("pair",) * 4
+
+
+class TestTogether:
+    """Models that share one pass through each test set."""
+
+    @pytest.fixture(autouse=True)
+    def by_name(self, models):
+        """Models a, b and c; one may be replaced by an error."""
+        models.update({model.spec.name: model for model in toys()})
+        return models
+
+    @pytest.fixture(autouse=True)
+    def loaded_as_they_are(self, by_name, monkeypatch):
+        def load(name, settings):  # noqa: ARG001
+            if isinstance(by_name[name], Exception):
+                raise by_name[name]
+            return by_name[name]
+
+        monkeypatch.setattr(run_all, "load_model", load)
+
+    def run(self, store, names="abc", **options):
+        named = [NamedModel(name, Settings()) for name in names]
+        test_sets = [store.test_set(name) for name in ("noise", "more")]
+        return predict_all(store, named, test_sets, OPTIONS, together=True, **options)
+
+    def test_all_models_run_on_every_test_set(self, store):
+        calls = []
+        done = self.run(store, progress=lambda what, left: calls.append((what, left)) or (lambda _: None))
+        assert [(pair.model, pair.test_set) for pair in done.pairs] == [
+            (name, test_set) for name in "abc" for test_set in ("noise", "more")
+        ]
+        assert calls == [("3 models on noise", 40), ("3 models on more", 12)]
+
+    @pytest.mark.parametrize(
+        ("cause", "advice"),
+        [(None, ""), (MemoryError(), "; leave out --together, so that one model is in memory at a time")],
+    )
+    def test_a_model_that_cannot_be_loaded_is_left_out(self, store, by_name, cause, advice):
+        by_name["b"] = InputError("b cannot be loaded")
+        by_name["b"].__cause__ = cause
+        done = self.run(store)
+        assert [pair.model for pair in done.pairs] == ["a", "a", "c", "c"]
+        assert done.failures == (Failure("b", f"b cannot be loaded{advice}"),)
+
+    def test_a_model_that_fails_is_left_out_of_the_next_test_sets(self, store, by_name):
+        by_name["b"].function = lambda batch: 1 / 0 if len(by_name["b"].batches) > 3 else linear(batch)
+        done = self.run(store)
+        assert [pair.model for pair in done.pairs] == ["a", "a", "c", "c"]
+        assert [failure.model for failure in done.failures] == ["b"]
+        assert len(by_name["b"].batches) == 4
+
+    def test_a_test_set_without_images_is_skipped(self, store, tmp_path):
+        (tmp_path / "images").rename(tmp_path / "elsewhere")
+        done = self.run(store)
+        assert [(pair.model, pair.test_set) for pair in done.pairs] == [(name, "more") for name in "abc"]
+        assert len(done.failures) == 1 and "images" in done.failures[0].reason
+
+    def test_stored_predictions_are_reported_without_images(self, store, tmp_path):
+        self.run(store, "ab")
+        (tmp_path / "images").rename(tmp_path / "elsewhere")
+        done = self.run(store)
+        expected = [("a", "noise"), ("a", "more"), ("b", "noise"), ("b", "more"), ("c", "more")]
+        assert sorted((pair.model, pair.test_set) for pair in done.pairs) == sorted(expected)
+        assert [pair.images_away for pair in done.pairs if pair.test_set == "noise"] == [True, True]
+        assert len(done.failures) == 1
+
+    def test_a_model_named_twice_runs_once(self, store):
+        assert [pair.model for pair in self.run(store, "aba").pairs] == ["a", "a", "b", "b"]
+
+    def test_one_model_raises_its_error(self, store, by_name):
+        by_name["a"].function = lambda _: 1 / 0
+        with pytest.raises(ModelError, match="a failed"):
+            self.run(store, "a")
+
+    def test_a_cluster_is_refused(self, store):
+        with pytest.raises(InputError, match="--together is for models on this machine: leave it out with --on ray"):
+            self.run(store, cluster="machines")

@@ -1,43 +1,33 @@
 """Several models in one pass: the predictions of separate runs, each image decoded once."""
 
+import shutil
 from dataclasses import replace
 from functools import partial
+from itertools import count
 
-import numpy as np
 import pytest
-from predicting import PREPROCESSING, Counted, Toy, failing, linear, noise, noisy
+from predicting import LARGER, PREPROCESSING, Counted, Toy, failing, linear, noisy, toys
 
 import regrade
-from regrade.core import CropMode, ImageSourceError, InputError, ModelError, Preprocessing, StoreError
-from regrade.models import OutOfMemory, Resizer, Settings, crop_and_resize
+from benchmarks.kills import run_killed
+from regrade.core import ImageSourceError, ModelError, StoreError
+from regrade.executors.processes import ProcessPerThread
+from regrade.models import OutOfMemory, crop_and_resize
 from regrade.predict import (
     EngineOptions,
     Failure,
-    NamedModel,
     PredictionInput,
     predict,
-    predict_all,
     predict_together,
     prepare,
-    run_all,
     together,
 )
 from regrade.predict.engine import PredictionEngine, Share
+from regrade.store import Store
 from regrade.testsets import open_images
-from regrade.workspace import Workspace
 
 SMALL = EngineOptions(batch=4, part_size=8, keep_scores=True, keep_features=True)
 SIZE = 40
-LARGER = Preprocessing(6, 7)
-
-
-def toys():
-    """Models by name: two with equal preprocessing, one with another."""
-    return [
-        Toy(linear, lambda batch: batch.mean(axis=(2, 3)), name="a"),
-        Toy(partial(linear, seed=1), lambda batch: batch.mean(axis=(2, 3)), name="b"),
-        Toy(partial(linear, seed=2), lambda batch: batch.mean(axis=(2, 3)), name="c", preprocessing=LARGER),
-    ]
 
 
 @pytest.fixture
@@ -179,23 +169,34 @@ def test_models_resume_where_each_was_interrupted(store, apart, images, resized)
     assert_as_apart(store, apart, "ac")
 
 
-@pytest.mark.parametrize("processes", [False, True])
-def test_a_model_that_fails_leaves_the_pass_and_resumes(store, apart, monkeypatch, processes):
+def test_processes_prepare_images_for_all_models(store, apart, monkeypatch):
     from regrade.predict import engine
 
-    monkeypatch.setattr(engine, "MIN_EXAMPLES_FOR_PROCESSES", 0 if processes else 10**9)
-    options, models = replace(SMALL, workers=6), toys()
+    monkeypatch.setattr(engine, "MIN_EXAMPLES_FOR_PROCESSES", 1)
+    monkeypatch.setattr(engine, "MAX_THREADS", 1)
+    started = []
+    monkeypatch.setattr(
+        prepare, "ProcessPerThread", lambda function: started.append(function) or ProcessPerThread(function)
+    )
+    run(store, toys())
+    assert len(started) == 1
+    monkeypatch.undo()
+    assert_as_apart(store, apart)
+
+
+def test_a_model_that_fails_leaves_the_pass_and_resumes(store, apart):
+    models = toys()
     models[1].function = lambda batch: 1 / 0 if len(models[1].batches) > 5 else linear(batch, seed=1)
-    done = run(store, models, options)
+    done = run(store, models)
     assert [pair.model for pair in done.pairs] == ["a", "c"]
     (failure,) = done.failures
     assert failure.model == "b" and failure.reason.startswith("b failed on the 4 examples ")
     assert len(models[1].batches) == 6
     again = toys()
-    done = run(store, again, options)
+    done = run(store, again)
     assert {pair.model: pair.resumed for pair in done.pairs} == {"a": SIZE, "b": 16, "c": SIZE}
     assert [len(model.batches) for model in again] == [0, 6, 0]
-    assert_as_apart(store, apart, options=options)
+    assert_as_apart(store, apart)
 
 
 def test_images_for_a_model_that_failed_are_not_prepared(store, resized):
@@ -228,6 +229,26 @@ def test_control_c_keeps_the_parts_of_all_models(store, apart):
     done = run(store, toys())
     assert {pair.model: pair.resumed for pair in done.pairs} == {"a": 24, "b": 16, "c": 16}
     assert_as_apart(store, apart)
+
+
+def test_a_run_killed_at_any_disk_write_resumes_to_the_same_bytes(store, apart):
+    for model in toys():
+        predict(apart, model, apart.test_set("noise"), SMALL)
+    kept = []
+    for at in count(0, 11):
+        through = run_killed(partial(run, store, toys()), at=at, below=store.root)
+        store = Store.open(store.root)
+        done = run(store, toys())
+        assert [pair.model for pair in done.pairs] == list("abc"), at
+        kept.append([pair.resumed for pair in done.pairs])
+        for name in "abc":
+            assert stored(store, name) == stored(apart, name), at
+            shutil.rmtree(store.predictions.path("noise", name))
+        assert not (store.root / ".partial").exists(), at
+        if through:
+            break
+    assert kept[0] == [0, 0, 0] and kept[-1] == [SIZE] * 3
+    assert len({tuple(each) for each in kept}) > 3, kept
 
 
 def test_a_batch_that_does_not_fit_is_halved_for_its_model_only(store):
@@ -325,82 +346,3 @@ def test_ranges_of_models_may_differ(store):
         (0, 0, 8), (0, 16, 8), (1, 16, 8), (1, 24, 8)
     ]  # fmt: skip
     assert inputs.images.count == sum(advances) == 24
-
-
-class TestPredictAll:
-    @pytest.fixture(autouse=True)
-    def models(self, monkeypatch, store, tmp_path):
-        """Models by name on the test sets ``noise`` and ``more``; an error is raised when it is loaded."""
-        by_name = {model.spec.name: model for model in toys()}
-        Workspace(store).testsets.add("more", noise(tmp_path / "more", 12), classes="cifar-10", layout="index")
-
-        def load(name, settings):  # noqa: ARG001
-            if isinstance(by_name[name], Exception):
-                raise by_name[name] from MemoryError()
-            return by_name[name]
-
-        monkeypatch.setattr(run_all, "load_model", load)
-        return by_name
-
-    def run(self, store, names="abc", **options):
-        named = [NamedModel(name, Settings()) for name in names]
-        test_sets = [store.test_set(name) for name in ("noise", "more")]
-        return predict_all(store, named, test_sets, SMALL, together=True, **options)
-
-    def test_all_models_run_on_every_test_set(self, store):
-        calls = []
-        done = self.run(store, progress=lambda what, left: calls.append((what, left)) or (lambda _: None))
-        assert [(pair.model, pair.test_set) for pair in done.pairs] == [
-            (name, test_set) for name in "abc" for test_set in ("noise", "more")
-        ]
-        assert calls == [("3 models on noise", 40), ("3 models on more", 12)]
-
-    def test_a_model_that_cannot_be_loaded_is_left_out(self, store, models):
-        models["b"] = InputError("b has no classes")
-        done = self.run(store)
-        assert [pair.model for pair in done.pairs] == ["a", "a", "c", "c"]
-        (failure,) = done.failures
-        assert failure.model == "b" and failure.reason.startswith("b has no classes; leave out --together, so that")
-
-    def test_a_model_that_fails_is_left_out_of_the_next_test_sets(self, store, models):
-        models["b"].function = lambda batch: 1 / 0 if len(models["b"].batches) > 3 else linear(batch)
-        done = self.run(store)
-        assert [pair.model for pair in done.pairs] == ["a", "a", "c", "c"]
-        assert [failure.model for failure in done.failures] == ["b"]
-        assert len(models["b"].batches) == 4
-
-    def test_a_test_set_without_images_is_skipped(self, store, tmp_path):
-        (tmp_path / "images").rename(tmp_path / "elsewhere")
-        done = self.run(store)
-        assert [(pair.model, pair.test_set) for pair in done.pairs] == [(name, "more") for name in "abc"]
-        assert len(done.failures) == 1 and "images" in done.failures[0].reason
-
-    def test_a_model_named_twice_runs_once(self, store):
-        assert [pair.model for pair in self.run(store, "aba").pairs] == ["a", "a", "b", "b"]
-
-    def test_one_model_raises_its_error(self, store, models):
-        models["a"].function = lambda _: 1 / 0
-        with pytest.raises(ModelError, match="a failed"):
-            self.run(store, "a")
-
-    def test_a_cluster_is_refused(self, store):
-        with pytest.raises(InputError, match="--together is for models on this machine: leave it out with --on ray"):
-            self.run(store, cluster="machines")
-
-
-@pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
-def test_ways_to_prepare_an_image_do_not_affect_each_other(store, resizer):
-    if resizer is Resizer.TORCH:
-        pytest.importorskip("torch")
-    test_set = store.test_set("noise")
-    source = store.images.read(test_set)
-    image = open_images(source).read(0)
-    crops = [PREPROCESSING, LARGER, Preprocessing(5, 8, CropMode.STRETCH), Preprocessing(6, 6, mean=(0.5,), std=(0.5,))]
-    options = {
-        way: prepare.PreparationOptions(preprocessing, resizer, as_pixels=way % 2 == 0)
-        for way, preprocessing in enumerate(crops)
-    }
-    prepared = prepare.prepare(0, image, source, options)
-    for way, option in options.items():
-        alone = prepare.prepare(0, image, source, {way: option})[way]
-        np.testing.assert_array_equal(prepared[way].input, alone.input)

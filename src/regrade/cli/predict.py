@@ -136,8 +136,6 @@ def predict(
         raise typer.BadParameter("--address, --per-machine and --per-gpu require --on ray")
     if per_gpu and device is not Device.CUDA:
         raise typer.BadParameter("--per-gpu requires --device cuda")
-    if on is Where.RAY and together:
-        raise typer.BadParameter("--together is for models on this machine: leave it out with --on ray")
     preprocessing = _preprocessing(size, short_side, interpolation, mean, std)
     ws = opened(workspace)
     try:

@@ -1,4 +1,4 @@
-"""Compute one model on one test set: every example exactly once, part by part."""
+"""Compute models on one test set: every example exactly once, part by part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from regrade.core import (
     Images,
     ImageSource,
     ModelError,
-    StoreError,
 )
 from regrade.core.arrays import FloatArray
 from regrade.core.predictions import STORED_K
@@ -33,7 +32,7 @@ from regrade.predict.prepare import (
     Prepared,
     prepare_all,
 )
-from regrade.predict.shared_pass import Collector, Outcome, Progress, SharedPass, parts_only
+from regrade.predict.shared_pass import Collector, Outcome, Progress, SharedPass, out_of_order, parts_only
 from regrade.store import Part, empty_part
 
 PART_SIZE = 1024
@@ -247,7 +246,7 @@ class _BatchCollector(Collector):
         """Take the next image; the model runs if that fills a batch or ends a part."""
         part = self._begun() if self._part is None else self._part
         if not self._positions or images.position != self._positions[0]:
-            raise _out_of_order(images.position)
+            raise out_of_order(images.position)
         self._batch.append(images)
         self._positions = self._positions[1:]
         if self._positions and len(self._batch) < min(self._size, self._engine.max_batch):
@@ -262,13 +261,9 @@ class _BatchCollector(Collector):
     def finish(self) -> None:
         """Raise if images are missing."""
         if self._part is not None or next(self._ranges, None) is not None:
-            raise _out_of_order(self._positions.start)
+            raise out_of_order(self._positions.start)
 
     def _begun(self) -> Part:
         self._positions = next(self._ranges, range(0))
         self._part = self._engine.empty_part(self._positions)
         return self._part
-
-
-def _out_of_order(position: int) -> StoreError:
-    return StoreError(f"example {position} is missing or came out of order: this is a bug in regrade")

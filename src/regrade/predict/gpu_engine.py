@@ -1,6 +1,6 @@
-"""Compute one model on a GPU, on images that are decoded and resized there.
+"""Compute models on a GPU, on images that are decoded and resized there.
 
-Reading, decoding, the model and the way back of its predictions run side by side, each one batch ahead of the next.
+Reading, decoding, the models and the way back of their predictions run side by side, each one batch ahead of the next.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from regrade.predict.engine import (
 from regrade.predict.gpu_loading import BatchLoader, ImageBatch, InputKind, StreamDevice
 from regrade.predict.outputs import OutputCheck, Outputs, error_message, shortage_message
 from regrade.predict.prepare import PreparationOptions
-from regrade.predict.shared_pass import Collector, Outcome, Progress, SharedPass
+from regrade.predict.shared_pass import Collector, Outcome, Progress, SharedPass, out_of_order
 from regrade.store import Part
 
 
@@ -189,12 +189,18 @@ class _LaunchCollector(Collector):
         return None if before is None else self._filled(before)
 
     def finish(self) -> Part | None:
-        """The part that the last batch completes."""
+        """The part that the last batch completes; raises if images are missing."""
         last, self._running = self._running, None
-        return None if last is None else self._filled(last)
+        part = None if last is None else self._filled(last)
+        if self._part is not None or next(self._ranges, None) is not None:
+            raise out_of_order(0 if last is None else last.batch.block.stop)
+        return part
 
     def _filled(self, running: RunningBatch) -> Part | None:
-        part = self._engine.empty_part(next(self._ranges)) if self._part is None else self._part
+        start = running.batch.block.start
+        part = self._engine.empty_part(next(self._ranges, range(0))) if self._part is None else self._part
+        if not part.start <= start < part.start + len(part):
+            raise out_of_order(start)
         part = self._engine.finished(running, self._examples, part)
         complete = running.batch.block.stop == part.start + len(part)
         self._part = None if complete else part

@@ -1,9 +1,10 @@
-"""Run many models on many test sets, one pair after another; a model that fails does not stop the others."""
+"""Run many models on many test sets, one after another or together; a model that fails does not stop the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from regrade.core import ExecutorError, ImageSourceError, InputError, ModelError, RegradeError, StoreError, TestSet
@@ -33,10 +34,9 @@ def predict_all(
 ) -> Run:
     """Run every model on every test set, in this process or on a cluster.
 
-    Models that run ``together`` are in memory at once, and each image is decoded once for all of them.
-
-    Models that fail are reported at the end, and so are test sets whose images are missing, which the remaining models
-    skip. Errors of the store or of the cluster end the run.
+    Models that run ``together`` are in memory at once, and each image is decoded once for all of them. Models that fail
+    are reported at the end, and so are test sets whose images are missing, which the remaining models skip. Errors of
+    the store or of the cluster end the run.
     """
     if together and cluster is not None:
         raise InputError("--together is for models on this machine: leave it out with --on ray")
@@ -105,6 +105,10 @@ def _all_together(
                 failures += run.failures
                 successful = {pair.model for pair in run.pairs}
                 loaded = [model for model in loaded if model.spec.name in successful]
+            if test_set.name in without_images:
+                stored = store.predictions.model_names(test_set.name)
+                as_stored = replace(options, retry_unreadable=False)
+                pairs += [predict(store, model, test_set, as_stored) for model in loaded if model.spec.name in stored]
     order = {model: number for number, model in enumerate(dict.fromkeys(pair.model for pair in pairs))}
     pairs.sort(key=lambda pair: order[pair.model])
     return Run(tuple(pairs), (*failures, *without_images.values()))

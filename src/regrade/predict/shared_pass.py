@@ -125,6 +125,11 @@ def parts_only(outcomes: Generator[Outcome, None, None]) -> Generator[Part, None
             yield outcome
 
 
+def out_of_order(position: int) -> StoreError:
+    """The error of an image that a model did not get in its turn."""
+    return StoreError(f"example {position} is missing or came out of order: this is a bug in regrade")
+
+
 def blocks_of(positions: range, size: int) -> Iterator[range]:
     """A range as blocks of at most ``size``."""
     for start in range(positions.start, positions.stop, size):

@@ -46,14 +46,14 @@ def predict_together(
     members: list[_Member] = []
     stored = store.predictions.model_names(test_set.name)
     by_name = {model.spec.name: model for model in models}
-    options = replace(options, models=sum(name not in stored for name in by_name))
+    shared = replace(options, models=sum(name not in stored for name in by_name))
     with ExitStack() as locks:
         for name, model in by_name.items():
             with recording(failures, name):
                 if name in stored:
                     pairs.append(predict(store, model, test_set, options, progress=progress))
                     continue
-                member = _begun(store, model, test_set, options, locks)
+                member = _begun(store, model, test_set, shared, locks)
                 if isinstance(member, ModelRun):
                     pairs.append(member)
                 else:
