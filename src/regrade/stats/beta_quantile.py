@@ -9,7 +9,7 @@ from scipy import special
 from regrade.core.arrays import BoolArray, FloatArray
 
 _FEW = 20  # up to this many quantiles, single calls of scipy are faster
-_LARGE, _LARGER = 40, 1000  # the smaller parameter, and the sum of both, from which scipy is not needed
+_LARGE, _LARGER = 40, 1000  # the smaller parameter, and the sum of both, from which scipy is slower
 _ROUNDS = 2
 _PRECISION = 1e-13  # relative, estimated
 
@@ -17,11 +17,11 @@ _PRECISION = 1e-13  # relative, estimated
 def beta_quantile(first: ArrayLike, second: ArrayLike, share: ArrayLike) -> FloatArray:
     """Return the quantiles at ``share`` of beta distributions with the parameters ``first`` and ``second``.
 
-    The error is at most a relative 1e-12 if both parameters are 40 or more and their sum is 1,000 or more; else the
-    quantiles are those of ``scipy.special.betaincinv``. With large parameters scipy evaluates the distribution five
-    times and more, and stops at errors of up to 1e-7. Here an approximation (Abramowitz & Stegun 1964, 26.5.22) is
-    refined by the reversed Taylor series of fourth order, which needs one or two evaluations. Scipy also computes
-    where the terms of the series do not become small.
+    The error is at most a relative 1e-12 if both parameters are 40 or more and their sum is 1,000 or more; else, and if
+    there are no more than 20, the quantiles are those of ``scipy.special.betaincinv``. With large parameters scipy
+    evaluates the distribution five times and more, and stops at errors of up to 1e-7. Here an approximation (Abramowitz
+    & Stegun 1964, 26.5.22) is refined by the reversed Taylor series of fourth order, which needs one or two
+    evaluations. Scipy also computes where the terms of the series do not become small.
     """
     a, b, p = np.broadcast_arrays(*(np.asarray(values, dtype=np.float64) for values in (first, second, share)))
     shape, (a, b, p) = a.shape, (a.ravel(), b.ravel(), p.ravel())
