@@ -16,7 +16,7 @@ from regrade.neighbors import Metric, Nearest, nearest
 
 _QUERIES, _REFERENCES, _WIDTH, _K = 5_000, 200_000, 512, 10
 _ROUNDS = 2
-_AIM = 1 / 1.2
+_AIM = 1
 
 
 @dataclass(frozen=True)

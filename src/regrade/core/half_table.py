@@ -13,9 +13,8 @@ from regrade.core.arrays import FloatArray
 class HalfTable:
     """A function of one number, in single precision, at every number that half precision has.
 
-    It is computed in double precision, so that the error is that of rounding, and looked up by pyarrow, which takes a
-    quarter of a nanosecond per number on any CPU. By numpy the conversion to single precision alone takes longer, and
-    ``exp2`` takes up to 0.65 ns, depending on the CPU and on where the operating system loads the library.
+    It is computed in double precision, so that the error is that of rounding, and looked up by pyarrow, which takes
+    less time than numpy's conversion to single precision alone.
 
     >>> HalfTable(np.sqrt)(np.array([4.0, 0.25], dtype=np.float16))
     array([2. , 0.5], dtype=float32)

@@ -14,6 +14,7 @@ from regrade.core.cores import elementwise
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.core.record import Record
+from regrade.stats.beta_quantile import beta_quantile
 
 _FEW = 20  # up to this many pairs, computing every quantile is faster than finding duplicates
 
@@ -56,8 +57,8 @@ def exact_bounds(successes: FloatArray | IntArray, trials: FloatArray | IntArray
     failures = trials - successes
     positive_successes = np.where(successes > 0, successes, 1)
     positive_failures = np.where(failures > 0, failures, 1)
-    low = elementwise(scipy.special.betaincinv, positive_successes, failures + 1, tail)
-    high = elementwise(scipy.special.betaincinv, successes + 1, positive_failures, 1 - tail)
+    low = elementwise(beta_quantile, positive_successes, failures + 1, tail)
+    high = elementwise(beta_quantile, successes + 1, positive_failures, 1 - tail)
     return Intervals(np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0))
 
 
@@ -81,8 +82,8 @@ def jeffreys(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.9
     """Return equal-tailed credible intervals for the Beta(1/2, 1/2) prior; the edges stay 0 and 1."""
     k, n = _counts(successes, trials)
     tail = tail_share(confidence)
-    low = np.where(k == 0, 0.0, scipy.special.betaincinv(k + 0.5, n - k + 0.5, tail))
-    high = np.where(k == n, 1.0, scipy.special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
+    low = np.where(k == 0, 0.0, beta_quantile(k + 0.5, n - k + 0.5, tail))
+    high = np.where(k == n, 1.0, beta_quantile(k + 0.5, n - k + 0.5, 1 - tail))
     return Intervals(low, high)
 
 
