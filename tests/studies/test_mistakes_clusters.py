@@ -1,35 +1,19 @@
 """The mistakes study on images of households: single images, copies, every interval over clusters, and tests."""
 
-from dataclasses import fields, is_dataclass
-
 import mistake_world as world
 import numpy as np
 import pytest
+from all_estimates import all_estimates, bounds
 from mistake_world import B, predictions, studied
 
 from benchmarks.calibration.households import alike, households
-from regrade.core import Estimate, MistakeAnnotations, MistakeCategory, Severity
+from regrade.core import MistakeAnnotations, MistakeCategory, Severity
 from regrade.stats import chi_square, paired_chi_square
 from regrade.studies.mistakes.categories import categories_of
 from regrade.studies.mistakes.flow import change_between
 from regrade.studies.mistakes.mistake_labels import MistakeList
 
 PAIRS_OF_IMAGES = np.arange(12) // 2
-
-
-def estimates(result):
-    """All estimates of a result, in order."""
-    if isinstance(result, Estimate):
-        return [result]
-    if is_dataclass(result):
-        return [part for field in fields(result) for part in estimates(getattr(result, field.name))]
-    if isinstance(result, dict):
-        return [part for value in result.values() for part in estimates(value)]
-    return [part for item in result for part in estimates(item)] if isinstance(result, tuple | list) else []
-
-
-def bounds(result):
-    return np.array([(part.value, part.low, part.high) for part in estimates(result)])
 
 
 def everything(clusters=None):
@@ -47,9 +31,9 @@ def test_clusters_of_one_image_change_nothing():
 
 def test_every_interval_is_over_clusters():
     result = everything({"dozen": PAIRS_OF_IMAGES})
-    methods = {part.method for part in estimates(result)}
-    assert len(estimates(result)) > 50 and all("clustered" in method for method in methods)
-    assert [part.value for part in estimates(result)] == [part.value for part in estimates(everything())]
+    methods = {part.method for part in all_estimates(result)}
+    assert len(all_estimates(result)) > 50 and all("clustered" in method for method in methods)
+    assert [part.value for part in all_estimates(result)] == [part.value for part in all_estimates(everything())]
 
 
 def test_other_sets_have_their_own_clusters():
@@ -57,7 +41,7 @@ def test_other_sets_have_their_own_clusters():
     counts = categories_of(
         [world.REVIEW_A, elsewhere], {"other": PAIRS_OF_IMAGES}, home="dozen", confidence=0.95
     ).counts
-    methods = {(count.review, part.method) for count in counts for part in estimates(count)}
+    methods = {(count.review, part.method) for count in counts for part in all_estimates(count)}
     assert methods == {("a", "clopper-pearson 95%"), ("a on other", "clustered korn-graubard 95%")}
 
 
