@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from all_estimates import all_estimates
 from clustered_oracle import korn_graubard
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,6 +45,12 @@ def test_images_three_times_in_their_household_count_once():
     once, copied = studied(labels, classes), studied(labels[copies], classes[copies], copies)
     assert bounds(copied) == pytest.approx(bounds(once), abs=0.005)
     assert bounds(studied(labels[copies], classes[copies])) != pytest.approx(bounds(once), abs=0.03)
+
+
+def test_every_interval_is_over_households():
+    result = studied(*graded(np.random.default_rng(5), 90, classes=4, apart=False))
+    methods = {part.method for part in all_estimates(result)}
+    assert len(methods) >= 5 and all("clustered" in method for method in methods)
 
 
 def test_recall_is_that_of_korn_and_graubard():

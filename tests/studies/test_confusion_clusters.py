@@ -1,9 +1,10 @@
 """The study of confusion on images of households: single images, copies, bootstraps of households, wider intervals."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from all_estimates import all_estimates, bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
@@ -11,7 +12,6 @@ from scipy.stats import kendalltau
 from benchmarks.calibration.coverage_clustered_confusion import normal_pairs, score_and_errors
 from benchmarks.calibration.households import alike, households
 from benchmarks.calibration.null_confusion import studied
-from regrade.core import Estimate
 from regrade.stats import (
     auroc_difference,
     biserial_correlations,
@@ -34,21 +34,6 @@ from regrade.studies.confusion.expected_error import (
     expected_by_threshold,
 )
 from regrade.studies.confusion.trends import _first_half
-
-
-def estimates(result):
-    """All estimates of a result, in order."""
-    if isinstance(result, Estimate):
-        return [result]
-    if is_dataclass(result):
-        return [part for field in fields(result) for part in estimates(getattr(result, field.name))]
-    if isinstance(result, dict):
-        return [part for value in result.values() for part in estimates(value)]
-    return [part for item in result for part in estimates(item)] if isinstance(result, tuple | list) else []
-
-
-def bounds(result):
-    return np.array([(part.value, part.low, part.high) for part in estimates(result)])
 
 
 def world(images, seed):
@@ -83,6 +68,15 @@ def test_images_three_times_in_their_household_count_once():
         assert (widths[varies] > 0.7 * expected_widths[varies]).mean() > 0.97
         assert np.median(narrow_widths[varies] / expected_widths[varies]) < 0.7
         assert np.median(widths[varies] / expected_widths[varies]) == pytest.approx(1.0, abs=0.1)
+
+
+def test_every_interval_over_images_is_over_households():
+    """The ranking is over models."""
+    homes = households(np.random.default_rng(14), 60)
+    unsure, right = world(len(homes), 14)
+    result = studied(np.random.default_rng(0), unsure, right, homes)
+    methods = {part.method for part in all_estimates(replace(result, ranking=None, trends=None))}
+    assert len(methods) > 5 and all("cluster" in method for method in methods)
 
 
 def test_bounds_are_wider_in_households():

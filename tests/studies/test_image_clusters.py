@@ -1,4 +1,4 @@
-"""Households in grade, compare and gate, and the note of studies that treat images as independent."""
+"""Households in grade, compare, gate, and the studies that have no other tests of the command."""
 
 import json
 
@@ -13,14 +13,7 @@ import regrade
 from regrade.core import InputError, UnknownName
 from regrade.core import TestSet as ImageSet
 from regrade.stats import Scale, clustered_share
-from regrade.studies.image_clusters import (
-    ImageClusters,
-    clusters_of_sets,
-    households_not_used,
-    image_clusters,
-    random_half,
-    share_of,
-)
+from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, image_clusters, random_half, share_of
 
 MODELS = {"good": 0.9, "fair": 0.8, "weak": 0.6}
 
@@ -76,12 +69,6 @@ class TestClusters:
 
     def test_share_of_no_image_is_undefined(self):
         assert share_of(np.ones(3, dtype=bool), np.zeros(3, dtype=bool), None, confidence=0.95) is None
-
-    def test_note_names_the_sets_with_households(self):
-        with_homes, without = images(household=tuple("xxyy")), images(region=tuple("xxyy"))
-        assert households_not_used([without]) == ()
-        (note,) = households_not_used([with_homes, without, with_homes])
-        assert note.startswith("intervals treat the images of homes as independent")
 
 
 @pytest.fixture(scope="module")
@@ -402,6 +389,20 @@ def test_studies_are_over_households(study, command):
     words = (*command.split(), "-w", study.store.root, "--json")
     outputs = [run_well(*words, "-t", *name).out for name in (["homes"], ["plain"], ["homes", "--clusters", "none"])]
     assert ["over 60 clusters of images, by column household" in out for out in outputs] == [True, False, False]
+
+
+def test_study_of_mistakes_is_over_households(study, tmp_path):
+    test_set = study.store.test_set("homes")
+    rows = [
+        f"{image},{test_set.class_space.ids[label]}" for image, label in zip(test_set.ids, test_set.labels, strict=True)
+    ]
+    (tmp_path / "own.csv").write_text("\n".join(["image,class", *rows]) + "\n")
+    study.labels.import_file(tmp_path / "own.csv", test_set="homes", name="own")
+    wide, narrow = (study.study.mistakes("homes", "own", clusters=column) for column in (None, "none"))
+    for row, plain in zip(wide.severities, narrow.severities, strict=True):
+        assert row.right.value == plain.right.value and row.right.half_width > 1.1 * plain.right.half_width
+    assert "intervals are over 60 clusters of images, by column household" in wide.notes
+    assert not any("clusters" in note for note in narrow.notes)
 
 
 def test_unknown_column_is_one_line(study):

@@ -48,7 +48,7 @@ def effective_images(scores: ArrayLike, clusters: ArrayLike) -> EffectiveImages:
     count = len(np.unique(np.asarray(clusters)))
     if count < 2:
         raise UndefinedError("how a share varies over clusters of images takes at least two of them")
-    return EffectiveImages(float(len(values) if count == len(values) else shares.effective_sizes[0]), count)
+    return EffectiveImages(float(shares.effective_sizes[0]), count)
 
 
 @dataclass(frozen=True, eq=False)

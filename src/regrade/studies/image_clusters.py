@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -111,8 +111,8 @@ def numbers_of(clusters: ImageClusters | None, images: BoolArray | IntArray) -> 
     return None if clusters is None else clusters.numbers[images]
 
 
-def numbers_in(numbers: IntArray | None, inside: BoolArray) -> IntArray | None:
-    """The clusters of the images ``inside`` (n,), from those of all images (n,); None without clusters."""
+def numbers_in(numbers: IntArray | None, inside: BoolArray | IntArray) -> IntArray | None:
+    """The clusters of images ``inside``, a mask (n,) or positions, from those of all (n,); None without clusters."""
     return None if numbers is None else numbers[inside]
 
 
@@ -129,6 +129,11 @@ def random_half(images: int, clusters: ImageClusters | None, rng: np.random.Gene
     inside[order] = before < images / 2
     half: BoolArray = inside[members]
     return half
+
+
+def kind_shares(kinds: IntArray, count: int, numbers: IntArray | None, *, confidence: float) -> tuple[Estimate, ...]:
+    """The share of each of ``count`` kinds, numbered from 0, among the ``kinds`` (k,) of images; k must be above 0."""
+    return tuple(mean_credit(kinds == kind, numbers, confidence=confidence) for kind in range(count))
 
 
 def share_of(
@@ -149,32 +154,3 @@ def mean_credit(values: BoolArray | FloatArray, numbers: IntArray | None, *, con
     if not np.isin(values, (0, 1)).all():
         return bounded_mean(values, largest=1.0, confidence=confidence)
     return proportion(int(values.sum()), len(values), confidence=confidence)
-
-
-def households_not_used(test_sets: Sequence[TestSet], numbers: str = "intervals") -> tuple[str, ...]:
-    """A note for numbers that treat images as independent although a test set has households; empty without one."""
-    names = list(dict.fromkeys(test_set.name for test_set in test_sets if cluster_column(test_set)))
-    if not names:
-        return ()
-    return (
-        f"{numbers} treat the images of {', '.join(names)} as independent: images of one {HOUSEHOLD} may be alike, and "
-        "count as less then",
-    )
-
-
-class HasNotes(Protocol):
-    """A dataclass with notes."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-
-R = TypeVar("R", bound=HasNotes)
-
-
-def with_household_note(result: R, *test_sets: TestSet, numbers: str = "intervals") -> R:
-    """The result with `households_not_used` added to its notes."""
-    added = households_not_used(test_sets, numbers)
-    return replace(result, notes=(*result.notes, *added)) if added else result

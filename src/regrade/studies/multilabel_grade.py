@@ -22,10 +22,9 @@ from regrade.stats import (
     exclusive_difference,
     judgments_needed,
     partial_review,
-    proportion,
     reviewed_accuracy,
 )
-from regrade.studies.image_clusters import ImageClusters
+from regrade.studies.image_clusters import ImageClusters, mean_credit, numbers_in
 from regrade.studies.review import apply_review, model_review
 from regrade.studies.scoring import MultilabelScoring, Scoring
 
@@ -224,12 +223,18 @@ def _draws_needed(review: PartialReview, labels: ReviewedLabels, confidence: flo
 
 
 def multilabel_accuracy(
-    right: BoolArray, scored: BoolArray, originals: IntArray, *, rule: MultilabelRule, confidence: float = 0.95
+    right: BoolArray,
+    scored: BoolArray,
+    originals: IntArray,
+    clusters: IntArray | None = None,
+    *,
+    rule: MultilabelRule,
+    confidence: float = 0.95,
 ) -> Estimate:
     """Return the accuracy over the ``scored`` images (n,), averaged over images or original labels (n,) by the rule.
 
     The mean over classes ignores classes without a scored image. Raises if no image is scored, or if the mean is over
-    classes and a scored image has no original label (-1).
+    classes and a scored image has no original label (-1). Images of one of the ``clusters`` (n,) are dependent.
     """
     if not scored.any():
         raise UndefinedError("no image is scored: none has judged labels, or all are problematic")
@@ -237,8 +242,8 @@ def multilabel_accuracy(
     if rule is MultilabelRule.CLASSES and (classes < 0).any():
         raise InputError("a judged image has no original label: averaging over classes needs one for each image")
     if rule is MultilabelRule.CLASSES:
-        return balanced_proportion(right[scored], classes, confidence=confidence)[0]
-    return proportion(int((right & scored).sum()), int(scored.sum()), confidence=confidence)
+        return balanced_proportion(right[scored], classes, numbers_in(clusters, scored), confidence=confidence)[0]
+    return mean_credit(right[scored], numbers_in(clusters, scored), confidence=confidence)
 
 
 def _weights(originals: IntArray, inside: BoolArray, scored: BoolArray, rule: MultilabelRule) -> FloatArray:

@@ -115,7 +115,7 @@ CHECKS = (
         "RG008", "images that belong together",
         f"Group columns ({', '.join(CLUSTER_COLUMNS)}) with several images per value.",
         "Accuracies treat images as independent: their intervals are too short.",
-        "Name the column: regrade grade --clusters COLUMN, and compare, gate, study geography (default: household).",
+        "Name the column: --clusters COLUMN, of grade, compare, gate, plan and the studies (default: household).",
         "images-that-belong-together", clustered_images,
     ),
     Check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,8 +11,7 @@ import numpy as np
 from regrade.classes import Superclasses
 from regrade.core import Estimate, LabelSet, MistakeAnnotations, Predictions, TestSet
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray
-from regrade.stats import proportion
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.studies.hard_slices import hard_slice, hard_slice_caution, took_part
 from regrade.studies.image_slice import ImageSlice
 from regrade.studies.mistakes.categories import MajorScore, MajorSlice, categories_of, major_slice
@@ -25,7 +24,7 @@ from regrade.studies.mistakes.explanations import (
     explain,
     spurious_mistakes,
 )
-from regrade.studies.mistakes.flow import Change, Flow, change_between, flow_of
+from regrade.studies.mistakes.flow import Change, Flow, change_between, flow_of, share_of
 from regrade.studies.mistakes.flow_paths import FlowPaths, flow_paths, judged_mistakes
 from regrade.studies.mistakes.mistake_labels import (
     MistakeLabels,
@@ -35,7 +34,7 @@ from regrade.studies.mistakes.mistake_labels import (
 )
 from regrade.studies.mistakes.out_of_vocabulary import OutOfVocabulary
 from regrade.studies.mistakes.result import Mistakes
-from regrade.studies.mistakes.severity import ModelSeverity, SeveritySources, severity_of
+from regrade.studies.mistakes.severity import ModelSeverity, SeveritySources, severe_images, severity_of
 from regrade.studies.mistakes.triage import (
     Triage,
     TriageAgreement,
@@ -87,6 +86,7 @@ def mistakes(
     against: Predictions | MistakeAnnotations | None = None,
     within: ImageSlice | None = None,
     explained_by: ExplanationSources | None = None,
+    clusters: Mapping[str, IntArray] | None = None,
     confidence: float = 0.95,
 ) -> Mistakes:
     """Study the mistakes of models; predictions are read one model at a time.
@@ -94,10 +94,11 @@ def mistakes(
     ``labels`` include the decisions of their review; ``relabeled`` is a later version of the labels, if there is one.
     The mistakes of the other models are compared with those of ``against``, and spurious ones are explained by near
     training images. ``within`` restricts the study to the images of a slice; the reviews of other test sets are used as
-    they are.
+    they are. ``clusters`` are those of the images (n,) of each test set that has any, by name: images of one cluster
+    are dependent.
     """
-    reviews = reviews or MistakeReviews()
-    ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels)
+    reviews, by_set = reviews or MistakeReviews(), clusters or {}
+    ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels, by_set.get(test_set.name))
     if within is not None:
         within.check_scored(ground.before.scored | ground.after.scored, labels.scoring.labels.full_name)
         reviews = replace(reviews, on_test_set=[review.within(within.inside) for review in reviews.on_test_set])
@@ -118,6 +119,7 @@ def mistakes(
         PairCounter(ground),
         within,
         explained_by=explained_by,
+        clusters=by_set,
     )
     for model in predictions:
         collector.add(model)
@@ -150,6 +152,7 @@ class _Collector:
     coverage: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     explained_by: ExplanationSources | None = None
+    clusters: Mapping[str, IntArray] = field(default_factory=dict)
     explained: list[tuple[ExplainedModel, tuple[ExplainedMistake, ...]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -170,8 +173,7 @@ class _Collector:
             self._add_agreement(predictions, review)
         if self.major is not None:
             counted = judged.after.scored & self.major.inside
-            right, images = int((judged.after.right & counted).sum()), int(counted.sum())
-            share = proportion(right, images, confidence=self.confidence) if images else None
+            share = share_of(judged.after.right, counted, self.ground.clusters, self.confidence)
             self.scores.append(MajorScore(predictions.model, share))
         listed = self.ground.mistakes_of(predictions, judged)
         self.add_list(listed)
@@ -184,7 +186,14 @@ class _Collector:
         review = next((each for each in self.reviews.on_test_set if each.model == listed.source), None)
         spurious = spurious_mistakes(listed, self.triage, review)
         self.explained.append(
-            explain(spurious, correct, self.ground.test_set, self.explained_by, confidence=self.confidence)
+            explain(
+                spurious,
+                correct,
+                self.ground.test_set,
+                self.explained_by,
+                self.ground.clusters,
+                confidence=self.confidence,
+            )
         )
 
     def _explanations(self, order: dict[str, int]) -> Explanations | None:
@@ -206,12 +215,20 @@ class _Collector:
     def _top1(self, predictions: Predictions) -> Estimate | None:
         """Accuracy on all images of the test set under the original labels; None if none is labeled."""
         counted = predictions.counted & self.ground.test_set.labeled
-        right = int((predictions.top1 == self.ground.test_set.labels)[counted].sum())
-        return proportion(right, int(counted.sum()), confidence=self.confidence) if counted.any() else None
+        is_label = predictions.top1 == self.ground.test_set.labels
+        return share_of(is_label, counted, self.ground.clusters, self.confidence)
 
     def _add_severity(self, predictions: Predictions, judged: ReviewedPredictions, top1: Estimate | None) -> None:
         paths = flow_paths(predictions, self.ground, judged, self._severity_sources)
-        row = severity_of(predictions, judged.after, paths.categories, top1=top1, confidence=self.confidence)
+        row = severity_of(
+            predictions,
+            judged.after,
+            paths.categories,
+            severe_images(predictions, judged_mistakes(predictions, judged), self._severity_sources),
+            self.ground.clusters,
+            top1=top1,
+            confidence=self.confidence,
+        )
         chosen_by = hard_slice(self.ground.test_set, None if self.within is None else self.within.name)
         self.paths.append(paths)
         self.severities.append(replace(row, chose=chosen_by is not None and took_part(chosen_by, row.model)))
@@ -243,7 +260,7 @@ class _Collector:
         """Compare mistakes with those of ``against``, if both are from predictions or both from reviews."""
         against = self.against
         if against is not None and listed.source != against.source and listed.by_people == against.by_people:
-            self.changes.append(change_between(listed, against, confidence=self.confidence))
+            self.changes.append(change_between(listed, against, self.ground.clusters, confidence=self.confidence))
 
     def _add_agreement(self, predictions: Predictions, review: MistakeAnnotations) -> None:
         if review.model == predictions.model:
@@ -274,7 +291,9 @@ class _Collector:
                 *(row for row in own if row),
                 *sorted(self.agreement, key=lambda row: (row.review, order[row.source])),
             ),
-            categories_of([*reviews, *self.reviews.other_sets], home=home.name, confidence=self.confidence),
+            categories_of(
+                [*reviews, *self.reviews.other_sets], self.clusters, home=home.name, confidence=self.confidence
+            ),
             (*distances, *sorted(self.distances, key=lambda count: order[count.source])),
             self.pairs.tail(),
             tuple(sorted(self.changes, key=lambda change: order[change.model])),

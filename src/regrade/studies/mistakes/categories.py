@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,8 @@ from regrade.core import Estimate, InputError, MistakeAnnotations, MistakeCatego
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import Record, json_key
-from regrade.stats import ChiSquare, PairedChiSquare, chi_square, paired_chi_square, proportion
+from regrade.stats import ChiSquare, PairedChiSquare, chi_square, influence_effects, paired_chi_square
+from regrade.studies.image_clusters import mean_credit, numbers_in
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,9 @@ class CategoryCount(Record):
 class CategoryTest:
     """Pearson's chi-square test between two reviews, of their categories or their severities.
 
-    ``test`` assumes independent mistakes; it is None if fewer than two non-empty columns remain. ``paired`` accounts
-    for two models sharing images; it is None for different test sets or if undefined.
+    ``test`` assumes independent mistakes, or divides counts by the largest design effect of clusters; it is None if
+    fewer than two non-empty columns remain. ``paired`` accounts for two models sharing images; it is None for different
+    test sets or if undefined.
     """
 
     first: str
@@ -72,37 +74,82 @@ class Categories:
     tests: tuple[CategoryTest, ...]
 
 
-def categories_of(reviews: Sequence[MistakeAnnotations], *, home: str, confidence: float) -> Categories:
-    """Count the mistakes of each review by category and severity; names include test sets other than ``home``."""
+def categories_of(
+    reviews: Sequence[MistakeAnnotations],
+    clusters: Mapping[str, IntArray] | None = None,
+    *,
+    home: str,
+    confidence: float,
+) -> Categories:
+    """Count the mistakes of each review by category and severity; names include test sets other than ``home``.
+
+    ``clusters`` are those of the images (n,) of each test set that has any, by name.
+    """
+    numbers = clusters or {}
     names = [review.model if review.test_set == home else f"{review.model} on {review.test_set}" for review in reviews]
-    counts = [count for name, review in zip(names, reviews, strict=True) for count in _counts(name, review, confidence)]
+    counts = [
+        count
+        for name, review in zip(names, reviews, strict=True)
+        for count in _counts(name, review, numbers.get(review.test_set), confidence)
+    ]
     tests = [
         test
         for (first, a), (second, b) in combinations(zip(names, reviews, strict=True), 2)
         for test in (
             CategoryTest(
-                first, second, "categories", tested([_by_category(a), _by_category(b)]), _paired(a, b, _categories)
+                first,
+                second,
+                "categories",
+                tested([_by_category(a), _by_category(b)], _effect((a, b), _categories, numbers)),
+                _paired(a, b, _categories, numbers),
             ),
-            CategoryTest(first, second, "severity", tested([_by_severity(a), _by_severity(b)]), _paired(a, b, _major)),
+            CategoryTest(
+                first,
+                second,
+                "severity",
+                tested([_by_severity(a), _by_severity(b)], _effect((a, b), _major, numbers)),
+                _paired(a, b, _major, numbers),
+            ),
         )
     ]
     return Categories(tuple(counts), tuple(tests))
 
 
-def tested(table: ArrayLike) -> ChiSquare | None:
-    """Return Pearson's chi-square test of a table of counts without empty columns; None if undefined."""
+def _effect(
+    reviews: Sequence[MistakeAnnotations],
+    kinds: Callable[[MistakeAnnotations], IntArray],
+    clusters: Mapping[str, IntArray],
+) -> float:
+    """The largest design effect of the share of a kind in a review; 1 without clusters."""
+    effects = [1.0]
+    for review in reviews:
+        numbers = numbers_in(clusters.get(review.test_set), review.examples)
+        if numbers is not None and len(numbers):
+            flags = kinds(review)[:, None] == np.unique(kinds(review))
+            effects += influence_effects((flags - flags.mean(axis=0)).T, numbers).tolist()
+    return max(effects)
+
+
+def tested(table: ArrayLike, effect: float = 1.0) -> ChiSquare | None:
+    """Return Pearson's chi-square test of a table of counts without empty columns; None if undefined.
+
+    Counts are divided by the design ``effect`` of clusters.
+    """
     counts = np.asarray(table)
     filled = counts[:, counts.any(axis=0)]
     if filled.shape[1] < 2:
         return None
     try:
-        return chi_square(filled)
+        return chi_square(filled, effect=effect)
     except UndefinedError:
         return None
 
 
 def _paired(
-    first: MistakeAnnotations, second: MistakeAnnotations, kinds: Callable[[MistakeAnnotations], IntArray]
+    first: MistakeAnnotations,
+    second: MistakeAnnotations,
+    kinds: Callable[[MistakeAnnotations], IntArray],
+    clusters: Mapping[str, IntArray],
 ) -> PairedChiSquare | None:
     """The paired test of two models on the same images; None for different test sets or if undefined."""
     if first.test_set != second.test_set:
@@ -111,7 +158,7 @@ def _paired(
     for review, row in zip((first, second), by_image, strict=True):
         row[review.examples] = kinds(review)
     try:
-        return paired_chi_square(*by_image)
+        return paired_chi_square(by_image[0], by_image[1], clusters.get(first.test_set))
     except UndefinedError:
         return None
 
@@ -125,14 +172,17 @@ def _major(review: MistakeAnnotations) -> IntArray:
     return review.major.astype(np.int64)
 
 
-def _counts(name: str, review: MistakeAnnotations, confidence: float) -> list[CategoryCount]:
+def _counts(name: str, review: MistakeAnnotations, clusters: IntArray | None, confidence: float) -> list[CategoryCount]:
+    numbers = numbers_in(clusters, review.examples)
     everything = np.ones(len(review), dtype=bool)
     chosen = [(None, everything), *((category, review.of_category(category)) for category in MistakeCategory)]
     counts = []
     for category, inside in chosen:
         total, major = int(inside.sum()), int((inside & review.major).sum())
-        share = proportion(total, len(review), confidence=confidence) if len(review) and category else None
-        major_share = proportion(major, total, confidence=confidence) if total else None
+        share = mean_credit(inside, numbers, confidence=confidence) if len(review) and category else None
+        major_share = None
+        if total:
+            major_share = mean_credit(review.major[inside], numbers_in(numbers, inside), confidence=confidence)
         counts.append(CategoryCount(name, category, major, total - major, share, major_share))
     return counts
 

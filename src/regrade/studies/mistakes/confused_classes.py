@@ -20,7 +20,7 @@ from regrade.core import (
 from regrade.core.arrays import IntArray
 from regrade.core.record import Record
 from regrade.metrics import confused_pairs
-from regrade.stats import proportions
+from regrade.studies.image_clusters import mean_credit, numbers_in
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList
 
 DEFINITION = f"{Steps.MAX.value} to a common ancestor, the least over ancestors, paths and right classes"
@@ -139,13 +139,14 @@ class DistanceCount:
 
 def distances_of(mistakes: MistakeList, ground: MistakeLabels, *, confidence: float) -> list[DistanceCount]:
     """Count a model's mistakes by distance, without missing predictions and images without a right class."""
-    return _counted(mistakes.source, least_distances(mistakes.examples, mistakes.classes, ground), None, confidence)
+    distances = least_distances(mistakes.examples, mistakes.classes, ground)
+    return _counted(mistakes.source, distances, None, numbers_in(ground.clusters, mistakes.examples), confidence)
 
 
 def reviewed_distances(review: MistakeAnnotations, ground: MistakeLabels, *, confidence: float) -> list[DistanceCount]:
     """Count the mistakes of a review by distance, with the categories at each distance."""
     distances = least_distances(review.examples, review.classes, ground)
-    return _counted(review.model, distances, review, confidence)
+    return _counted(review.model, distances, review, numbers_in(ground.clusters, review.examples), confidence)
 
 
 def least_distances(examples: IntArray, predictions: IntArray, ground: MistakeLabels) -> IntArray:
@@ -159,17 +160,24 @@ def least_distances(examples: IntArray, predictions: IntArray, ground: MistakeLa
 
 
 def _counted(
-    source: str, distances: IntArray, review: MistakeAnnotations | None, confidence: float
+    source: str,
+    distances: IntArray,
+    review: MistakeAnnotations | None,
+    clusters: IntArray | None,
+    confidence: float,
 ) -> list[DistanceCount]:
     measured = distances >= 0
     values, counts = np.unique(distances[measured], return_counts=True)
-    shares = proportions(counts, int(measured.sum()), confidence=confidence) if len(values) else []
     rows = []
-    for value, count, share in zip(values.tolist(), counts.tolist(), shares, strict=True):
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        share = mean_credit(distances[measured] == value, numbers_in(clusters, measured), confidence=confidence)
         categories = None
         if review is not None:
             at_distance = distances == value
-            among = [int((review.of_category(category) & at_distance).sum()) for category in MistakeCategory]
-            categories = dict(zip(MistakeCategory, proportions(among, count, confidence=confidence), strict=True))
+            numbers = numbers_in(clusters, at_distance)
+            categories = {
+                category: mean_credit(review.of_category(category)[at_distance], numbers, confidence=confidence)
+                for category in MistakeCategory
+            }
         rows.append(DistanceCount(source, None if value == UNRELATED else value, count, share, categories))
     return rows

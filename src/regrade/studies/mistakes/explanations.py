@@ -18,7 +18,8 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import Record
 from regrade.core.training_neighbors import NO_NEIGHBOR, Duplicate, TrainingNeighbors
-from regrade.stats import bounded_mean, proportion
+from regrade.stats import bounded_mean
+from regrade.studies.image_clusters import mean_credit, numbers_in
 from regrade.studies.mistakes.mistake_labels import MistakeList
 from regrade.studies.mistakes.triage import Triage, TriageKind
 
@@ -116,10 +117,14 @@ def explain(
     correct: tuple[Predictions, BoolArray] | None,
     test_set: TestSet,
     sources: ExplanationSources,
+    clusters: IntArray | None = None,
     *,
     confidence: float,
 ) -> tuple[ExplainedModel, tuple[ExplainedMistake, ...]]:
-    """Explain spurious mistakes; ``correct`` are the model's predictions with the correct ones (n,), if stored."""
+    """Explain spurious mistakes; ``correct`` are the model's predictions with the correct ones (n,), if stored.
+
+    Images of one of the ``clusters`` (n,) are dependent.
+    """
     neighbors = sources.neighbors(spurious.model)
     labels = neighbors.labels(sources.training_set)
     has_neighbors = neighbors.positions[:, 0] != NO_NEIGHBOR
@@ -129,17 +134,19 @@ def explain(
     control = None if correct is None else _Controls(correct[0].top1, correct[1] & has_neighbors, labels)
     bases = _base_shares(control, test_set, examples, classes)
     compared = np.isfinite(bases)
+    numbers = numbers_in(clusters, examples)
+    of_compared = numbers_in(numbers, compared)
     row = ExplainedModel(
         spurious.model,
         spurious.by,
         neighbors.question.model,
         len(examples),
         int((~inside).sum()),
-        proportion(int(is_near.sum()), len(examples), confidence=confidence) if len(examples) else None,
+        mean_credit(is_near, numbers, confidence=confidence) if len(examples) else None,
         int(compared.sum()),
-        bounded_mean(bases[compared], largest=1.0, confidence=confidence) if compared.any() else None,
-        _mean_difference(is_near[compared] - bases[compared], confidence),
-        None if control is None else control.own_class(confidence),
+        bounded_mean(bases[compared], of_compared, largest=1.0, confidence=confidence) if compared.any() else None,
+        _mean_difference(is_near[compared] - bases[compared], of_compared, confidence),
+        None if control is None else control.own_class(clusters, confidence),
     )
     pairs = zip(examples.tolist(), classes.tolist(), strict=True)
     return row, tuple(
@@ -164,11 +171,11 @@ def _base_shares(
     return np.array([control.share(test_set, image, predicted) for image, predicted in pairs], dtype=np.float64)
 
 
-def _mean_difference(differences: NDArray[np.float64], confidence: float) -> Estimate | None:
+def _mean_difference(differences: NDArray[np.float64], clusters: IntArray | None, confidence: float) -> Estimate | None:
     """The mean of differences of shares (r,), which are between -1 and 1."""
     if not len(differences):
         return None
-    shifted = bounded_mean(differences + 1, largest=2.0, confidence=confidence)
+    shifted = bounded_mean(differences + 1, clusters, largest=2.0, confidence=confidence)
     return Estimate(shifted.value - 1, shifted.low - 1, shifted.high - 1, shifted.n, shifted.method)
 
 
@@ -190,10 +197,10 @@ class _Controls:
         chosen[image] = False
         return float((self.labels[chosen] == predicted).any(axis=1).mean()) if chosen.any() else np.nan
 
-    def own_class(self, confidence: float) -> Estimate | None:
+    def own_class(self, clusters: IntArray | None, confidence: float) -> Estimate | None:
         """The share of correct predictions with a near training image of the predicted class."""
         near = (self.labels == self.predicted[:, None]).any(axis=1)[self.correct]
-        return proportion(int(near.sum()), len(near), confidence=confidence) if len(near) else None
+        return mean_credit(near, numbers_in(clusters, self.correct), confidence=confidence) if len(near) else None
 
 
 def _explaining(

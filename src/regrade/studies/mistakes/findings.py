@@ -5,7 +5,6 @@ from __future__ import annotations
 from regrade.core.amounts import amount
 from regrade.display.finding import Finding, by_weight, no_claim
 from regrade.display.wording import share
-from regrade.stats import proportion
 from regrade.studies.mistakes.categories import CategoryCount
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.triage import TriageKind
@@ -29,7 +28,8 @@ def _overturned(result: Mistakes) -> Finding | None:
     best = next((flow for flow in result.flows if flow.mistakes), None)
     if best is None or not best.judged + best.overturned:
         return None
-    gone = proportion(best.overturned, best.mistakes, confidence=result.confidence)
+    gone = best.overturned_share
+    assert gone is not None
     text = (
         f"People overturned {best.overturned:,} of {amount(best.mistakes, 'mistake')} of {best.model}, {share(gone)}; "
         f"{best.remaining:,} remain"
@@ -53,8 +53,9 @@ def _accepted_errors(result: Mistakes) -> Finding | None:
     row = next((row for row in result.triage if row.errors), None)
     if row is None:
         return None
-    right, failed = row.accepted, row.counts[list(TriageKind).index(TriageKind.FAILURE)]
-    fine, bad = (proportion(count, row.errors, confidence=result.confidence) for count in (right, failed))
+    right, fine = row.accepted, row.accepted_share
+    assert fine is not None and row.shares is not None
+    bad = row.shares[list(TriageKind).index(TriageKind.FAILURE)]
     text = (
         f"Of {amount(row.errors, 'error')} of {row.model}, the best model, under the original labels, {right:,} or "
         f"{share(fine)} are correct under {result.labels}, and an automatic triage leaves {share(bad)} unexplained. "

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from regrade.core import Estimate, LabelState, Predictions
-from regrade.core.record import Record, json_key
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.record import NOT_IN_JSON, Record, json_key
 from regrade.metrics import Judged, MultilabelRule
-from regrade.stats import proportion
+from regrade.studies.image_clusters import mean_credit, numbers_in
 from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList, ReviewedPredictions
 from regrade.studies.multilabel_grade import ReviewedLabels, multilabel_accuracy
 
@@ -33,6 +34,7 @@ class Flow(Record):
     Of the ``mistakes``, ``novel`` were unjudged before the review, and ``judged`` of these are judged now.
     ``to_correct`` and ``to_unclear`` mistakes are now correct or unclear, and the images of ``to_problematic`` no
     longer count; ``added`` are new mistakes. ``remaining`` mistakes are left, ``open`` of them still novel.
+    ``overturned_share`` is the share of mistakes that the review overturned, None without any.
     """
 
     model: str
@@ -48,6 +50,7 @@ class Flow(Record):
     open: int
     before: MultilabelAccuracies
     after: MultilabelAccuracies
+    overturned_share: Estimate | None = field(default=None, metadata=NOT_IN_JSON)
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with the overturned mistakes."""
@@ -82,6 +85,7 @@ def flow_of(predictions: Predictions, ground: MistakeLabels, judged: ReviewedPre
         open=int(now.novel.sum()),
         before=before,
         after=after,
+        overturned_share=share_of(~remaining, mistakes, ground.clusters, confidence),
     )
 
 
@@ -91,12 +95,15 @@ def _accuracies(
     """Both accuracies of one model; ``lenient`` has unclear predictions as right."""
     strict = ground.judged(predictions, labels, MultilabelRule.IMAGES)
     own = ground.test_set.labels
-    images = multilabel_accuracy(strict.right, strict.scored, own, rule=MultilabelRule.IMAGES, confidence=confidence)
+    numbers = ground.clusters
+    images = multilabel_accuracy(
+        strict.right, strict.scored, own, numbers, rule=MultilabelRule.IMAGES, confidence=confidence
+    )
     if not ground.test_set.labeled[labels.scored].all():
         return MultilabelAccuracies(images, None)
     rule = MultilabelRule.CLASSES
     return MultilabelAccuracies(
-        images, multilabel_accuracy(lenient.right, lenient.scored, own, rule=rule, confidence=confidence)
+        images, multilabel_accuracy(lenient.right, lenient.scored, own, numbers, rule=rule, confidence=confidence)
     )
 
 
@@ -126,10 +133,20 @@ class Change(Record):
         return self.same + self.different
 
 
-def change_between(mistakes: MistakeList, against: MistakeList, *, confidence: float) -> Change:
-    """Compare one model's mistakes with those of another model."""
+def share_of(chosen: BoolArray, among: BoolArray, clusters: IntArray | None, confidence: float) -> Estimate | None:
+    """The share of the images ``among`` (n,) that are ``chosen`` (n,); None without any."""
+    return mean_credit(chosen[among], numbers_in(clusters, among), confidence=confidence) if among.any() else None
+
+
+def change_between(
+    mistakes: MistakeList, against: MistakeList, clusters: IntArray | None = None, *, confidence: float
+) -> Change:
+    """Compare one model's mistakes with those of another model; images of one cluster (n,) are dependent."""
     images, first, second = np.intersect1d(mistakes.examples, against.examples, assume_unique=True, return_indices=True)
     common, same = len(images), int((mistakes.classes[first] == against.classes[second]).sum())
     fixed = len(against) - common
-    share = proportion(fixed, len(against), confidence=confidence) if len(against) else None
+    share = None
+    if len(against):
+        is_fixed = ~np.isin(against.examples, images)
+        share = mean_credit(is_fixed, numbers_in(clusters, against.examples), confidence=confidence)
     return Change(mistakes.source, against.source, fixed, len(mistakes) - common, same, common - same, share)

@@ -69,12 +69,14 @@ class ReviewedPredictions:
 class MistakeLabels:
     """The labels of the mistakes study before and after a review or relabeling.
 
-    A prediction is a mistake if it is neither correct nor unclear (the rule of Vasudevan et al. 2022).
+    A prediction is a mistake if it is neither correct nor unclear (the rule of Vasudevan et al. 2022). Images of one of
+    the ``clusters`` (n,) are dependent.
     """
 
     test_set: TestSet
     before: ReviewedLabels
     after: ReviewedLabels
+    clusters: IntArray | None = None
 
     @property
     def unchanged(self) -> bool:

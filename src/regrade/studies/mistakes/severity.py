@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from regrade.core import NO_ANSWER, Estimate, MistakeAnnotations, MistakeCategory, Predictions, Severity
-from regrade.core.arrays import BoolArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import Record
 from regrade.metrics import Judged
-from regrade.stats import proportion
+from regrade.studies.image_clusters import mean_credit, numbers_in
 from regrade.studies.mistakes.pair_annotations import (
     CategorizedPairs,
     Pair,
@@ -95,31 +95,52 @@ def categorized_mistakes(predictions: Predictions, images: BoolArray, sources: S
     return counts
 
 
+def severe_images(predictions: Predictions, images: BoolArray, sources: SeveritySources) -> tuple[BoolArray, BoolArray]:
+    """Masks (n,) of a model's mistakes on the ``images`` (n,) that are major, and of those without a severity."""
+    major, unsaid = np.zeros_like(images), np.zeros_like(images)
+    for example in np.flatnonzero(images).tolist():
+        annotation = sources.annotation(predictions.model, (example, int(predictions.top1[example])))
+        severity = annotation.severity if annotation else None
+        major[example], unsaid[example] = severity is Severity.MAJOR, severity is None
+    return major, unsaid
+
+
 def severity_of(
-    predictions: Predictions, judged: Judged, mistakes: CategoryCounts, *, top1: Estimate | None, confidence: float
+    predictions: Predictions,
+    judged: Judged,
+    mistakes: CategoryCounts,
+    severe: tuple[BoolArray, BoolArray],
+    clusters: IntArray | None = None,
+    *,
+    top1: Estimate | None,
+    confidence: float,
 ) -> ModelSeverity:
-    """One model on the scored images; ``mistakes`` are its judged mistakes with an answer."""
+    """One model on the scored images; ``mistakes`` are its judged mistakes with an answer, ``severe`` their images.
+
+    Images of one of the ``clusters`` (n,) are dependent.
+    """
     images = int(judged.scored.sum())
-    right, novel = int((judged.right & judged.scored).sum()), int((judged.novel & judged.scored).sum())
+    right, novel = judged.right & judged.scored, judged.novel & judged.scored
     unanswered = int((judged.scored & (predictions.top1 == NO_ANSWER)).sum())
     by_severity = sum((Counter(counts) for counts in mistakes.values()), Counter())
-    major, unsaid = by_severity[Severity.MAJOR], by_severity[None]
+    major, unsaid = severe
+    numbers = numbers_in(clusters, judged.scored)
 
-    def share(count: int) -> Estimate | None:
-        return proportion(count, images, confidence=confidence) if images else None
+    def share(chosen: BoolArray) -> Estimate | None:
+        return mean_credit(chosen[judged.scored], numbers, confidence=confidence) if images else None
 
     return ModelSeverity(
         predictions.model,
         images,
         share(right),
-        share(right + novel),
-        major,
+        share(right | novel),
+        by_severity[Severity.MAJOR],
         by_severity[Severity.BORDERLINE],
         by_severity[Severity.MINOR],
-        unsaid,
-        novel,
+        by_severity[None],
+        int(novel.sum()),
         unanswered,
         share(major),
-        share(major + unsaid + novel),
+        share(major | unsaid | novel),
         top1,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeAnnotations, Predictions, TestSet, UnknownName
@@ -14,7 +16,7 @@ from regrade.core.amounts import amount
 from regrade.core.training_neighbors import TrainingNeighbors
 from regrade.formats import read_vocabulary
 from regrade.store import FIRST_MODEL, keep_slices
-from regrade.studies.image_clusters import with_household_note
+from regrade.studies.image_clusters import ImageClusters, clusters_of_sets, clusters_option
 from regrade.studies.image_slice import image_slice
 from regrade.studies.loading import reviewed_labels
 from regrade.studies.mistakes.analysis import MistakeReviews, TriageSources, mistakes
@@ -84,6 +86,7 @@ class MistakesOptions(StudyOptions):
     least_major: int | None = option(
         "Number of reviews that must call a mistake major (default: three quarters of the reviews).", None
     )
+    clusters: str | None = clusters_option()
 
 
 def run(store: Store, options: MistakesOptions) -> Mistakes:
@@ -94,7 +97,8 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
     ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a major mistake
     (default: three of four), and ``pairs_from`` the labels that show which classes occur together (default: ``real`` if
     stored, otherwise ``labels``). ``slice`` keeps only the images of a slice. ``vocabulary`` is a file of text
-    embeddings of the model ``embedded_by``, by which the triage recognizes objects without a class.
+    embeddings of the model ``embedded_by``, by which the triage recognizes objects without a class. ``clusters`` is the
+    column of images that belong together (default: ``household`` if present), of each test set.
     """
     test_set, models, against = store.test_set(options.test_set), options.models, options.against
     labels, relabeled, collapsed = options.labels, options.relabeled, options.collapsed
@@ -113,6 +117,7 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         candidates = names if against in with_predictions else reviews
         _check_comparable(against, models, candidates, by_review=against not in with_predictions)
     sources, notes = _explanation_sources(store, test_set, options.training_set)
+    clusters = _clusters(store, test_set, options)
     result = mistakes(
         test_set,
         (store.predictions.read(test_set, name) for name in options.progress(names)),
@@ -133,9 +138,23 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         against=source,
         within=None if options.slice is None else image_slice(test_set, options.slice),
         explained_by=sources,
+        clusters={name: own.numbers for name, own in clusters.items()},
         confidence=store.config.confidence,
     )
-    return with_household_note(replace(result, notes=(*result.notes, *notes)), test_set)
+    return replace(result, notes=(*result.notes, *notes, *_cluster_notes(clusters, test_set)))
+
+
+def _clusters(store: Store, test_set: TestSet, options: MistakesOptions) -> dict[str, ImageClusters]:
+    """The clusters of the test set and of the other sets, by name, if they have any."""
+    sets = [test_set, *(store.test_set(name) for name in options.other_sets)]
+    by_set = zip(sets, clusters_of_sets(sets, options.clusters), strict=True)
+    return {each.name: clusters for each, clusters in by_set if clusters is not None}
+
+
+def _cluster_notes(clusters: Mapping[str, ImageClusters], test_set: TestSet) -> Iterator[str]:
+    for name, own in clusters.items():
+        part = "" if name == test_set.name else f"{name}: "
+        yield from (f"{part}{note}" for note in own.notes(np.arange(len(own.numbers))))
 
 
 def _explanation_sources(

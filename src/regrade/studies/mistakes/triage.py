@@ -27,7 +27,7 @@ from regrade.core import (
 )
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.record import Record, json_key
-from regrade.stats import proportions
+from regrade.studies.image_clusters import kind_shares, mean_credit, numbers_in
 from regrade.studies.mistakes.mistake_labels import MistakeLabels
 from regrade.studies.mistakes.out_of_vocabulary import OutOfVocabulary
 
@@ -88,7 +88,7 @@ class TriageRow(Record):
     """One model's errors by kind: counts in the order of `TriageKind`, and their shares (None without errors).
 
     Errors are predictions other than the original label; the labels accept ``accepted`` of them. The ``rejected``
-    predictions equal the original label, but the labels reject it.
+    predictions equal the original label, but the labels reject it. ``accepted_share`` is that of the accepted errors.
     """
 
     model: str
@@ -97,6 +97,7 @@ class TriageRow(Record):
     shares: tuple[Estimate, ...] | None
     accepted: int = 0
     rejected: int = 0
+    accepted_share: Estimate | None = None
 
     def json_fields(self) -> dict[str, Any]:
         """The counts and shares by kind."""
@@ -148,7 +149,12 @@ class Triage:
         is_right = np.isin(self._states(examples, predictions.top1[examples]), _RIGHT)
         counts = self.counts(kinds[~is_label])
         accepted, rejected = int((is_right & ~is_label).sum()), int((~is_right & is_label).sum())
-        return TriageRow(predictions.model, len(examples), counts, shares_of(counts, confidence), accepted, rejected)
+        numbers = numbers_in(self.ground.clusters, examples[~is_label])
+        shares = accepted_share = None
+        if sum(counts):
+            shares = kind_shares(kinds[~is_label], len(counts), numbers, confidence=confidence)
+            accepted_share = mean_credit(is_right[~is_label], numbers, confidence=confidence)
+        return TriageRow(predictions.model, len(examples), counts, shares, accepted, rejected, accepted_share)
 
     def kinds(self, examples: IntArray, predictions: IntArray) -> IntArray:
         """Shape (r,): for predictions on distinct images, the index of the kind in `TriageKind`, or `NO_ERROR`.
@@ -238,11 +244,6 @@ def seen_together(labels: LabelSet, test_set: TestSet, images: BoolArray) -> Boo
     return np.asarray(counts >= _MIN_IMAGES)
 
 
-def shares_of(counts: tuple[int, ...], confidence: float) -> tuple[Estimate, ...] | None:
-    """Return the counts as shares of their sum, or None if it is 0."""
-    return tuple(proportions(list(counts), sum(counts), confidence=confidence)) if sum(counts) else None
-
-
 def _outside(pairs_from: LabelSet, ground: MistakeLabels) -> BoolArray:
     """The images used to find co-occurring classes: those the labels do not cover, so that no image explains itself.
 
@@ -323,11 +324,11 @@ def _agreement(
 ) -> TriageAgreement | None:
     kinds = triage.kinds(review.examples, source.predictions)
     rows = np.flatnonzero(source.scored[review.examples] & (kinds != NO_ERROR))
-    shares = shares_of(triage.counts(kinds[rows]), confidence)
-    if shares is None:
+    if not len(rows):
         return None
     categories = list(MistakeCategory)
     category_index = np.array([categories.index(category) for category in review.categories])
+    numbers = numbers_in(triage.ground.clusters, review.examples[rows])
     counts = np.zeros((len(MistakeCategory), len(triage.used)), dtype=np.int64)
     np.add.at(counts, (category_index[rows], kinds[rows]), 1)
     return TriageAgreement(
@@ -336,6 +337,6 @@ def _agreement(
         len(rows),
         int((source.predictions[rows] == review.classes[rows]).sum()),
         tuple(map(tuple, counts.tolist())),
-        tuple(proportions(counts.sum(axis=1), len(rows), confidence=confidence)),
-        shares,
+        kind_shares(category_index[rows], len(categories), numbers, confidence=confidence),
+        kind_shares(kinds[rows], len(triage.used), numbers, confidence=confidence),
     )
