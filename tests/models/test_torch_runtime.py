@@ -348,6 +348,6 @@ def test_layers_are_fused_in_half_precision_on_a_gpu_only(load, settings):
     on_gpu = replace(model.settings, device=Device.CUDA)
     fused = model.with_settings(replace(on_gpu, precision=Precision.FP16))
     assert fused.runtime.endswith("cuda fp16 fused") and fused._runnable is fused._fused
-    for others in (on_gpu, replace(on_gpu, precision=Precision.FP16, compile=True), model.settings):
-        same = model.with_settings(others)
+    for unfused in (on_gpu, replace(on_gpu, precision=Precision.FP16, compile=True), model.settings):
+        same = model.with_settings(unfused)
         assert same._fused is None and "fused" not in same.runtime

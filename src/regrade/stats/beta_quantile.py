@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray
 
@@ -26,7 +26,7 @@ def beta_quantile(first: ArrayLike, second: ArrayLike, share: ArrayLike) -> Floa
     a, b, p = np.broadcast_arrays(*(np.asarray(values, dtype=np.float64) for values in (first, second, share)))
     shape, (a, b, p) = a.shape, (a.ravel(), b.ravel(), p.ravel())
     if a.size <= _FEW:
-        return np.asarray(special.betaincinv(a, b, p)).reshape(shape)
+        return np.asarray(scipy.special.betaincinv(a, b, p)).reshape(shape)
     large = (np.minimum(a, b) >= _LARGE) & (a + b >= _LARGER)
     left = large.copy()
     with np.errstate(all="ignore"):  # what becomes infinite or NaN is left to scipy
@@ -36,12 +36,12 @@ def beta_quantile(first: ArrayLike, second: ArrayLike, share: ArrayLike) -> Floa
             refined, precise = _refined(a[places], b[places], p[places], quantiles[places])
             quantiles[places], left[places] = refined, ~precise
     left |= ~large
-    quantiles[left] = special.betaincinv(a[left], b[left], p[left])
+    quantiles[left] = scipy.special.betaincinv(a[left], b[left], p[left])
     return quantiles.reshape(shape)
 
 
 def _approximation(a: FloatArray, b: FloatArray, p: FloatArray) -> FloatArray:
-    z = -special.ndtri(p)
+    z = -scipy.special.ndtri(p)
     spread = (z * z - 3) / 6
     rate_a, rate_b = 1 / (2 * a - 1), 1 / (2 * b - 1)
     mean = 2 / (rate_a + rate_b)
@@ -51,7 +51,7 @@ def _approximation(a: FloatArray, b: FloatArray, p: FloatArray) -> FloatArray:
 
 def _refined(a: FloatArray, b: FloatArray, p: FloatArray, x: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Refined quantiles, and whether the last term of each series is so small that they are precise."""
-    step = (p - special.betainc(a, b, x)) / _density(a, b, x)
+    step = (p - scipy.special.betainc(a, b, x)) / _density(a, b, x)
     u, v = (a - 1) / x, (b - 1) / (1 - x)
     slope, second, third = u - v, -u / x - v / (1 - x), 2 * (u / x**2 - v / (1 - x) ** 2)  # of the log density
     c2, c3, c4 = slope / 2, (slope**2 + second) / 6, (slope**3 + 3 * slope * second + third) / 24
