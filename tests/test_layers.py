@@ -29,8 +29,8 @@ NOT_PURE = {
 }  # fmt: skip
 """Files in the folder of a study that may load data or draw; its analysis and its result may not."""
 SHARED_LOADERS = {
-    "loading.py", "methods.py", "offered.py", "registry.py", "report_data.py", "stored_subset.py", "study.py", "thumbnails.py",
-    "grade/metric_registry.py",
+    "loading.py", "methods.py", "offered.py", "registry.py", "report_data.py", "stored_subset.py", "study.py",
+    "thumbnails.py", "grade/metric_registry.py",
 }  # fmt: skip
 IMAGE_SEARCH = {
     "leakage/search.py",
