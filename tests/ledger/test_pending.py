@@ -90,8 +90,8 @@ def test_a_slow_request_holds_up_no_other(ledger, panel, tracked, held_up):
         slow = thread.submit(places, tracked, ada, queue, PendingUntil.ANSWERED)
         try:
             assert read.wait(20)
-            with ThreadPoolExecutor(1) as other:
-                quick = other.submit(places, tracked, bob, queue, PendingUntil.ANSWERED)
+            with ThreadPoolExecutor(1) as second_thread:
+                quick = second_thread.submit(places, tracked, bob, queue, PendingUntil.ANSWERED)
                 assert quick.result(timeout=10) == [0, 1]
             assert not slow.done()
         finally:
