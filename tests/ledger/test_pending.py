@@ -1,7 +1,9 @@
 """Pending items of a person as votes are cast and retracted and items are added."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from threading import Event
 
 import numpy as np
 import pytest
@@ -63,6 +65,54 @@ def test_pending_items_return_when_a_vote_is_taken_back(ledger, panel, tracked):
     ledger.votes.retract(item_of(ledger, queue, "1", "cat"), panel[0], key="back", why="slip")
     assert places(tracked, panel[0], queue, PendingUntil.ANSWERED) == [0]
     assert places(tracked, panel[1], queue, PendingUntil.SETTLED) == [0]
+
+
+@pytest.fixture
+def held_up(monkeypatch):
+    """The first request waits, once it has read the database, until the event ``go`` is set."""
+    read, go, update = Event(), Event(), pending_module._updated
+
+    def wait_once(*arguments, **named):
+        updated = update(*arguments, **named)
+        if not read.is_set():
+            read.set()
+            assert go.wait(20), "the test has not released the first request"
+        return updated
+
+    monkeypatch.setattr(pending_module, "_updated", wait_once)
+    return read, go
+
+
+def test_a_slow_request_holds_up_no_other(ledger, panel, tracked, held_up):
+    queue = queue_of(ledger, "novel", [("1", "cat"), ("2", "cat")], test_set="set")
+    (read, go), (ada, bob, _) = held_up, panel
+    with ThreadPoolExecutor(1) as thread:
+        slow = thread.submit(places, tracked, ada, queue, PendingUntil.ANSWERED)
+        try:
+            assert read.wait(20)
+            with ThreadPoolExecutor(1) as second_thread:
+                quick = second_thread.submit(places, tracked, bob, queue, PendingUntil.ANSWERED)
+                assert quick.result(timeout=10) == [0, 1]
+            assert not slow.done()
+        finally:
+            go.set()
+        assert slow.result(timeout=10) == [0, 1]
+
+
+def test_a_request_that_ends_late_takes_nothing_back(ledger, panel, tracked, held_up, monkeypatch):
+    monkeypatch.setattr(pending_module, "_OVERLAP", 0)
+    queue = queue_of(ledger, "novel", [("1", "cat"), ("2", "cat"), ("3", "cat")], test_set="set")
+    (read, go), (ada, *_) = held_up, panel
+    with ThreadPoolExecutor(1) as thread:
+        late = thread.submit(places, tracked, ada, queue, PendingUntil.ANSWERED)
+        try:
+            assert read.wait(20)
+            vote(ledger, queue, ada, ("2", "cat"), "correct")
+            assert places(tracked, ada, queue, PendingUntil.ANSWERED) == [0, 2]
+        finally:
+            go.set()
+        assert late.result(timeout=10) == [0, 1, 2]
+    assert places(tracked, ada, queue, PendingUntil.ANSWERED) == [0, 2]
 
 
 def test_pending_items_of_no_queue_or_an_empty_queue(queue, panel, tracked):

@@ -57,6 +57,16 @@ def test_built_in_names_cannot_be_replaced():
     assert len(installed_metrics()) == len(list(installed_metrics())) == len(BUILT_IN) + 4
 
 
+def test_built_in_metrics_do_not_search_the_installed_packages(workspace, monkeypatch):
+    def refuse(*, group):
+        raise AssertionError(f"{group} was searched")
+
+    monkeypatch.setattr(metric_registry, "entry_points", refuse)
+    assert workspace.grade("pets", models=["scored"], metrics=["brier"]).rows
+    with pytest.raises(AssertionError, match="was searched"):
+        workspace.grade("pets", metrics=["unknown"])
+
+
 @pytest.mark.usefixtures("offered")
 def test_grade_uses_the_metrics_of_installed_packages(workspace):
     graded = workspace.grade("pets", models=["scored"], metrics=["record", "function", "brier"])

@@ -14,6 +14,7 @@ from regrade.tables import (
     class_indices,
     ignored_columns,
     number_array,
+    number_column,
     packed_column,
     shared_column,
     skipped_files,
@@ -173,3 +174,14 @@ def test_skipped_files_are_counted_by_suffix():
     assert skipped_files(kinds, expected="images") == (expected,)
     assert skipped_files([".\udcff"], expected="images") == (r"passed over 1 file that is not images: 1 .\udcff",)
     assert skipped_files([], expected="images") == ()
+
+
+@pytest.mark.parametrize("kind", TYPES[:-1], ids=str)
+@settings(deadline=None)
+@given(numbers=st.lists(st.integers(0, 100), max_size=6), step=st.integers(1, 3))
+def test_numbers_become_the_column_that_pyarrow_makes(kind, numbers, step):
+    values = np.array(numbers, dtype=kind.to_pandas_dtype())[::step]
+    column = number_column(values)
+    assert column.equals(pa.array(values)) and column.type == kind
+    column.validate(full=True)
+    assert number_array(column).tolist() == values.tolist()

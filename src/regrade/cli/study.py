@@ -77,7 +77,9 @@ class StudyGroup(LazyGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a study."""
         own = super().get_command(ctx, cmd_name)
-        return own or (built(cmd_name, study_command(_offered()[cmd_name])) if cmd_name in _offered() else None)
+        if own is not None or (offered := _offered().get(cmd_name)) is None:
+            return own
+        return built(cmd_name, study_command(offered))
 
     def listed(self) -> dict[str, Any]:
         """A command for each study, which has its summary only."""

@@ -44,7 +44,11 @@ class _Cached:
 
 
 class PendingItems:
-    """The pending items by person and queue: read once, then updated from new votes and items."""
+    """The pending items by person and queue: read once, then updated from new votes and items.
+
+    The lock is held for the cache only, never during a query. Of two requests of a person at once, the one that ends
+    last is kept; it may be the one with fewer votes, which the next request then reads again.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -55,7 +59,7 @@ class PendingItems:
         """Which items (n,) of each queue, by its id, are pending for a person; the arrays are read-only."""
         if not queues:
             return {}
-        with self._lock, snapshot(self._engine) as connection:
+        with snapshot(self._engine) as connection:
             sizes = queue_sizes(connection, list(queues))
             newest_vote, newest_change = connection.execute(_NEWEST).one()
             cached = {
@@ -68,23 +72,25 @@ class PendingItems:
             grown = {queue_id: _grown(state.pending, sizes.get(queue_id, 0)) for queue_id, state in cached.items()}
             since = min(state.newest_vote for state in cached.values()) - _OVERLAP
             updated = _updated(connection, grown, queues, person_id=person.id, since=since)
-            for queue_id, until in queues.items():
-                self._store((person.id, queue_id, until), _Cached(updated[queue_id], newest_vote, newest_change))
+        for queue_id, until in queues.items():
+            self._store((person.id, queue_id, until), _Cached(updated[queue_id], newest_vote, newest_change))
         return updated
 
     def _recent(self, key: tuple[int, int, PendingUntil], newest_vote: int, newest_change: int) -> _Cached | None:
         """The cached state, unless an overlap has changed or there are so many new votes that rereading is cheaper."""
-        cached = self._cache.get(key)
+        with self._lock:
+            cached = self._cache.get(key)
         if cached is None or cached.newest_change != newest_change:
             return None
         return cached if newest_vote - cached.newest_vote <= _MOST_NEW else None
 
     def _store(self, key: tuple[int, int, PendingUntil], state: _Cached) -> None:
         state.pending.setflags(write=False)
-        self._cache[key] = state
-        self._cache.move_to_end(key)
-        while len(self._cache) > 1 and sum(len(cached.pending) for cached in self._cache.values()) > _MOST_ITEMS:
-            self._cache.popitem(last=False)
+        with self._lock:
+            self._cache[key] = state
+            self._cache.move_to_end(key)
+            while len(self._cache) > 1 and sum(len(cached.pending) for cached in self._cache.values()) > _MOST_ITEMS:
+                self._cache.popitem(last=False)
 
 
 _NEWEST = select(

@@ -17,7 +17,7 @@ from regrade.store.collection import Collection, check_test_set
 from regrade.store.contents import removed
 from regrade.store.file_errors import filled_folders, is_filled, lost
 from regrade.store.layout import file_name, original_name, place_of
-from regrade.tables import number_array, text_array
+from regrade.tables import number_array, number_column, text_array
 
 _FIRST = "regrade import labels, or from the images' own labels with regrade labels create"
 _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
@@ -42,10 +42,10 @@ class LabelSetCollection(Collection[LabelSet, TestSet]):
     def write(self, labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None:
         """Write one row per covered example; the reason is empty unless the example is problematic."""
         covered = np.flatnonzero(labels.covered)
-        columns: dict[str, Any] = {"example": text_array(test_set.ids).take(pa.array(covered))}
+        columns: dict[str, Any] = {"example": text_array(test_set.ids).take(number_column(covered))}
         for state in _STATES:
             columns[state.name.lower()] = _class_lists(labels, test_set, state, covered)
-        columns["problematic"] = [labels.reasons[i] for i in covered]
+        columns["problematic"] = text_array([labels.reasons[i] for i in covered])
         meta = {
             PLACE: place_of(self.kind, test_set.name, labels.full_name),
             "name": labels.name,
@@ -139,8 +139,8 @@ def _class_lists(labels: LabelSet, test_set: TestSet, state: LabelState, covered
     order = np.lexsort((labels.classes[chosen], labels.examples[chosen]))
     counts = np.bincount(labels.examples[chosen], minlength=len(labels))[covered]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    ids = pa.array(test_set.class_space.ids).take(pa.array(labels.classes[chosen][order]))
-    return pa.ListArray.from_arrays(pa.array(offsets), ids)
+    ids = text_array(test_set.class_space.ids).take(number_column(labels.classes[chosen][order]))
+    return pa.ListArray.from_arrays(number_column(offsets), ids)
 
 
 def _judgments(table: pa.Table, positions: IntArray, test_set: TestSet) -> tuple[IntArray, IntArray, IntArray]:

@@ -38,7 +38,7 @@ from regrade.store.collection import Collection, check_test_set
 from regrade.store.file_errors import FIRST_MODEL, is_filled, lost
 from regrade.store.layout import place_of
 from regrade.store.transaction import Transaction
-from regrade.tables import number_array, text_array
+from regrade.tables import number_array, number_column, text_array
 
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"
@@ -419,7 +419,7 @@ def _read_ties(path: Path, manifest: Manifest) -> Ties:
 
 
 def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+    return pa.FixedSizeListArray.from_arrays(number_column(values.ravel()), values.shape[1])
 
 
 def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:

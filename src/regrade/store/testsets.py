@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from regrade.core import (
     UNLABELED,
@@ -28,7 +29,7 @@ from regrade.store.class_spaces import ClassSpaceCollection
 from regrade.store.collection import Collection, check_test_set
 from regrade.store.layout import place_of
 from regrade.store.transaction import Transaction
-from regrade.tables import number_array, packed_column, shared_column, text_array
+from regrade.tables import number_array, number_column, packed_column, shared_column, text_array
 
 _GROUP = "group:"
 _SLICE = "slice:"
@@ -60,11 +61,13 @@ class TestSetCollection(Collection[TestSet, None]):
 
     def write(self, test_set: TestSet, _context: None, file: BinaryIO) -> None:
         """Write the examples, with the name, class space and digest of the test set as metadata."""
-        class_ids = pa.array(test_set.class_space.ids)
-        labels = pa.array(test_set.labels, mask=~test_set.labeled)
+        class_ids = text_array(test_set.class_space.ids)
+        labels = number_column(test_set.labels.astype(np.int32))
+        if not test_set.labeled.all():
+            labels = pc.if_else(pa.array(test_set.labeled), labels, None)
         columns = {
             "example": text_array(test_set.ids),
-            "label": class_ids.take(labels.cast(pa.int32())),
+            "label": class_ids.take(labels),
             **{_GROUP + name: pa.array(values, type=pa.string()) for name, values in test_set.groups.items()},
         }
         meta = {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ignored_columns,
         ignored_names,
         number_array,
+        number_column,
         one_class_per_row,
         packed_column,
         shared_column,
@@ -92,6 +93,7 @@ __all__ = [
     "is_list",
     "is_text",
     "number_array",
+    "number_column",
     "one_class_per_row",
     "open_arrays",
     "open_torch_arrays",
@@ -119,7 +121,7 @@ _HOME = {
     "regrade.tables.array_inputs": "ArrayInput array_input class_lists distinct_values",
     "regrade.tables.columns": (
         "ClassEncoding Reading class_encoding class_index class_indices ignored_columns ignored_names "
-        "number_array one_class_per_row packed_column shared_column skipped_files text_array"
+        "number_array number_column one_class_per_row packed_column shared_column skipped_files text_array"
     ),
     "regrade.tables.example_positions": "ExamplePositions",
     "regrade.tables.examples": (

@@ -35,6 +35,12 @@ def number_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return np.from_dlpack(whole)
 
 
+def number_column(numbers: NDArray[Any]) -> pa.Array:
+    """Numbers (no booleans) as an Arrow array, without importing pandas as ``pa.array`` does if it is installed."""
+    whole = np.ascontiguousarray(numbers)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(whole.dtype), len(whole), [None, pa.py_buffer(whole)])
+
+
 def packed_column(column: pa.ChunkedArray) -> PackedTexts:
     """The strings of a column without empty cells, packed in one buffer."""
     bounds = np.zeros(len(column) + 1, dtype=np.int64)
@@ -150,7 +156,7 @@ def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: R
             return _by_id(values.cast(pa.string()), space, name, k)
         if reading is Reading.AUTO:
             _refuse_ambiguous(space, name)
-        return _in_range(values.to_numpy(zero_copy_only=False), space, name, k).astype(np.int64)
+        return _in_range(number_array(values), space, name, k).astype(np.int64)
     if not is_text(values.type):
         raise FormatError(f"column {name!r} contains {values.type}, not class ids or indices")
     if reading is Reading.INDICES or (reading is Reading.AUTO and _numbers_for_other_ids(values, space)):

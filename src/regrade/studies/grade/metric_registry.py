@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 
 from regrade.core import InputError
@@ -13,10 +14,14 @@ GROUP = "regrade.metrics"
 
 
 class InstalledMetrics(Mapping[str, GradeMetric]):
-    """Metrics by name. Those of installed packages are loaded when they are looked up; built-in names are reserved."""
+    """Metrics by name. Those of installed packages are loaded when they are looked up; built-in names are reserved.
 
-    def __init__(self, offered: Mapping[str, EntryPoint]) -> None:
-        self._offered = {name: entry for name, entry in offered.items() if name not in BUILT_IN}
+    What is installed is searched for when a name is not built in: the search takes as long as grading a small test set.
+    """
+
+    @cached_property
+    def _offered(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
 
     def __getitem__(self, name: str) -> GradeMetric:
         return BUILT_IN[name] if name in BUILT_IN else _loaded(self._offered[name])
@@ -31,7 +36,7 @@ class InstalledMetrics(Mapping[str, GradeMetric]):
 
 def installed_metrics() -> InstalledMetrics:
     """Every metric that can be named."""
-    return InstalledMetrics({entry.name: entry for entry in entry_points(group=GROUP)})
+    return InstalledMetrics()
 
 
 def _loaded(entry: EntryPoint) -> GradeMetric:
