@@ -154,13 +154,17 @@ def test_warm_up_decodes_as_many_images_as_are_ever_decoded_at_once(monkeypatch)
     assert sizes == [gpu_images.DECODED_AT_ONCE]
 
 
-def test_threads_share_one_decoder(monkeypatch):
-    made = []
+def test_threads_share_one_decoder_that_is_warmed_up_once(monkeypatch):
+    made, decoded = [], []
 
     class Decoder:
         def __init__(self, **_):
             time.sleep(0.1)
             made.append(self)
+
+        def decode(self, files, **_):
+            decoded.append(len(files))
+            return files
 
     kinds = SimpleNamespace(HW_GPU_ONLY=0, GPU_ONLY=1, HYBRID_CPU_GPU=2)
     library = SimpleNamespace(
@@ -170,8 +174,13 @@ def test_threads_share_one_decoder(monkeypatch):
         ColorSpec=SimpleNamespace(SRGB=0),
         DecodeParams=lambda **_: None,
     )
+    stream = SimpleNamespace(cuda_stream=0)
+    monkeypatch.setattr(pytest.importorskip("torch").cuda, "current_stream", lambda: stream)
     monkeypatch.setitem(sys.modules, "nvidia", SimpleNamespace(nvimgcodec=library))
     monkeypatch.setattr(gpu_images, "_new_jpeg_decoder", cache(gpu_images._new_jpeg_decoder.__wrapped__))
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(lambda _: gpu_images.jpeg_decoder(), range(2))
     assert first is second and len(made) == 1
+    for _ in range(2):
+        gpu_images.warm_up()  # before every task of a cluster
+    assert decoded == [256]

@@ -137,17 +137,15 @@ def _new_jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
                 )
         return images
 
+    buffer = io.BytesIO()
+    Image.new("RGB", (_USUAL_SIZE, _USUAL_SIZE)).save(buffer, "JPEG")
+    decode([buffer.getvalue()] * DECODED_AT_ONCE)  # the chip's own decoder never takes more at once than the first time
     return decode
 
 
 def warm_up() -> None:
-    """Decode as many images as it takes for the decoder to be ready; raises what the decoder raises.
-
-    The chip's own decoder never takes more images at once than the first time.
-    """
-    buffer = io.BytesIO()
-    Image.new("RGB", (_USUAL_SIZE, _USUAL_SIZE)).save(buffer, "JPEG")
-    jpeg_decoder()([buffer.getvalue()] * DECODED_AT_ONCE)
+    """Make the decoder, if that has not been done; raises what the decoder raises."""
+    jpeg_decoder()
 
 
 def _backends(nvimgcodec: Any) -> list[Any]:
