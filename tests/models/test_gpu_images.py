@@ -155,12 +155,12 @@ def test_warm_up_decodes_as_many_images_as_are_ever_decoded_at_once(monkeypatch)
 
 
 def test_threads_share_one_decoder_that_is_warmed_up_once(monkeypatch):
-    made, decoded = [], []
+    decoders, decoded = [], []
 
     class Decoder:
         def __init__(self, **_):
             time.sleep(0.1)
-            made.append(self)
+            decoders.append(self)
 
         def decode(self, files, **_):
             decoded.append(len(files))
@@ -180,7 +180,7 @@ def test_threads_share_one_decoder_that_is_warmed_up_once(monkeypatch):
     monkeypatch.setattr(gpu_images, "_new_jpeg_decoder", cache(gpu_images._new_jpeg_decoder.__wrapped__))
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(lambda _: gpu_images.jpeg_decoder(), range(2))
-    assert first is second and len(made) == 1
+    assert first is second and len(decoders) == 1
     for _ in range(2):
         gpu_images.warm_up()  # before every task of a cluster
     assert decoded == [256]
