@@ -1,6 +1,11 @@
 """JPEGs on the GPU: which of them it decodes, and equal results. Without a GPU, Pillow replaces its decoder."""
 
 import io
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -147,3 +152,35 @@ def test_warm_up_decodes_as_many_images_as_are_ever_decoded_at_once(monkeypatch)
     monkeypatch.setattr(gpu_images, "jpeg_decoder", lambda: lambda files: sizes.append(len(decoded_by_pillow(files))))
     gpu_images.warm_up()
     assert sizes == [gpu_images.DECODED_AT_ONCE]
+
+
+def test_threads_share_one_decoder_that_is_warmed_up_once(monkeypatch):
+    decoders, decoded = [], []
+
+    class Decoder:
+        def __init__(self, **_):
+            time.sleep(0.1)
+            decoders.append(self)
+
+        def decode(self, files, **_):
+            decoded.append(len(files))
+            return files
+
+    kinds = SimpleNamespace(HW_GPU_ONLY=0, GPU_ONLY=1, HYBRID_CPU_GPU=2)
+    library = SimpleNamespace(
+        Decoder=Decoder,
+        Backend=lambda kind: kind,
+        BackendKind=kinds,
+        ColorSpec=SimpleNamespace(SRGB=0),
+        DecodeParams=lambda **_: None,
+    )
+    stream = SimpleNamespace(cuda_stream=0)
+    monkeypatch.setattr(pytest.importorskip("torch").cuda, "current_stream", lambda: stream)
+    monkeypatch.setitem(sys.modules, "nvidia", SimpleNamespace(nvimgcodec=library))
+    monkeypatch.setattr(gpu_images, "_new_jpeg_decoder", cache(gpu_images._new_jpeg_decoder.__wrapped__))
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: gpu_images.jpeg_decoder(), range(2))
+    assert first is second and len(decoders) == 1
+    for _ in range(2):
+        gpu_images.warm_up()  # before every task of a cluster
+    assert decoded == [256]

@@ -1,6 +1,8 @@
 """The engine for a GPU gives the predictions of the engine for the CPU; here Pillow and the CPU replace the GPU."""
 
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -194,6 +196,38 @@ class Returning(torch.nn.Module):
 def test_errors_of_a_model_are_one_line_with_model_and_examples(store, function, message):
     with pytest.raises(ModelError, match=message):
         run(on_gpu(model(Returning(function))), store)
+
+
+def test_threads_of_a_cluster_launch_one_batch_at_a_time(store):
+    """A captured model writes to the same tensors every time, so they must be copied before the next launch."""
+    engine, buffer = GpuEngine(model(), EngineOptions(resizer=Resizer.TORCH)), {}  # Triton in Python has no threads
+
+    def captured(images):
+        for name, tensor in engine._of_images(images).items():
+            buffer.setdefault(name, torch.empty_like(tensor)).copy_(tensor)
+            time.sleep(0.01)
+        return {name: Copied(tensor) for name, tensor in buffer.items()}
+
+    class Copied:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __getitem__(self, rows):
+            return Copied(self.tensor[rows])
+
+        def to(self, *_, **__):
+            return self.tensor.clone()
+
+    def task(positions):
+        (part,) = engine.parts(prediction_input(store), [positions], batch=2, progress=lambda _: None)
+        return part.scores
+
+    tasks = range(7), range(7, COUNT)
+    expected = [task(positions) for positions in tasks]
+    engine._captured = captured
+    with ThreadPoolExecutor(2) as threads:
+        for scores, alone in zip(threads.map(task, tasks), expected, strict=True):
+            np.testing.assert_array_equal(scores, alone)
 
 
 def test_earlier_parts_are_kept_when_a_model_fails(store):

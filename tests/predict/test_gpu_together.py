@@ -226,4 +226,5 @@ def test_models_on_the_gpu_and_on_the_cpu_make_a_pass_of_their_own(tmp_path, mon
     assert [(pair.model, "nvimgcodec" in pair.runtime or "GPU" in pair.runtime) for pair in done.pairs] == [
         ("a", True), ("toy", False), ("b", True)
     ]  # fmt: skip
+    assert [pair.together for pair in done.pairs] == [2, 1, 2]
     assert done.failures == ()

@@ -23,10 +23,46 @@ def with_fused_layers(module: Any) -> Any | None:
 
     try:
         with contained():
-            traced = torch.fx.symbolic_trace(copy.deepcopy(module))
+            traced = _traced(torch.nn.Sequential(copy.deepcopy(module)))  # as a part, with its own hooks
+            return traced if _Fusion(traced).run() else None
     except Exception:  # for instance, it branches on values of its inputs
         return None
-    return traced if _Fusion(traced).run() else None
+
+
+def _traced(module: Any) -> Any:
+    """The calls of a module as a graph; operations such as ``+=`` still change their tensor in place."""
+    import torch
+
+    class InPlace(torch.fx.Proxy):  # type: ignore[misc]
+        __iadd__ = _recorded(operator.iadd)
+        __isub__ = _recorded(operator.isub)
+        __imul__ = _recorded(operator.imul)
+        __itruediv__ = _recorded(operator.itruediv)
+
+    class Tracer(torch.fx.Tracer):  # type: ignore[misc]
+        def proxy(self, node: Any) -> Any:
+            return InPlace(node, self)
+
+        def create_node(self, *given: Any, **named: Any) -> Any:
+            if _autocast_depth() > depth:
+                raise NotImplementedError("a graph has no place for the precision of a part")
+            return super().create_node(*given, **named)
+
+    depth, tracer = _autocast_depth(), Tracer()
+    return torch.fx.GraphModule(module, tracer.trace(module))
+
+
+def _recorded(operation: Any) -> Any:
+    return lambda proxy, term: proxy.tracer.create_proxy("call_function", operation, (proxy, term), {})
+
+
+def _autocast_depth() -> int:
+    """In how many contexts of autocast the current code is."""
+    import torch
+
+    depth = int(torch.autocast_increment_nesting()) - 1
+    torch.autocast_decrement_nesting()
+    return depth
 
 
 def convolution_relu(images: Any, weight: Any, bias: Any, *geometry: Any) -> Any:
@@ -64,7 +100,8 @@ class _Fusion:
         self._graph = traced.graph
         self._layers = dict(traced.named_modules())
         called = [node.target for node in traced.graph.nodes if node.op == "call_module"]
-        self._once = {name for name in called if called.count(name) == 1}
+        read = {node.target.rpartition(".")[0] for node in traced.graph.nodes if node.op == "get_attr"}
+        self._once = {name for name in called if called.count(name) == 1} - read
 
     def run(self) -> bool:
         """Whether anything was fused."""
@@ -104,11 +141,12 @@ class _Fusion:
             return False
         (summed,) = node.args
         if self._is_convolution(summed):
-            self._replace(node, self._call(convolution_relu, summed, before=node), summed)
+            self._replace(node, self._call(convolution_relu, summed, before=summed), summed)
             return True
         for convolution, shortcut in self._terms(summed):
-            if self._is_convolution(convolution):
-                self._replace(node, self._call(convolution_add_relu, convolution, shortcut, before=node), summed)
+            # later than where it is, the convolution may find its input changed in place
+            if self._is_convolution(convolution) and convolution.next is summed:
+                self._replace(node, self._call(convolution_add_relu, convolution, shortcut, before=summed), summed)
                 self._graph.erase_node(convolution)
                 return True
         return False
@@ -129,12 +167,12 @@ class _Fusion:
             self._graph.erase_node(erased)
 
     def _layer(self, node: Any) -> Any:
-        """The layer that a node calls with one argument; None if it does not, or if a hook may change what it does."""
+        """The layer that a node calls with one argument; None if it does not, or if it may do more than its type."""
         if not hasattr(node, "op") or node.op != "call_module" or len(node.args) != 1 or node.kwargs:
             return None
         layer = self._layers[node.target]
-        has_hooks = layer._forward_hooks or layer._forward_pre_hooks
-        return None if has_hooks or layer.training else layer
+        changed = layer._forward_hooks or layer._forward_pre_hooks or "forward" in vars(layer)
+        return None if changed or layer.training else layer
 
     def _is_convolution(self, node: Any) -> bool:
         """Whether a node is a convolution that serves only the next node."""
@@ -157,7 +195,7 @@ class _Fusion:
         return type(self._layer(node)) is torch.nn.ReLU
 
     def _terms(self, node: Any) -> list[tuple[Any, Any]]:
-        """Both terms of a sum of two tensors, and the same in the other order; nothing if a node is no such sum."""
+        """Both terms of a sum that only one node sees, also in the other order; nothing if a node is no such sum."""
         import torch
 
         additions = operator.add, operator.iadd, torch.add
@@ -166,4 +204,6 @@ class _Fusion:
         tensors = [term for term in node.args if hasattr(term, "op")]
         if len(tensors) != 2 or len(node.args) != 2 or node.kwargs or tensors[0] is tensors[1]:
             return []
+        if node.target is operator.iadd and not self._is_convolution(tensors[0]):
+            return []  # others may see that this tensor changes
         return [(tensors[0], tensors[1]), (tensors[1], tensors[0])]

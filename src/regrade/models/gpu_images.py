@@ -22,6 +22,7 @@ JpegBytes = bytes | NDArray[np.uint8]
 _START_MARKER, _END_MARKER = b"\xff\xd8", b"\xff\xd9"
 _ORIENTATION = 0x0112  # EXIF tag
 _USUAL_SIZE = 512  # pixels
+_ONE_DECODER = Lock()  # while it is made: a second thread waits for it
 
 DECODED_AT_ONCE = 256
 """JPEGs; the chip's own decoder leaves the rest of larger batches to the CPU, which is slower."""
@@ -105,13 +106,18 @@ def decode_jpegs(files: Sequence[JpegBytes]) -> list[Any]:
     return jpeg_decoder()(files) if files else []
 
 
-@cache
 def jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
     """A function from JPEGs to images (height, width, 3) on the GPU, None for those it cannot decode.
 
     It works in torch's current stream, ignores EXIF orientations, and interpolates chroma as libjpeg does. Its first
-    call takes more than a second.
+    call takes more than a second. All threads share it.
     """
+    with _ONE_DECODER:
+        return _new_jpeg_decoder()
+
+
+@cache
+def _new_jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
     with needs("cuda", "decoding on the GPU"):
         from nvidia import nvimgcodec
     import torch
@@ -131,17 +137,15 @@ def jpeg_decoder() -> Callable[[Sequence[JpegBytes]], list[Any]]:
                 )
         return images
 
+    buffer = io.BytesIO()
+    Image.new("RGB", (_USUAL_SIZE, _USUAL_SIZE)).save(buffer, "JPEG")
+    decode([buffer.getvalue()] * DECODED_AT_ONCE)  # the chip's own decoder never takes more at once than the first time
     return decode
 
 
 def warm_up() -> None:
-    """Decode as many images as it takes for the decoder to be ready; raises what the decoder raises.
-
-    The chip's own decoder never takes more images at once than the first time.
-    """
-    buffer = io.BytesIO()
-    Image.new("RGB", (_USUAL_SIZE, _USUAL_SIZE)).save(buffer, "JPEG")
-    jpeg_decoder()([buffer.getvalue()] * DECODED_AT_ONCE)
+    """Make the decoder, if that has not been done; raises what the decoder raises."""
+    jpeg_decoder()
 
 
 def _backends(nvimgcodec: Any) -> list[Any]:

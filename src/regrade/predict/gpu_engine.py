@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,7 @@ class GpuEngine(Engine):
         self._rows_at_once: int | None = None  # set when a batch does not fit into the memory
         self._captured = CapturedFunction(self._of_images)
         self._compile_note = ""
+        self._launching = Lock()
         self.shares_inputs = False  # with other models, so a module that changes them in place needs its own
         self.device = StreamDevice(model.settings.device.value)
 
@@ -103,7 +105,7 @@ class GpuEngine(Engine):
         if not batch.positions:
             return RunningBatch(batch, {}, None)
         names = [examples[position] for position in batch.positions]
-        with self.device.on(None):
+        with self._launching, self.device.on(None):  # the next launch overwrites the outputs of a CUDA graph
             _hand_over(batch)
             outputs = self._outputs(batch.inputs.permute(0, 3, 1, 2), len(batch.positions), names)
             back = {name: tensor.to("cpu", non_blocking=True) for name, tensor in outputs.items()}

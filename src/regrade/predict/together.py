@@ -58,11 +58,10 @@ def predict_together(
                     pairs.append(member)
                 else:
                     members.append(member)
-        started = time.perf_counter()
-        _compute(members, test_set, failures, progress)
-        seconds = time.perf_counter() - started
+        passes = _compute(members, test_set, failures, progress)
         for run in (member.run for member in members if member.run.complete):
-            pairs.append(replace(run.stored(), seconds=seconds, together=len(members)))
+            seconds, together = passes.get(run.job.name, (0.0, 1))
+            pairs.append(replace(run.stored(), seconds=seconds, together=together))
             run.partial.remove()
     pairs.sort(key=lambda pair: list(by_name).index(pair.model))
     return Run(tuple(pairs), tuple(failures))
@@ -99,16 +98,23 @@ def _begun(
 
 def _compute(
     members: Sequence[_Member], test_set: TestSet, failures: list[Failure], progress: ProgressCallback
-) -> None:
-    """Compute and keep the parts that the models lack, in one pass for each kind of engine."""
+) -> dict[str, tuple[float, int]]:
+    """Compute and keep the parts that the models lack, in one pass for each kind of engine.
+
+    Returns the seconds that the pass of each model took, and the number of models in it.
+    """
+    passes: dict[str, tuple[float, int]] = {}
     with ExitStack() as writers:
         for member in members:
             writers.enter_context(member.run)
         for kind in dict.fromkeys(type(member.engine) for member in members):
             lacking = [member for member in members if type(member.engine) is kind and member.run.missing]
             if lacking:
-                with recording(failures, ", ".join(member.run.job.name for member in lacking)):
+                started, names = time.perf_counter(), [member.run.job.name for member in lacking]
+                with recording(failures, ", ".join(names)):
                     _run_pass(lacking, test_set, failures, progress)
+                passes |= dict.fromkeys(names, (time.perf_counter() - started, len(names)))
+    return passes
 
 
 def _run_pass(
