@@ -214,6 +214,13 @@ def test_modules_that_cannot_be_traced_or_have_nothing_to_fuse_stay():
     assert with_fused_layers(nn.Sequential(nn.Flatten(), nn.Linear(12, 3)).eval()) is None
 
 
+def test_weights_that_are_not_folded_are_shared():
+    block = Residual().eval()
+    fused = dict(with_fused_layers(block).named_parameters())
+    assert fused["0.last.weight"] is block.last.weight
+    assert fused["0.stem.weight"] is not block.stem.weight
+
+
 def test_training_mode_is_not_folded():
     assert with_fused_layers(Residual().train()) is None
 

@@ -348,6 +348,10 @@ def test_layers_are_fused_in_half_precision_on_a_gpu_only(load, settings):
     on_gpu = replace(model.settings, device=Device.CUDA)
     fused = model.with_settings(replace(on_gpu, precision=Precision.FP16))
     assert fused.runtime.endswith("cuda fp16 fused") and fused._runnable is fused._fused
-    for unfused in (on_gpu, replace(on_gpu, precision=Precision.FP16, compile=True), model.settings):
-        same = model.with_settings(unfused)
+    for plain in (on_gpu, replace(on_gpu, precision=Precision.FP16, compile=True), model.settings):
+        same = model.with_settings(plain)
         assert same._fused is None and "fused" not in same.runtime
+    unfused = fused.unfused()
+    assert unfused._runnable is unfused._module and unfused.runtime.endswith("cuda fp16")
+    assert "fused" not in unfused.with_settings(replace(on_gpu, precision=Precision.FP16)).runtime
+    assert fused._runnable is fused._fused

@@ -23,7 +23,8 @@ def with_fused_layers(module: Any) -> Any | None:
 
     try:
         with contained():
-            traced = _traced(torch.nn.Sequential(copy.deepcopy(module)))  # as a part, with its own hooks
+            shared = {id(weight): weight for weight in module.parameters()}  # folding makes new ones
+            traced = _traced(torch.nn.Sequential(copy.deepcopy(module, shared)))  # as a part, with its own hooks
             return traced if _Fusion(traced).run() else None
     except Exception:  # for instance, it branches on values of its inputs
         return None

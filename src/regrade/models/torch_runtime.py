@@ -100,6 +100,7 @@ class TorchModel(Model):
         self.settings = settings
         self.takes_pixels = settings.device is Device.CUDA  # a quarter of the data to copy
         self._pinned: Any = None
+        self._may_fuse = torch.version.hip is None  # cuDNN computes fused layers
         # on a GPU, convolutions are fastest with the channels innermost
         self._layout = torch.channels_last if settings.device is Device.CUDA else torch.contiguous_format
         with loading(f"{description.name} cannot be moved to {settings.device.value}"):
@@ -108,12 +109,24 @@ class TorchModel(Model):
 
     def with_settings(self, settings: Settings) -> TorchModel:
         """The same model with another precision, or compiled or not."""
-        model = copy.copy(self)
-        for name in ("_runnable", "_runnable_with_features", "_with_features"):
-            model.__dict__.pop(name, None)
+        model = self._copy()
         model.settings = settings
         model._module = copy.deepcopy(self._module)
         model._set_up()
+        return model
+
+    def unfused(self) -> TorchModel:
+        """The same model, which calls each layer by itself, so that features can be taken between them."""
+        model = self._copy()
+        model._may_fuse = False
+        model._set_up()
+        return model
+
+    def _copy(self) -> TorchModel:
+        """A copy that has not prepared its module for calls yet."""
+        model = copy.copy(self)
+        for name in ("_runnable", "_runnable_with_features", "_with_features"):
+            model.__dict__.pop(name, None)
         return model
 
     def _set_up(self) -> None:
@@ -126,7 +139,7 @@ class TorchModel(Model):
             if self.precision is Precision.BF16 and not computes_in_bf16():
                 raise InputError("this GPU does not compute in bf16: give --precision fp16 or fp32")
             with importable_from(self.description.code.folder):
-                self._fused = None if settings.compile else with_fused_layers(self._module)
+                self._fused = with_fused_layers(self._module) if self._may_fuse and not settings.compile else None
             for module in (self._module, self._fused):
                 if module is not None:
                     _cast_layers(module.to(memory_format=self._layout), half_types()[self.precision])

@@ -112,6 +112,7 @@ def choose_runtime(
     images = first_images(source) if images is None else images
     inputs = _inputs(model, images, source, options)
     if isinstance(model, TorchModel) and on_gpu:
+        model = model.unfused() if options.keep_features else model
         return RuntimeChoice(*fastest_on_gpu(model, inputs, count=len(source.locations)))
     if not inputs:
         return RuntimeChoice(model)
