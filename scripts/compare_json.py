@@ -53,7 +53,7 @@ _PREDICT = "predict python:{inputs}/brightness.py:brightness --classes digits --
 DEMO = (
     "testsets list",
     "testsets show mnist",
-    "testsets training-set uci-half uci-digits && testsets show uci-half",
+    "!testsets training-set uci-half uci-digits && testsets show uci-half",
     "testsets catalog",
     "testsets catalog imagenetv2-matched-frequency",
     "testsets check uci-digits",
