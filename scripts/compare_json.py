@@ -48,6 +48,7 @@ _PLACES = (
     "testsets add places {inputs}/places.parquet --classes digits --group region --group household"
     " && import predictions {inputs}/places.csv -t places"
 )
+_CONFUSION = "study confusion -t mnist --ensemble 'small network'"
 _PREDICT = "predict python:{inputs}/brightness.py:brightness --classes digits --size 8 --mean 0.5 --std 0.5"
 
 DEMO = (
@@ -152,10 +153,10 @@ DEMO = (
     "import slices {inputs}/slices.csv -t mnist --name thirds && grade -t mnist --slice thirds:third",
     "import checkpoints '{workspace}/checkpoints/mnist/small network' -t mnist --ensemble again --kind probabilities"
     " && study confusion -t mnist --ensemble again",
-    "study confusion -t mnist",
-    "study confusion -t mnist --show bins",
-    "study confusion -t mnist --show images",
-    "study confusion -t mnist --unlabeled uci-digits --show expected",
+    _CONFUSION,
+    f"{_CONFUSION} --show bins",
+    f"{_CONFUSION} --show images",
+    f"{_CONFUSION} --unlabeled uci-digits --show expected",
     f"!{_PREDICT} -t mnist -t mnist-train -t uci-digits --keep features"
     " && study shift --original mnist --new mnist-train && study shift --original mnist --new uci-digits --show images",
     "study similarity -t mnist",
