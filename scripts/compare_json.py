@@ -365,7 +365,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _uses_workspace(words: Sequence[str]) -> bool:
-    alone = (["replicate"], ["testsets", "catalog"], *([] if "-t" in words else [["neighbors"]]))
+    alone = (["replicate"], ["testsets", "catalog"], ["build", "simulate"], *([] if "-t" in words else [["neighbors"]]))
     return not any(list(words[: len(start)]) == start for start in alone) and (words[0] != "plan" or "-t" in words)
 
 
