@@ -48,12 +48,13 @@ _PLACES = (
     "testsets add places {inputs}/places.parquet --classes digits --group region --group household"
     " && import predictions {inputs}/places.csv -t places"
 )
+_CONFUSION = "study confusion -t mnist --ensemble 'small network'"
 _PREDICT = "predict python:{inputs}/brightness.py:brightness --classes digits --size 8 --mean 0.5 --std 0.5"
 
 DEMO = (
     "testsets list",
     "testsets show mnist",
-    "testsets training-set uci-half uci-digits && testsets show uci-half",
+    "!testsets training-set uci-half uci-digits && testsets show uci-half",
     "testsets catalog",
     "testsets catalog imagenetv2-matched-frequency",
     "testsets check uci-digits",
@@ -152,10 +153,10 @@ DEMO = (
     "import slices {inputs}/slices.csv -t mnist --name thirds && grade -t mnist --slice thirds:third",
     "import checkpoints '{workspace}/checkpoints/mnist/small network' -t mnist --ensemble again --kind probabilities"
     " && study confusion -t mnist --ensemble again",
-    "study confusion -t mnist",
-    "study confusion -t mnist --show bins",
-    "study confusion -t mnist --show images",
-    "study confusion -t mnist --unlabeled uci-digits --show expected",
+    _CONFUSION,
+    f"{_CONFUSION} --show bins",
+    f"{_CONFUSION} --show images",
+    f"{_CONFUSION} --unlabeled uci-digits --show expected",
     f"!{_PREDICT} -t mnist -t mnist-train -t uci-digits --keep features"
     " && study shift --original mnist --new mnist-train && study shift --original mnist --new uci-digits --show images",
     "study similarity -t mnist",
@@ -364,7 +365,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _uses_workspace(words: Sequence[str]) -> bool:
-    alone = (["replicate"], ["testsets", "catalog"], *([] if "-t" in words else [["neighbors"]]))
+    alone = (["replicate"], ["testsets", "catalog"], ["build", "simulate"], *([] if "-t" in words else [["neighbors"]]))
     return not any(list(words[: len(start)]) == start for start in alone) and (words[0] != "plan" or "-t" in words)
 
 

@@ -92,6 +92,21 @@ def test_balanced_proportion_covers(sizes, share):
     assert covered >= 0.935
 
 
+def test_balanced_proportion_over_single_images_is_that_of_images_also_with_shares_of_0_and_1():
+    right, classes = np.repeat([1, 0, 1, 0], [60, 12, 30, 30]), np.repeat([0, 1, 2], [60, 12, 60])
+    images, clusters = (balanced_proportion(right, classes, numbers)[0] for numbers in (None, np.arange(132)))
+    assert (clusters.low, clusters.high) == pytest.approx((images.low, images.high))
+    assert images.high > 0.59
+
+
+def test_balanced_proportion_over_clusters_covers_with_a_rare_class_that_is_often_all_right():
+    rng = np.random.default_rng(5)
+    classes, clusters = np.repeat([0, 1], [200, 10]), np.arange(210) // 2  # both images of a cluster are alike
+    right = np.repeat(rng.random((200, 105)) < np.repeat([0.8, 0.75], [100, 5]), 2, axis=1)
+    covered = [part.low <= 0.775 <= part.high for part in balanced_proportion(right, classes, clusters)]
+    assert np.mean(covered) >= 0.93
+
+
 def test_balanced_proportion_rejects_bad_input():
     with pytest.raises(InputError, match="3 values but 2 classes"):
         balanced_proportion([1, 0, 1], [0, 1])

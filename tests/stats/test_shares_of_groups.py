@@ -90,6 +90,10 @@ class TestShares:
         assert shares.correlations == pytest.approx(np.ones((2, 2)))
         assert share_difference(shares, 0, 1).high == pytest.approx(0.0, abs=1e-6)
 
+    def test_share_of_0_or_1_is_correlated_with_itself(self):
+        shares = group_shares([1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1])
+        assert shares.correlations.tolist() == np.eye(3).tolist()
+
     @pytest.mark.parametrize(
         ("scores", "groups", "error"),
         [([1], [0, 1], InputError), ([], [], InputError), ([2.0], [0], InputError), ([1, 0], [0, 2], UndefinedError)],

@@ -401,8 +401,9 @@ def test_study_of_mistakes_is_over_households(study, tmp_path):
     wide, narrow = (study.study.mistakes("homes", "own", clusters=column) for column in (None, "none"))
     for row, plain in zip(wide.severities, narrow.severities, strict=True):
         assert row.right.value == plain.right.value and row.right.half_width > 1.1 * plain.right.half_width
-    assert "intervals are over 60 clusters of images, by column household" in wide.notes
-    assert not any("clusters" in note for note in narrow.notes)
+    for part in wide.parts:
+        assert "intervals are over 60 clusters of images, by column household" in wide.part(part).notes
+        assert not any("clusters" in note for note in narrow.part(part).notes)
 
 
 def test_unknown_column_is_one_line(study):

@@ -202,6 +202,14 @@ def test_looking_at_a_test_set_with_a_ladder_is_noted(held_back, command):
         assert note in held_back.compare("held-back").part(ComparisonPart.PAIRS).notes
 
 
+@pytest.mark.parametrize("words", [("accuracy", "--half-width", "1"), ("difference", "old", "alike"), ("rank",)])
+def test_plan_from_a_test_set_with_a_ladder_is_noted(held_back, words):
+    held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
+    printed = run_well("plan", *words, "-t", "held-back", "-w", held_back.store.root, "--json").out
+    notes = [note for note in json.loads(printed)["notes"] if "has a ladder" in note]
+    assert [note.partition(" tells")[0] for note in notes] == ["held-back has a ladder: regrade plan"]
+
+
 def test_grade_with_a_clean_set_that_has_a_ladder_is_noted(held_back):
     held_back.gate("alike", test_sets=["held-back"], baseline="old", ladder=True)
     test_set = held_back.store.test_set("held-back")

@@ -1,5 +1,7 @@
 """The mistakes study on images of households: single images, copies, every interval over clusters, and tests."""
 
+from dataclasses import replace
+
 import mistake_world as world
 import numpy as np
 import pytest
@@ -34,6 +36,13 @@ def test_every_interval_is_over_clusters():
     methods = {part.method for part in all_estimates(result)}
     assert len(all_estimates(result)) > 50 and all("clustered" in method for method in methods)
     assert [part.value for part in all_estimates(result)] == [part.value for part in all_estimates(everything())]
+
+
+def test_every_table_says_what_the_clusters_are():
+    result = replace(everything(), cluster_notes=("over clusters",))
+    assert len(result.parts) > 5
+    assert all(result.part(part).notes[-1] == "over clusters" for part in result.parts)
+    assert "over clusters" in result.json_fields()["notes"]
 
 
 def test_other_sets_have_their_own_clusters():

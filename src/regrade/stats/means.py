@@ -21,9 +21,7 @@ _PART = 0.5
 MANY = 1000
 """From so many values on, their variance tells how far the mean may be off."""
 
-UNKNOWN = 1e9
-"""A variance of shares that leaves an effective size of nothing."""
-
+_UNKNOWN = 1e9  # a variance of shares that leaves an effective size of nothing
 _GOLDEN = (np.sqrt(5) - 1) / 2  # its multiples spread neighbors far apart
 _BOLDEST = 0.75  # share of the capital that a bet may put at risk
 _STEPS = 40  # halvings in the search for a bound
@@ -240,7 +238,7 @@ def over_clusters(spread: Spread, influence: FloatArray, clusters: ArrayLike) ->
     effect = float(influence_effects(influence, clusters)[0])
     return replace(
         spread,
-        variances=spread.variances * effect if count > 1 else np.full(1, UNKNOWN),
+        variances=spread.variances * effect if count > 1 else np.full(1, _UNKNOWN),
         freedom=np.minimum(spread.freedom, max(count - 1.0, 1.0)),
         plain_size=spread.plain_size / effect,
     )

@@ -69,7 +69,9 @@ class GroupShares:
         """Shape (g, g): correlations of the errors of the shares; 0 if no cluster is in two groups."""
         if self.clusters is None:
             return np.eye(len(self.values))
-        return error_correlations(self.errors, self.errors)
+        correlations = error_correlations(self.errors, self.errors)
+        np.fill_diagonal(correlations, 1.0)  # also of a share of 0 or 1, whose measured errors are all 0
+        return correlations
 
     def exact(self, confidence: float) -> Intervals:
         """Shape (g,): Clopper-Pearson intervals (Korn-Graubard for clusters); [0, 1] for a single cluster."""

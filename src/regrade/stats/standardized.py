@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,7 +9,7 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name
-from regrade.stats.means import UNKNOWN, Spread, korn_graubard, stratified
+from regrade.stats.means import Spread, korn_graubard, over_clusters, stratified
 
 
 def standardized_difference(
@@ -64,15 +62,5 @@ def _stratified_share(
         return spread
     members, counts = np.unique(strata[inside], return_inverse=True, return_counts=True)[1:]
     means = np.bincount(members, values[inside]) / counts
-    errors = (sizes / sizes.sum() / counts)[members] * (values[inside] - means[members])
-    sums = np.bincount(np.unique(np.asarray(clusters)[inside], return_inverse=True)[1], errors)
-    units = len(sums)
-    if units < 2:  # a single cluster says nothing of others: the interval is [0, 1]
-        return replace(spread, variances=np.full(1, UNKNOWN), freedom=np.ones(1))
-    variance = float(sums @ sums) * units / (units - 1)
-    return replace(
-        spread,
-        variances=np.maximum(spread.variances, variance),
-        freedom=np.minimum(spread.freedom, units - 1.0),
-        plain_size=min(spread.plain_size, float(units)),
-    )
+    influence = (sizes / sizes.sum() / counts)[members] * (values[inside] - means[members])
+    return over_clusters(spread, influence, np.asarray(clusters)[inside])

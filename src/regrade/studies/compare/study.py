@@ -73,6 +73,13 @@ def run(store: Store, options: CompareOptions) -> Comparison:
     seeds, which are paired by the part that ``*`` matches. ``clusters`` is the column of images that belong together
     (default: ``household`` if present): intervals and tests are over clusters.
     """
+    comparison = compare_stored(store, options)
+    notes = (*comparison.basis.notes, *ladder_notes(store, (options.test_set,), "regrade compare"))
+    return replace(comparison, basis=replace(comparison.basis, notes=notes))
+
+
+def compare_stored(store: Store, options: CompareOptions) -> Comparison:
+    """As `run`, without a note on the ladder of the test set."""
     test_set, labels, rule = store.test_set(options.test_set), options.labels, options.rule
     if labels and (options.within or options.class_map):
         raise InputError("multi-label accuracy is computed over all classes: give either labels or within and map")
@@ -80,7 +87,7 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         raise InputError("rule and collapsed require labels")
     models = chosen_rows(store, test_set, options.models or store.predictions.models_to_compare(test_set.name))
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=options.collapsed) if labels else None
-    comparison = compare(
+    return compare(
         test_set,
         scored_predictions(
             store,
@@ -97,8 +104,6 @@ def run(store: Store, options: CompareOptions) -> Comparison:
         replicates=[seeded_method(name, models, where=test_set.name, first=FIRST_MODEL) for name in options.replicates],
         clusters=image_clusters(test_set, options.clusters),
     )
-    notes = (*comparison.basis.notes, *ladder_notes(store, (test_set.name,), "regrade compare"))
-    return replace(comparison, basis=replace(comparison.basis, notes=notes))
 
 
 def chapters(data: ReportData) -> Iterator[Chapter]:

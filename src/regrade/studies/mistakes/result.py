@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, cast
 
@@ -66,10 +66,11 @@ class Mistakes(StudyResult):
     paths: tuple[FlowPaths, ...] = field(default=(), metadata=NOT_IN_JSON)
     reviews: tuple[MistakeAnnotations, ...] = field(default=(), metadata=NOT_IN_JSON)
     review_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
+    cluster_notes: tuple[str, ...] = field(default=(), metadata=NOT_IN_JSON)
 
     def json_fields(self) -> dict[str, Any]:
         """The fields, with all notes; on a slice, also the severities."""
-        notes = (*self.notes, *self.triage_notes, *self.slice_notes, *self.review_notes)
+        notes = (*self.notes, *self.cluster_notes, *self.triage_notes, *self.slice_notes, *self.review_notes)
         severities = {"severity": self.severities} if self.slice else {}
         return {**super().json_fields(), **severities, "notes": notes}
 
@@ -98,7 +99,8 @@ class Mistakes(StudyResult):
             ),
             MistakePart.SEVERITY: lambda: severity_table(title, self.severities, self.slice_notes),
         }
-        return builders[part]()
+        table = builders[part]()
+        return replace(table, notes=(*table.notes, *self.cluster_notes))
 
     @property
     def images_title(self) -> str:

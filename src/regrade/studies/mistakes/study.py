@@ -141,7 +141,8 @@ def run(store: Store, options: MistakesOptions) -> Mistakes:
         clusters={name: own.numbers for name, own in clusters.items()},
         confidence=store.config.confidence,
     )
-    return replace(result, notes=(*result.notes, *notes, *_cluster_notes(clusters, test_set)))
+    cluster_notes = tuple(_cluster_notes(clusters, test_set))
+    return replace(result, notes=(*result.notes, *notes), cluster_notes=cluster_notes)
 
 
 def _clusters(store: Store, test_set: TestSet, options: MistakesOptions) -> dict[str, ImageClusters]:

@@ -14,9 +14,9 @@ from regrade.stats import independent_disagreement
 from regrade.stats.planned_clusters import PlannedClusters, assumed_clusters
 from regrade.stats.power import MAX_IMAGES
 from regrade.studies.compare.result import Comparison
-from regrade.studies.compare.study import CompareOptions
-from regrade.studies.compare.study import run as run_compare
+from regrade.studies.compare.study import CompareOptions, compare_stored
 from regrade.studies.grade.analysis import grade
+from regrade.studies.held_back import ladder_notes
 from regrade.studies.image_clusters import image_clusters
 from regrade.studies.loading import chosen_models, reviewed_labels, scored_predictions
 from regrade.studies.plan.accuracy import plan_accuracy
@@ -181,7 +181,7 @@ def run_accuracy(store: Store, options: AccuracyPlanOptions) -> Plan:
         options=options.measured(store),
         notes=collected.notes,
     )
-    return _on(test_set, plan)
+    return _on(store, test_set, plan)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def run_difference(store: Store, options: DifferencePlanOptions) -> Plan:
     result = _comparison(store, options.test_set, options)
     contrasts = contrasts_of(result, difference=options.difference)
     plan = plan_difference(contrasts, options=options.measured(store), notes=result.basis.notes)
-    return _on(store.test_set(options.test_set), plan, result.basis.title)
+    return _on(store, store.test_set(options.test_set), plan, result.basis.title)
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def run_rank(store: Store, options: RankPlanOptions) -> Plan:
         return replace(plan, notes=(*plan.notes, *notes))
     result = _comparison(store, options.test_set, options)
     plan = plan_ranks_of(result, options=options.measured(store))
-    return _on(store.test_set(options.test_set), plan, result.basis.title)
+    return _on(store, store.test_set(options.test_set), plan, result.basis.title)
 
 
 @dataclass(frozen=True)
@@ -296,7 +296,7 @@ def run_disparity(store: Store, options: DisparityPlanOptions) -> Plan:
         options=options.measured(store),
         notes=collected.notes,
     )
-    return _on(test_set, plan, f"{options.test_set} by {options.by}")
+    return _on(store, test_set, plan, f"{options.test_set} by {options.by}")
 
 
 @dataclass(frozen=True)
@@ -340,12 +340,13 @@ def run_review(store: Store, options: ReviewPlanOptions) -> Plan:
         confidence=confidence,
     )
     notes = () if clusters is None else cluster_notes(clusters, everything)
-    return _on(test_set, plan_review(pair, options=options.measured(store), notes=notes))
+    return _on(store, test_set, plan_review(pair, options=options.measured(store), notes=notes))
 
 
-def _on(test_set: TestSet, plan: Plan, measured: str = "") -> Plan:
-    """The plan with its title, by default measured on the whole set."""
-    return replace(plan, title=f"{plan.title}, measured on {measured or test_set.name}")
+def _on(store: Store, test_set: TestSet, plan: Plan, measured: str = "") -> Plan:
+    """The plan with its title, by default measured on the whole set, and a note if this set has a ladder."""
+    notes = (*plan.notes, *ladder_notes(store, (test_set.name,), "regrade plan"))
+    return replace(plan, title=f"{plan.title}, measured on {measured or test_set.name}", notes=notes)
 
 
 def _comparison(store: Store, test_set: str, options: DifferencePlanOptions | RankPlanOptions) -> Comparison:
@@ -357,7 +358,7 @@ def _comparison(store: Store, test_set: str, options: DifferencePlanOptions | Ra
         clusters=options.clusters,
         progress=options.progress,
     )
-    return run_compare(store, compared)
+    return compare_stored(store, compared)
 
 
 def _accuracies_by_group(
